@@ -2318,6 +2318,347 @@ def slice_update_cases(out):
     record(x, [0, 0, 0], [1, 1, 1], [1, 1, 1], np.float32(7), error=True)
 
 
+def moment_cases(out):
+    """Batch norms that compute moments, and gradients of batch norms."""
+    rng = np.random.default_rng(17)
+    half, brain, none = np.float16, tf.bfloat16.as_numpy_dtype, f32()
+    def images(*shape):
+        return (rng.permutation(np.prod(shape)) / 4 - 3).reshape(shape).astype(np.float32)
+
+    vectors = {"scale": f32(2, -1, 0.5), "offset": f32(0.5, 7, -2), "mean": f32(1.5, 3, -1), "variance": f32(0.25, 9, 4)}
+    x, dy = images(2, 3, 2, 3), images(2, 3, 2, 3)
+
+    def is_near_zero(dy, epsilon):
+        """Returns whether an element of the gradient of x is a difference of similar numbers."""
+        centred, factor = x - vectors["mean"], 1 / (vectors["variance"] + epsilon)
+        axes = (0, 1, 2)
+        dx = dy - dy.mean(axes) - centred * factor * (dy * centred).mean(axes)
+        return np.abs(dx).min() < 0.1 or np.abs((dy * centred).sum(axes)).min() < 1
+
+    while is_near_zero(dy, 1e-4) or is_near_zero(dy, 0.5):
+        dy = images(2, 3, 2, 3)
+    formats = {"NHWC": (0, 1, 2, 3), "NCHW": (0, 3, 1, 2), "NDHWC": (0, 1, 2, 3, 4), "NCDHW": (0, 4, 1, 2, 3)}
+    for version in ("", "V2", "V3"):
+        op, unset = f"FusedBatchNorm{version}", int(version == "V3")
+        dtypes = (np.float32,) if version == "" else (np.float32, half, brain)
+        for attrs in ({}, {"epsilon": 0.5}, {"exponential_avg_factor": 0.25}, {"exponential_avg_factor": 0.0}):
+            out.record(op, attrs, unset=unset, x=x, **vectors)
+        for dtype in dtypes:
+            out.record(op, {"epsilon": 0.25}, unset=unset, x=x.astype(dtype), **vectors)
+        out.record(op, unset=unset, x=x, **vectors | {"mean": none, "variance": none})
+        for shape in ((0, 3, 2, 3), (2, 0, 2, 3), (1, 1, 1, 3)):
+            out.record(op, {"exponential_avg_factor": 0.25}, unset=unset, x=images(*shape), **vectors)
+            out.record(op, unset=unset, x=images(*shape), **vectors)
+        out.record(op, error=True, x=x, **vectors | {"scale": f32(1, 2)})
+        out.record(op, error=True, x=x[0], **vectors)
+    no_channels = {name: none for name in vectors}
+    out.record("FusedBatchNormV3", unset=1, x=images(2, 1, 2, 0), **no_channels)
+    for name, perm in formats.items():
+        given = (x if len(perm) == 4 else x[:, :, None]).transpose(perm)
+        attrs = {"data_format": name, "exponential_avg_factor": 0.5}
+        out.record("FusedBatchNormV3", attrs, unset=1, x=given, **vectors)
+        out.record("FusedBatchNormV3", {"data_format": name, "is_training": False}, unset=3, x=given, **vectors)
+    out.record("FusedBatchNormV3", {"data_format": "NDHWC"}, error=True, x=x, **vectors)
+
+    kept = {"scale": vectors["scale"], "reserve_space_1": vectors["mean"], "reserve_space_2": vectors["variance"]}
+    for version in ("", "V2", "V3"):
+        op = f"FusedBatchNormGrad{version}"
+        more = {"reserve_space_3": none} if version == "V3" else {}
+        for training in (True, False):
+            attrs = {"is_training": training}
+            for extra in ({}, {"epsilon": 0.5}):
+                out.record(op, attrs | extra, y_backprop=dy, x=x, **kept, **more)
+            for dtype in (half, brain) if version else ():
+                # Numbers that every sum and product holds exactly.
+                a, b = ((np.arange(2 * 2 * 3) * k % 5 - 2).reshape(1, 2, 2, 3).astype(dtype) for k in (2, 3))
+                exact = {"scale": f32(2, -1, 0.5), "reserve_space_1": f32(1, -2, 0), "reserve_space_2": f32(0.75, 3.75, 0)}
+                out.record(op, attrs | {"epsilon": 0.25}, y_backprop=a, x=b, **exact, **more)
+            for shape in ((0, 3, 2, 3), (2, 3, 0, 3), (1, 1, 1, 3)):
+                out.record(op, attrs, y_backprop=images(*shape), x=images(*shape) + 1, **kept, **more)
+            out.record(op, attrs, error=True, y_backprop=dy[:1], x=x, **kept, **more)
+            out.record(op, attrs, error=True, y_backprop=dy, x=x, **kept | {"scale": f32(1, 2)}, **more)
+    for name, perm in formats.items():
+        a, b = ((value if len(perm) == 4 else value[:, :, None]).transpose(perm) for value in (dy, x))
+        for training in (True, False):
+            # TensorFlow's CPU has no gradient of this format outside of training.
+            if training or name.endswith("C"):
+                attrs = {"data_format": name, "is_training": training}
+                out.record("FusedBatchNormGradV3", attrs, y_backprop=a, x=b, **kept, reserve_space_3=f32(1, 2))
+
+    norm = {"m": vectors["mean"], "v": vectors["variance"], "gamma": vectors["scale"]}
+    for scaled in (True, False):
+        attrs = {"variance_epsilon": 0.5, "scale_after_normalization": scaled}
+        for dtype in (np.float32, np.float64):
+            old = {name: value.astype(dtype) for name, value in norm.items()}
+            for shape in ((2, 3, 2, 3), (0, 3, 2, 3), (1, 1, 1, 3)):
+                t, backprop = images(*shape).astype(dtype), images(*shape).astype(dtype)
+                beta = vectors["offset"].astype(dtype)
+                out.record("BatchNormWithGlobalNormalization", attrs, version=8, t=t, beta=beta, **old)
+                out.record("BatchNormWithGlobalNormalizationGrad", attrs, version=8, t=t, backprop=backprop, **old)
+        attrs = {"variance_epsilon": 0.25, "scale_after_normalization": scaled}
+        old = {"m": np.array([1, 2, 0], half), "v": np.array([0.75, 3.75, 0], half), "gamma": np.array([2, -1, 4], half)}
+        t, backprop = ((np.arange(12) * k % 5 - 2).reshape(1, 2, 2, 3).astype(half) for k in (2, 3))
+        beta = np.array([0.5, -2, 3], half)
+        out.record("BatchNormWithGlobalNormalization", attrs, version=8, t=t, beta=beta, **old)
+        out.record("BatchNormWithGlobalNormalizationGrad", attrs, version=8, t=t, backprop=backprop, **old)
+    out.record("BatchNormWithGlobalNormalization", attrs, version=8, error=True, t=t[0], beta=beta, **old)
+    out.record("BatchNormWithGlobalNormalizationGrad", attrs, version=8, error=True, t=t, backprop=backprop[0], **old)
+
+
+def dilation_cases(out):
+    rng = np.random.default_rng(18)
+    half, brain = np.float16, tf.bfloat16.as_numpy_dtype
+    integers = np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64
+    ones = [1, 1, 1, 1]
+
+    def both(attrs, x, f, error=False):
+        out.record("Dilation2D", attrs, input=x, filter=f, error=error)
+        if not error:
+            sizes = tf.raw_ops.Dilation2D(input=tf.constant(x), filter=tf.constant(f), **attrs).shape
+            dy = (rng.permutation(np.prod(sizes, dtype=int)) % 7).reshape(sizes).astype(x.dtype)
+            for op in ("Dilation2DBackpropInput", "Dilation2DBackpropFilter"):
+                out.record(op, attrs, input=x, filter=f, out_backprop=dy)
+
+    for padding in ("SAME", "VALID"):
+        for strides, rates in (((1, 1), (1, 1)), ((2, 1), (1, 2)), ((3, 2), (2, 1)), ((1, 3), (2, 2))):
+            attrs = {"strides": [1, *strides, 1], "rates": [1, *rates, 1], "padding": padding}
+            x = rng.integers(-9, 10, (2, 5, 6, 2)).astype(np.float32) / 2
+            both(attrs, x, rng.integers(-4, 5, (2, 3, 2)).astype(np.float32) / 2)
+        attrs = {"strides": ones, "rates": ones, "padding": padding}
+        for dtype in (np.float64, half, brain, *integers):
+            unsigned = np.dtype(dtype).kind == "u"
+            x = rng.integers(0 if unsigned else -5, 6, (1, 3, 4, 1)).astype(dtype)
+            both(attrs, x, rng.integers(0 if unsigned else -3, 4, (2, 2, 1)).astype(dtype))
+            if dtype in integers:
+                ends = np.iinfo(dtype)
+                x = np.array([ends.min, ends.max, ends.max - 1, 5], dtype).reshape(1, 1, 4, 1)
+                both(attrs, x, np.array([3, ends.max], dtype).reshape(1, 2, 1))
+        for low, high in ((NAN, 1), (-INF, NAN), (-INF, -INF), (INF, NAN)):
+            x = f32(low, high, NAN, 2, low).reshape(1, 1, 5, 1)
+            both(attrs, x, np.zeros((1, 2, 1), np.float32))
+        x, f = counted(2, 3, 4, 2), counted(2, 2, 2)
+        for part in (x[:0], x[:1, :2], x[..., :0]):
+            both(attrs, part, f[..., : part.shape[-1]])
+    attrs = {"strides": [1, 2, 1, 1], "rates": ones, "padding": "VALID"}
+    both(attrs, x[:, :1], f)
+    both(attrs | {"strides": [2, 1, 1, 1]}, x, f, error=True)
+    both(attrs | {"rates": [1, 1, 1, 2]}, x, f, error=True)
+    both(attrs | {"strides": [1, 0, 1, 1]}, x, f, error=True)
+    both(attrs, x, f[..., :1], error=True)
+    both(attrs, x[0], f, error=True)
+    for op in ("Dilation2DBackpropInput", "Dilation2DBackpropFilter"):
+        out.record(op, attrs, input=x, filter=f, out_backprop=x, error=True)
+
+
+def filter_gradient_cases(out):
+    """Gradients of depthwise convolutions and of filters of volumes."""
+    rng = np.random.default_rng(19)
+    half, brain = np.float16, tf.bfloat16.as_numpy_dtype
+
+    def small(*shape, dtype=np.float32):
+        return rng.integers(-2, 3, shape).astype(dtype)
+
+    def depthwise(attrs, n, h, w, c, m, kh, kw, dtype=np.float32):
+        x, f = small(n, h, w, c, dtype=dtype), small(kh, kw, c, m, dtype=dtype)
+        first = attrs.get("data_format") == "NCHW"
+        last = {key: value for key, value in attrs.items() if key != "data_format"}
+        if first:
+            order = [0, 2, 3, 1]
+            last |= {key: [last[key][axis] for axis in order] for key in ("strides", "dilations") if key in last}
+            pairs = last.get("explicit_paddings")
+            last |= {"explicit_paddings": pairs[:2] + pairs[4:] + pairs[2:4]} if pairs else {}
+        y = tf.raw_ops.DepthwiseConv2dNative(input=x.astype(np.float32), filter=f.astype(np.float32), **last)
+        dy = small(*y.shape, dtype=dtype)
+        if first:
+            x, dy = x.transpose(0, 3, 1, 2), dy.transpose(0, 3, 1, 2)
+        op = "DepthwiseConv2dNativeBackprop"
+        out.record(op + "Input", attrs, input_sizes=P(x.shape), filter=f, out_backprop=dy)
+        out.record(op + "Filter", attrs, input=x, filter_sizes=P(f.shape), out_backprop=dy)
+
+    for padding in ("SAME", "VALID"):
+        for stride in (1, 2):
+            for c, m in ((2, 3), (3, 1), (1, 2)):
+                depthwise({"strides": [1, stride, stride, 1], "padding": padding}, 2, 5, 4, c, m, 3, 2)
+        for dtype in (np.float64, half, brain):
+            depthwise({"strides": [1, 1, 1, 1], "padding": padding}, 1, 4, 3, 2, 2, 2, 2, dtype)
+    paddings = {"padding": "EXPLICIT", "explicit_paddings": [0, 0, 1, 0, 0, 2, 0, 0]}
+    depthwise({"strides": [1, 1, 1, 1]} | paddings, 1, 4, 3, 2, 2, 3, 3)
+    depthwise({"strides": [1, 1, 1, 1], "padding": "VALID"}, 1, 2, 2, 1, 1, 2, 2)
+    attrs = {"strides": [1, 1, 1, 1], "padding": "VALID"}
+    x, f, dy = small(2, 4, 3, 2), small(2, 2, 2, 3), small(2, 3, 2, 6)
+    op = "DepthwiseConv2dNativeBackprop"
+    for wrong in (dy[:1], dy[..., :5], dy[:, :2], dy[0]):
+        out.record(op + "Input", attrs, input_sizes=P(x.shape), filter=f, out_backprop=wrong, error=True)
+        out.record(op + "Filter", attrs, input=x, filter_sizes=P(f.shape), out_backprop=wrong, error=True)
+    none = {"out_backprop": dy[:0]}
+    out.record(op + "Input", attrs, input_sizes=P([0, 4, 3, 2]), filter=f, **none)
+    # Without images, TensorFlow's gradient of the filter is memory that no kernel has written.
+
+    def volumes(attrs, sizes, window, c, m, dtype=np.float32):
+        x, f = small(*sizes, c, dtype=dtype), small(*window, c, m, dtype=dtype)
+        y = tf.raw_ops.Conv3D(input=x.astype(np.float32), filter=f.astype(np.float32), **attrs)
+        dy = small(*y.shape, dtype=dtype)
+        if dtype != brain:
+            out.record("Conv3DBackpropFilter", attrs, version=9, input=x, filter=f, out_backprop=dy)
+        out.record("Conv3DBackpropFilterV2", attrs, input=x, filter_sizes=P(f.shape), out_backprop=dy)
+
+    for padding in ("SAME", "VALID"):
+        for strides in ((1, 1, 1), (1, 2, 2), (2, 1, 3)):
+            volumes({"strides": [1, *strides, 1], "padding": padding}, (2, 3, 4, 3), (2, 3, 2), 2, 3)
+        for dtype in (np.float64, half, brain):
+            volumes({"strides": [1, 1, 1, 1, 1], "padding": padding}, (1, 2, 3, 3), (2, 2, 2), 2, 2, dtype)
+    attrs = {"strides": [1, 1, 1, 1, 1], "padding": "VALID"}
+    x, f, dy = small(2, 3, 3, 3, 2), small(2, 2, 2, 2, 3), small(2, 2, 2, 2, 3)
+    for wrong in (dy[:1], dy[:, :1], dy[0]):
+        out.record("Conv3DBackpropFilter", attrs, version=9, input=x, filter=f, out_backprop=wrong, error=True)
+        out.record("Conv3DBackpropFilterV2", attrs, input=x, filter_sizes=P(f.shape), out_backprop=wrong, error=True)
+    out.record("Conv3DBackpropFilter", attrs, version=9, input=x, filter=f[..., :2], out_backprop=dy, error=True)
+    out.record("Conv3DBackpropFilterV2", attrs, input=x[:0], filter_sizes=P(f.shape), out_backprop=dy[:0])
+
+
+def further_pool_gradient_cases(out):
+    rng = np.random.default_rng(20)
+    half, brain = np.float16, tf.bfloat16.as_numpy_dtype
+    integers = np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64
+
+    def small(*shape):
+        return rng.integers(0, 5, shape)
+
+    def volumes(attrs, *shape, dtype=np.float32):
+        x = small(*shape)
+        y = tf.raw_ops.MaxPool3D(input=x.astype(np.float32), **attrs).numpy()
+        dy, ddy = small(*y.shape), rng.permutation(x.size).reshape(x.shape)
+        x, y, dy, ddy = (value.astype(dtype) for value in (x, y, dy, ddy))
+        out.record("MaxPool3DGrad", attrs, orig_input=x, orig_output=y, grad=dy)
+        out.record("MaxPool3DGradGrad", attrs, orig_input=x, orig_output=y, grad=ddy)
+        out.record("AvgPool3DGrad", attrs, orig_input_shape=P(x.shape), grad=dy)
+
+    for padding in ("SAME", "VALID"):
+        for sizes, strides in (([1, 1, 2, 2, 1], [1, 1, 1, 1, 1]), ([1, 2, 3, 2, 1], [1, 1, 2, 3, 1])):
+            volumes({"ksize": sizes, "strides": strides, "padding": padding}, 2, 3, 4, 3, 2)
+        attrs = {"ksize": [1, 2, 2, 1, 1], "strides": [1, 1, 1, 1, 1], "padding": padding}
+        volumes(attrs, 1, 3, 2, 2, 1, dtype=brain)
+        none = np.zeros((0, 3, 2, 2, 1), np.float32)
+        pooled = none if padding == "SAME" else none[:, :2, :1]
+        out.record("MaxPool3DGrad", attrs, orig_input=none, orig_output=pooled, grad=pooled)
+        out.record("AvgPool3DGrad", attrs, orig_input_shape=P(none.shape), grad=pooled)
+    x, y = small(1, 2, 2, 2, 1).astype(np.float32), small(1, 1, 1, 2, 1).astype(np.float32)
+    attrs = {"ksize": [1, 2, 2, 1, 1], "strides": [1, 1, 1, 1, 1], "padding": "VALID"}
+    # An output that is no maximum.
+    out.record("MaxPool3DGrad", attrs, orig_input=x, orig_output=y * 0 + 9, grad=y + 1)
+    out.record("MaxPool3DGradGrad", attrs, orig_input=x, orig_output=y * 0 + 9, grad=x + 1)
+    out.record("MaxPool3DGrad", attrs, orig_input=x, orig_output=y, grad=y[..., :1, :], error=True)
+    out.record("MaxPool3DGradGrad", attrs, orig_input=x, orig_output=y, grad=x[:, :1], error=True)
+    out.record("AvgPool3DGrad", attrs, orig_input_shape=P(x.shape[1:]), grad=y, error=True)
+
+    def images(attrs, *shape, dtype=np.float32, each=False):
+        x = small(*shape)
+        y = tf.raw_ops.MaxPool(input=x.astype(np.float32), **attrs).numpy()
+        ddy = rng.permutation(x.size).reshape(x.shape)
+        x, y, ddy = (value.astype(dtype) for value in (x, y, ddy))
+        given = {"orig_input": x, "orig_output": y, "grad": ddy}
+        out.record("MaxPoolGradGrad", attrs, **given)
+        window = {"ksize": P(attrs["ksize"]), "strides": P(attrs["strides"])}
+        out.record("MaxPoolGradGradV2", {"padding": attrs["padding"]}, **given, **window)
+
+    for padding in ("SAME", "VALID"):
+        for sizes, strides in (([1, 2, 2, 1], [1, 1, 1, 1]), ([1, 3, 2, 1], [1, 2, 3, 1]), ([1, 1, 1, 1], [1, 2, 1, 1])):
+            images({"ksize": sizes, "strides": strides, "padding": padding}, 2, 5, 4, 2)
+    attrs = {"ksize": [1, 2, 2, 1], "strides": [1, 1, 2, 1], "padding": "SAME"}
+    for dtype in (np.float64, half, brain, *integers):
+        images(attrs, 1, 3, 3, 1, dtype=dtype)
+    images(attrs, 0, 3, 3, 1)
+    x, y = small(1, 2, 2, 1).astype(np.float32), small(1, 2, 1, 1).astype(np.float32)
+    out.record("MaxPoolGradGrad", attrs, orig_input=x, orig_output=y * 0 + 9, grad=x + 1)
+    out.record("MaxPoolGradGrad", attrs, orig_input=x, orig_output=y[:, :1], grad=x, error=True)
+    out.record("MaxPoolGradGrad", attrs, orig_input=x, orig_output=y, grad=x[:, :1], error=True)
+
+    for attrs in ({}, {"depth_radius": 1, "bias": 2.0, "alpha": 0.5, "beta": 0.75}, {"depth_radius": 0, "beta": 1.0}):
+        for shape in ((1, 2, 1, 7), (2, 1, 2, 3), (0, 2, 1, 3), (1, 1, 1, 1)):
+            x, dy = (rng.integers(1, 9, shape).astype(np.float32) / 4 for _ in range(2))
+            y = tf.raw_ops.LRN(input=x, **attrs).numpy()
+            while np.abs(tf.raw_ops.LRNGrad(input_grads=dy, input_image=x, output_image=y, **attrs)).min(initial=1) < 0.01:
+                x = rng.integers(1, 9, shape).astype(np.float32) / 4
+                y = tf.raw_ops.LRN(input=x, **attrs).numpy()
+            out.record("LRNGrad", attrs, input_grads=dy, input_image=x, output_image=y)
+    exact = {"depth_radius": 0, "bias": 0.0, "beta": 1.0}
+    x, y, dy = (np.array(values, half).reshape(1, 1, 1, 3) for values in ([1, 2, -0.5], [1, 0.5, -2], [2, 1, 4]))
+    out.record("LRNGrad", exact, input_grads=dy, input_image=x, output_image=y)
+    x = x.astype(np.float32)
+    out.record("LRNGrad", input_grads=x[..., :2], input_image=x, output_image=x, error=True)
+    out.record("LRNGrad", input_grads=x[0], input_image=x[0], output_image=x[0], error=True)
+
+
+def image_gradient_cases(out):
+    """Gradients of resized images and crops."""
+    rng = np.random.default_rng(21)
+    half, brain = np.float16, tf.bfloat16.as_numpy_dtype
+    integers = np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16
+    samplings = ({}, {"align_corners": True}, {"half_pixel_centers": True})
+
+    def small(*shape, dtype=np.float32):
+        return rng.integers(1, 9, shape).astype(dtype)
+
+    for attrs in samplings:
+        for size, resized in (((5, 4), (3, 7)), ((2, 3), (4, 6)), ((1, 1), (3, 2)), ((4, 3), (1, 1))):
+            for op in ("ResizeBilinearGrad", "ResizeBicubicGrad"):
+                like = np.zeros((2, *size, 2), np.float32)
+                out.record(op, attrs, grads=small(2, *resized, 2), original_image=like)
+            out.record("ResizeNearestNeighborGrad", attrs, grads=small(2, *resized, 2), size=P(size))
+    # The weights are f32, also for f64. These are multiples of a power of 2.
+    for attrs, size, resized in ((samplings[0], (2, 3), (4, 6)), (samplings[1], (3, 3), (5, 5)), (samplings[2], (2, 3), (4, 6))):
+        for op in ("ResizeBilinearGrad", "ResizeBicubicGrad"):
+            if op == "ResizeBilinearGrad" or attrs != samplings[2]:
+                like = np.zeros((1, *size, 2), np.float64)
+                out.record(op, attrs, grads=small(1, *resized, 2), original_image=like)
+    for dtype in (half, brain):
+        like = np.zeros((1, 2, 2, 1), dtype)
+        out.record("ResizeBilinearGrad", grads=small(1, 4, 4, 1), original_image=like)
+        out.record("ResizeNearestNeighborGrad", grads=small(1, 4, 3, 2, dtype=dtype), size=P([2, 2]))
+    for dtype in (np.float64, np.int8, np.int32, np.uint8):
+        out.record("ResizeNearestNeighborGrad", grads=small(1, 4, 3, 2, dtype=dtype), size=P([2, 2]))
+        if dtype != np.float64:
+            most = np.full((1, 3, 2, 1), np.iinfo(dtype).max, dtype)
+            out.record("ResizeNearestNeighborGrad", grads=most, size=P([1, 1]))
+    both = {"align_corners": True, "half_pixel_centers": True}
+    x = small(2, 3, 4, 1)
+    for op in ("ResizeBilinearGrad", "ResizeBicubicGrad"):
+        out.record(op, both, grads=x, original_image=x, error=True)
+        out.record(op, grads=x, original_image=x[0], error=True)
+        out.record(op, grads=x[:0], original_image=x[:0])
+    out.record("ResizeNearestNeighborGrad", grads=x, size=P([2]), error=True)
+    out.record("ResizeNearestNeighborGrad", grads=x, size=P([-1, 2]), error=True)
+    out.record("ResizeNearestNeighborGrad", grads=x[:0], size=P([2, 2]))
+
+    boxes = f32([0, 0, 1, 1], [0.25, 0.125, 0.75, 1.25], [-0.5, 0.75, 0.5, 0.25], [0.5, 0.5, 0.5, 0.5])
+    numbers = i32(0, 1, 1, 0)
+    image = rng.permutation(2 * 5 * 5 * 2).reshape(2, 5, 5, 2).astype(np.float32)
+    for crop in ((3, 3), (1, 1), (1, 4), (2, 1)):
+        grads = small(4, *crop, 2)
+        for method in ("bilinear", "nearest"):
+            for dtype in (tf.float32, tf.float64):
+                attrs = {"method": method, "T": dtype}
+                given = {"boxes": boxes, "box_ind": numbers, "image_size": P([2, 5, 5, 2])}
+                out.record("CropAndResizeGradImage", attrs, grads=grads, **given)
+        out.record("CropAndResizeGradBoxes", grads=grads, image=image, boxes=boxes, box_ind=numbers)
+    given = {"boxes": boxes[:2], "box_ind": numbers[:2]}
+    grads = small(2, 2, 3, 1)
+    # The points of the crops are multiples of a quarter.
+    out.record("CropAndResizeGradImage", {"T": tf.float16}, grads=grads, **given, image_size=P([2, 3, 3, 1]))
+    for dtype in (np.float64, half, *integers):
+        part = (image[:, :3, :3, :1] % 100).astype(dtype)
+        out.record("CropAndResizeGradBoxes", grads=grads, image=part, **given)
+    none = {"boxes": boxes[:0], "box_ind": numbers[:0]}
+    out.record("CropAndResizeGradImage", {"T": tf.float32}, grads=grads[:0], **none, image_size=P([2, 3, 3, 1]))
+    out.record("CropAndResizeGradBoxes", grads=grads[:0], image=image[..., :1], **none)
+    wrong = given | {"box_ind": i32(0, 2)}
+    out.record("CropAndResizeGradImage", {"T": tf.float32}, grads=grads, **wrong, image_size=P([2, 3, 3, 1]), error=True)
+    out.record("CropAndResizeGradBoxes", grads=grads, image=image[..., :1], **wrong, error=True)
+    out.record("CropAndResizeGradBoxes", grads=grads, image=image, **given, error=True)
+    out.record("CropAndResizeGradImage", {"T": tf.float32}, grads=grads, **given, image_size=P([2, 3, 3, 2]), error=True)
+    out.record("CropAndResizeGradImage", {"T": tf.float32}, grads=grads, **given, image_size=P([2, 0, 3, 1]), error=True)
+
+
 FAMILIES = (
     unary_cases,
     binary_cases,
@@ -2380,6 +2721,11 @@ FAMILIES = (
     layout_cases,
     sparse_matmul_cases,
     slice_update_cases,
+    moment_cases,
+    dilation_cases,
+    filter_gradient_cases,
+    further_pool_gradient_cases,
+    image_gradient_cases,
 )
 
 

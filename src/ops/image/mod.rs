@@ -16,6 +16,7 @@ mod chroma;
 pub(crate) mod color;
 pub(crate) mod combined_suppression;
 pub(crate) mod crop_and_resize;
+pub(crate) mod crop_gradient;
 mod grayscale;
 mod interpolation;
 pub(crate) mod non_max_suppression;
@@ -23,6 +24,7 @@ mod pixels;
 pub(crate) mod projective_transform;
 pub(crate) mod resize;
 pub(crate) mod resize_area;
+pub(crate) mod resize_gradient;
 mod resize_method;
 mod resize_rows;
 mod sampling;
@@ -48,6 +50,8 @@ pub(crate) static ALL: &[&[&OpDef]] = &[&[
     &color::TO_RGB,
     &combined_suppression::DEF,
     &crop_and_resize::DEF,
+    &crop_gradient::BOXES,
+    &crop_gradient::IMAGE,
     &non_max_suppression::DEF,
     &non_max_suppression::V1,
     &non_max_suppression::V2,
@@ -57,6 +61,9 @@ pub(crate) static ALL: &[&[&OpDef]] = &[&[
     &projective_transform::DEF,
     &projective_transform::V2,
     &resize_area::DEF,
+    &resize_gradient::BICUBIC,
+    &resize_gradient::BILINEAR,
+    &resize_gradient::NEAREST,
     &resize::BICUBIC,
     &resize::BILINEAR,
     &resize::NEAREST,

@@ -54,7 +54,7 @@ impl<'g> Value<'g> {
     }
 }
 
-const OPERANDS: &[Operand] = &[
+pub(super) const OPERANDS: &[Operand] = &[
     Operand::Data("x"),
     Operand::Data("scale"),
     Operand::Data("offset"),
@@ -62,9 +62,8 @@ const OPERANDS: &[Operand] = &[
     Operand::Data("variance"),
 ];
 
-/// Output 0 is the normalised `x`. Outputs 1 to 4 are the operands `mean`, `variance`, `mean`, `variance`. In training,
-/// which this op refuses, TensorFlow would compute these outputs. Outside of training, TensorFlow leaves outputs 3 and
-/// 4 unset.
+/// Output 0 is the normalised `x`. Outputs 1 to 4 are the operands `mean`, `variance`, `mean`, `variance`. Outside of
+/// training, TensorFlow leaves outputs 3 and 4 unset. In training, `batch_norm_training` computes all outputs.
 pub(crate) static DEF: OpDef = OpDef::compute("batch_norm", lower)
     .attrs(&[
         Attribute::float_or("epsilon", 1e-4f32 as f64),
@@ -96,19 +95,24 @@ fn shape_with_reserve(cx: &mut InferenceContext<'_>) -> shapeflow_shape_fns::Res
     Ok(())
 }
 
-fn output_dtypes(dtypes: &[DType], attrs: &Attrs, outputs: usize) -> Result<Vec<DType>> {
-    // TensorFlow's default is training.
-    if attrs.bool("is_training") {
-        return dtype::refuse(
-            "is_training must be false: a graph does not compute the mean and the variance of a batch"
-                .to_string(),
-        );
-    }
+/// Returns the dtypes of `x`, the first of the operands, and of its parameters, the operands before number `end`.
+pub(super) fn parameter_dtypes(dtypes: &[DType], end: usize) -> Result<[DType; 2]> {
     let x = dtype::common(dtypes, 0, 1, dtype::Class::Float)?;
-    let parameter = dtype::common(dtypes, 1, 5, dtype::Class::Float)?;
+    let parameter = dtype::common(dtypes, 1, end, dtype::Class::Float)?;
     let expected = if matches!(x, DType::F16 | DType::BF16) { DType::F32 } else { x };
     if parameter != expected {
         return dtype::refuse(format!("the parameters of {x} must be {expected}, got {parameter}"));
+    }
+    Ok([x, parameter])
+}
+
+fn output_dtypes(dtypes: &[DType], attrs: &Attrs, outputs: usize) -> Result<Vec<DType>> {
+    let [x, parameter] = parameter_dtypes(dtypes, 5)?;
+    // TensorFlow's default is training.
+    if attrs.bool("is_training") {
+        return dtype::refuse(
+            "is_training must be false: batch_norm_training computes the moments".to_string(),
+        );
     }
     let mut outputs = vec![parameter; outputs];
     outputs[0] = x;

@@ -5,7 +5,7 @@ use std::panic::Location;
 use shapeflow_shape_fns::{Attr, Attribute, Attrs, Dim};
 
 use super::convolve_windows;
-use super::window::{Padding, Windows, data_format, dims_of, entries, of_dims, of_rank, with_windows};
+use super::window::{Padding, Windows, data_format, dims_of, entries, of_rank, with_shape, with_windows};
 use crate::dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::expr::Scalar;
@@ -313,7 +313,7 @@ fn of_every_channel<'g>(filter: Value<'g>, channels: &Dim) -> Result<Value<'g>> 
     }
     sizes[2] = channels.clone();
     let outputs = channels.checked_mul(&sizes[3]).unwrap_or(Dim::known(-1));
-    let filter = of_dims(filter, sizes.clone())?;
+    let filter = with_shape("a depthwise filter and the images", filter, &sizes)?;
     let [rows, columns, ..] = &sizes[..] else { unreachable!("a filter has 4 axes") };
     filter.reshape(&[rows.clone(), columns.clone(), Dim::known(1), outputs][..])
 }

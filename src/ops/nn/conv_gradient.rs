@@ -1,10 +1,10 @@
-//! `conv_2d_input_grad`, `conv_2d_filter_grad`, `conv_3d_input_grad` and `conv_3d_input_grad_like`: the gradients of
-//! `conv_2d` and `conv_3d`.
+//! `conv_2d_input_grad`, `conv_3d_input_grad`, `conv_3d_input_grad_like` and `depthwise_conv_2d_input_grad`: the
+//! gradients of convolutions with respect to their inputs.
 
 use shapeflow_shape_fns::{Attribute, Attrs, DType, Dim};
 
 use super::conv::{Geometry, IMAGE_ATTRS, VOLUME_ATTRS, convolve};
-use super::window::{Windows, dims_of, of_dims, of_rank, padded, param_dims, refuse};
+use super::window::{Windows, dims_of, of_rank, padded, param_dims, refuse, with_shape};
 use crate::dtype;
 use crate::error::Result;
 use crate::expr::Scalar;
@@ -41,14 +41,14 @@ pub(crate) static VOLUMES_INPUT_LIKE: OpDef =
         .dtype_rule(same_as_last)
         .tensorflow(&[TfOp::new("Conv3DBackpropInput")]);
 
-/// The gradient with respect to the filter:
-/// `input [n, h, w, c], filter_sizes, out_backprop [n, oh, ow, m] -> [kh, kw, c, m]`. The op is a matmul: the windows
-/// of the images are one matrix, and `out_backprop` is the other matrix. As TensorFlow's `Conv2DBackpropFilter`, for
-/// one group.
-pub(crate) static FILTER: OpDef = OpDef::composite("conv_2d_filter_grad", build_filter)
-    .attrs(IMAGE_ATTRS)
-    .operands(&[Operand::Data("input"), Operand::Size("filter_sizes"), Operand::Data("out_backprop")])
-    .tensorflow(&[TfOp::new("Conv2DBackpropFilter")]);
+/// As [`INPUT`] for a depthwise convolution: `input_sizes, filter [kh, kw, c, m], out_backprop [n, oh, ow, c*m] ->
+/// [n, h, w, c]`. As TensorFlow's `DepthwiseConv2dNativeBackpropInput`.
+pub(crate) static DEPTHWISE_INPUT: OpDef =
+    OpDef::composite("depthwise_conv_2d_input_grad", build_depthwise_input)
+        .attrs(IMAGE_ATTRS)
+        .operands(&[Operand::Size("input_sizes"), Operand::Data("filter"), Operand::Data("out_backprop")])
+        .dtype_rule(same_as_last)
+        .tensorflow(&[TfOp::new("DepthwiseConv2dNativeBackpropInput")]);
 
 fn same_as_last(dtypes: &[DType], _: &Attrs) -> Result<Vec<DType>> {
     Ok(vec![dtype::common(dtypes, dtypes.len().saturating_sub(1), dtypes.len(), dtype::Class::Number)?])
@@ -75,7 +75,16 @@ fn build_input<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>], spatial: usize) -
     dtype::common(&[filter.dtype(), gradient.dtype()], 0, 2, dtype::Class::Number)?;
     let geometry = Geometry::new(cx.attrs(), spatial)?;
     let given = sizes(cx, "input_sizes", fed.first())?;
-    input_gradient(&geometry, given, *filter, *gradient)
+    input_gradient(&geometry, given, *filter, *gradient, false)
+}
+
+fn build_depthwise_input<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value<'g>>> {
+    let [fed @ .., filter, gradient] = values else {
+        return refuse("the gradient of a convolution needs a filter and a gradient".to_string());
+    };
+    dtype::common(&[filter.dtype(), gradient.dtype()], 0, 2, dtype::Class::Number)?;
+    let given = sizes(cx, "input_sizes", fed.first())?;
+    input_gradient(&Geometry::new(cx.attrs(), 2)?, given, *filter, *gradient, true)
 }
 
 fn build_volumes_input_like<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value<'g>>> {
@@ -85,15 +94,17 @@ fn build_volumes_input_like<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> R
     dtype::common(&[input.dtype(), filter.dtype(), gradient.dtype()], 0, 3, dtype::Class::Number)?;
     let attrs = cx.attrs().clone().with("data_format", DataFormat::ChannelsLast.name(3));
     let input = of_rank(input, 5, "the input of a convolution")?;
-    input_gradient(&Geometry::new(&attrs, 3)?, dims_of(input), filter, gradient)
+    input_gradient(&Geometry::new(&attrs, 3)?, dims_of(input), filter, gradient, false)
 }
 
-/// Returns the gradient with respect to an input of the sizes `given`: all of them, or the sizes of the spatial axes.
+/// Returns the gradient with respect to an input of the sizes `given`: all of them, or the sizes of the spatial axes. The
+/// convolution has one group, or, if it `is_depthwise`, one group for each channel of the input.
 fn input_gradient<'g>(
     geometry: &Geometry,
     given: Vec<Dim>,
     filter: Value<'g>,
     gradient: Value<'g>,
+    is_depthwise: bool,
 ) -> Result<Vec<Value<'g>>> {
     let spatial = geometry.spatial();
     let filter = of_rank(filter, spatial + 2, "the filter of a convolution")?;
@@ -108,7 +119,11 @@ fn input_gradient<'g>(
         ));
     }
     let windows = geometry.windows(&image, &weights[..spatial])?;
-    let gradient = of_windows(gradient, &windows, &image, &weights[spatial + 1])?;
+    let filters = match is_depthwise {
+        true => weights[spatial].checked_mul(&weights[spatial + 1])?,
+        false => weights[spatial + 1].clone(),
+    };
+    let gradient = of_windows(gradient, &windows, &image, &filters)?;
     let gradient = spread_over(gradient, &windows, &image, 1..=spatial)?;
     let filter_axes: Vec<usize> = (0..spatial).collect();
     let swapped: Vec<usize> = (0..spatial).chain([spatial + 1, spatial]).collect();
@@ -120,10 +135,15 @@ fn input_gradient<'g>(
 
 /// Returns the gradient of the result of a convolution of images with these dimensions. It must have one element for
 /// each window and filter.
-fn of_windows<'g>(gradient: Value<'g>, windows: &Windows, image: &[Dim], filters: &Dim) -> Result<Value<'g>> {
+pub(super) fn of_windows<'g>(
+    gradient: Value<'g>,
+    windows: &Windows,
+    image: &[Dim],
+    filters: &Dim,
+) -> Result<Value<'g>> {
     let mut expected = windows.all_counts(image)?;
     expected[image.len() - 1] = filters.clone();
-    of_dims(gradient, expected)
+    with_shape("the windows and the gradient of a convolution", gradient, &expected)
 }
 
 /// Returns the sizes of images with the channels last. `given` has the sizes of all axes, in the format of the op, or
@@ -188,66 +208,4 @@ fn spread<'g>(x: Value<'g>, axis: usize, stride: i64) -> Result<Value<'g>> {
     // The zeros after the last element are cut off.
     dims[axis] = count.checked_sub(&one)?.checked_mul(&stride)?.checked_add(&one)?.max(&zero)?;
     spread.slice(vec![0; dims.len()], &dims[..])
-}
-
-fn build_filter<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value<'g>>> {
-    let [x, fed @ .., gradient] = values else {
-        return refuse("conv_2d_filter_grad needs images and a gradient".to_string());
-    };
-    dtype::common(&[x.dtype(), gradient.dtype()], 0, 2, dtype::Class::Number)?;
-    let geometry = Geometry::new(cx.attrs(), 2)?;
-    let x = geometry.channels_last(*x, "the images of a convolution")?;
-    let gradient = geometry.channels_last(*gradient, "the gradient of a convolution")?;
-    let weights = sizes(cx, "filter_sizes", fed.first())?;
-    let [rows, columns, inputs, outputs] = &weights[..] else {
-        return refuse(format!("filter_sizes must have 4 entries, got {}", weights.len()));
-    };
-    let (Some(rows), Some(columns)) = (rows.as_known(), columns.as_known()) else {
-        return refuse("filter_sizes must be known when the graph is built, got a fed tensor".to_string());
-    };
-    let dims = dims_of(x);
-    if dims[3].same(inputs) == Some(false) {
-        return refuse(format!(
-            "the gradient of a convolution needs one group of channels, got {} channels and filters of {inputs}",
-            dims[3]
-        ));
-    }
-    let windows = geometry.windows(&dims, &weights[..2])?;
-    let gradient = of_windows(gradient, &windows, &dims, outputs)?;
-    let patches = geometry.patches(windows.pad(x, Scalar::zero(x.dtype()))?, [rows, columns])?;
-    let width = dims_of(patches)[3].clone();
-    let patches = patches.reshape(&[Dim::known(-1), width][..])?;
-    let gradient = gradient.reshape(&[Dim::known(-1), outputs.clone()][..])?;
-    Ok(vec![patches.matmul_transposed(gradient, true, false)?.reshape(&weights[..])?])
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::graph::Graph;
-    use crate::tensor::Tensor;
-    use crate::{Attr, TensorShape as Shape, shape};
-
-    /// The gradient of a filter of one element, over images of 4 by 4 pixels.
-    fn filter_gradient(g: &Graph, gradient: Shape) -> Result<Value<'_>> {
-        let x = g.input("x", DType::F32, [1, 4, 4, 1])?;
-        let gradient = g.input("gradient", DType::F32, gradient)?;
-        let call = g.op(&FILTER).data(x).size("filter_sizes", [1, 1, 1, 1]).data(gradient);
-        call.attr("strides", Attr::from([1, 1, 1, 1])).attr("padding", "VALID").finish()
-    }
-
-    #[test]
-    fn the_gradient_of_a_filter_has_one_element_for_each_window() {
-        let g = Graph::new();
-        let error = filter_gradient(&g, shape![1, 2, 8, 1]).unwrap_err();
-        assert!(error.message().contains("[1, 4, 4, 1]"), "{error}");
-        let g = Graph::new();
-        let exe = g.compile(filter_gradient(&g, shape![?, ?, ?, 1]).unwrap()).unwrap();
-        let run = |sizes: &[usize]| {
-            let [x, gradient] = [&[1, 4, 4, 1], sizes].map(|sizes| Tensor::full(sizes, 1.0f32).unwrap());
-            exe.run::<1>(&[x.view(), gradient.view()])
-        };
-        assert_eq!(run(&[1, 4, 4, 1]).unwrap()[0].to_vec::<f32>().unwrap(), [16.0]);
-        assert!(run(&[1, 2, 8, 1]).is_err());
-    }
 }

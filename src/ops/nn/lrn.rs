@@ -2,10 +2,10 @@
 
 use std::panic::Location;
 
-use shapeflow_shape_fns::{Attribute, DType, Dim};
+use shapeflow_shape_fns::{Attribute, Attrs, DType, Dim};
 
 use super::reduce_window;
-use super::window::{of_rank, padded, refuse};
+use super::window::{dims_of, of_rank, padded, refuse, with_shape};
 use crate::dtype;
 use crate::error::Result;
 use crate::expr::Scalar;
@@ -50,21 +50,64 @@ pub(crate) static DEF: OpDef = OpDef::composite("lrn", build)
     .operands(&[Operand::Data("input")])
     .tensorflow(&[TfOp::new("LRN")]);
 
-fn build<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value<'g>>> {
-    let number = |name| cx.attrs().float(name);
-    dtype::common(&[values[0].dtype()], 0, 1, dtype::Class::Float)?;
-    let radius = cx.attrs().int("depth_radius");
+/// An op for import only: the gradient of [`DEF`] with respect to its operand,
+/// `input_grads, input_image, output_image -> [n, h, w, c]`. f16 and bf16 are computed as f32 and rounded once. As
+/// TensorFlow's `LRNGrad`.
+pub(crate) static GRADIENT: OpDef = OpDef::composite("lrn_grad", build_gradient)
+    .attrs(&[
+        Attribute::int_or("depth_radius", 5),
+        Attribute::float_or("bias", 1.0),
+        Attribute::float_or("alpha", 1.0),
+        Attribute::float_or("beta", 0.5),
+    ])
+    .operands(&[Operand::Data("input_grads"), Operand::Data("input_image"), Operand::Data("output_image")])
+    .tensorflow(&[TfOp::new("LRNGrad")]);
+
+/// Returns `x`, an image of rank 4, with f16 and bf16 as f32.
+fn widened<'g>(x: Value<'g>, name: &str) -> Result<Value<'g>> {
+    let x = of_rank(x, 4, name)?;
+    if matches!(x.dtype(), DType::F16 | DType::BF16) { x.cast(DType::F32) } else { Ok(x) }
+}
+
+/// Adds for each element the elements of its channel and of the channels at most `depth_radius` from it.
+fn sums_of_neighbours<'g>(attrs: &Attrs, x: Value<'g>) -> Result<Value<'g>> {
+    let radius = attrs.int("depth_radius");
     if radius < 0 {
         return refuse(format!("depth_radius must not be negative, got {radius}"));
     }
-    let dtype = values[0].dtype();
-    let x = of_rank(values[0], 4, "the operand of lrn")?;
-    let x = if matches!(dtype, DType::F16 | DType::BF16) { x.cast(DType::F32)? } else { x };
     let mut paddings = vec![[Dim::known(0), Dim::known(0)]; 4];
     paddings[3] = [Dim::known(radius), Dim::known(radius)];
-    let squares = padded(x.square()?, &paddings, Scalar::zero(x.dtype()))?;
-    let window = squares.graph().op(&reduce_window::DEF).data(squares).attr("op", "sum");
-    let window = window.attr("sizes", [1, 1, 1, 2 * radius + 1]).attr("strides", [1, 1, 1, 1]);
-    let scale = window.finish()?.mul(number("alpha"))?.add(number("bias"))?;
-    Ok(vec![x.mul(scale.pow(-number("beta"))?)?.cast(dtype)?])
+    let padded = padded(x, &paddings, Scalar::zero(x.dtype()))?;
+    let sums = x.graph().op(&reduce_window::DEF).data(padded).attr("op", "sum");
+    sums.attr("sizes", [1, 1, 1, 2 * radius + 1]).attr("strides", [1, 1, 1, 1]).finish()
+}
+
+/// Returns the number whose power each element of `x` is multiplied by.
+fn norms<'g>(attrs: &Attrs, x: Value<'g>) -> Result<Value<'g>> {
+    sums_of_neighbours(attrs, x.square()?)?.mul(attrs.float("alpha"))?.add(attrs.float("bias"))
+}
+
+fn build<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value<'g>>> {
+    let dtype = dtype::common(&[values[0].dtype()], 0, 1, dtype::Class::Float)?;
+    let x = widened(values[0], "the operand of lrn")?;
+    let scale = norms(cx.attrs(), x)?;
+    Ok(vec![x.mul(scale.pow(-cx.attrs().float("beta"))?)?.cast(dtype)?])
+}
+
+/// `g * norm^-beta - 2 * alpha * beta * x * Σ g * y / norm`, with the sum over neighbours.
+fn build_gradient<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value<'g>>> {
+    let dtypes: Vec<DType> = values.iter().map(|value| value.dtype()).collect();
+    let dtype = dtype::common(&dtypes, 0, 3, dtype::Class::Float)?;
+    let [gradient, x, y] = *values else {
+        return refuse("lrn_grad needs a gradient, an input and an output".to_string());
+    };
+    let x = widened(x, "the input of lrn")?;
+    let like_x =
+        |value, name: &str| with_shape(&format!("the input and {name}"), widened(value, name)?, &dims_of(x));
+    let (gradient, y) = (like_x(gradient, "the gradient of lrn")?, like_x(y, "the output of lrn")?);
+    let norms = norms(cx.attrs(), x)?;
+    let [alpha, beta] = ["alpha", "beta"].map(|name| cx.attrs().float(name));
+    let direct = gradient.mul(norms.pow(-beta)?)?;
+    let shared = sums_of_neighbours(cx.attrs(), gradient.mul(y)?.div(norms)?)?;
+    Ok(vec![direct.sub(shared.mul(x)?.mul(2.0 * alpha * beta)?)?.cast(dtype)?])
 }

@@ -16,13 +16,19 @@
 
 pub(crate) mod activation;
 pub(crate) mod batch_norm;
+pub(crate) mod batch_norm_global;
+pub(crate) mod batch_norm_gradient;
+pub(crate) mod batch_norm_training;
 pub(crate) mod bias_add;
 pub(crate) mod conv;
+pub(crate) mod conv_filter_gradient;
 pub(crate) mod conv_gradient;
 pub(crate) mod convolve_windows;
 mod ctc_beam;
 pub(crate) mod ctc_decode;
 mod data_format;
+pub(crate) mod dilation;
+mod dilation_positions;
 pub(crate) mod gelu;
 pub(crate) mod gradient_from_operand;
 pub(crate) mod gradient_from_result;
@@ -35,6 +41,7 @@ mod normalize;
 pub(crate) mod pool;
 pub(crate) mod pool_argmax;
 pub(crate) mod pool_gradient;
+pub(crate) mod pool_gradient_of_equals;
 pub(crate) mod reduce_window;
 mod row;
 pub(crate) mod softmax;
@@ -55,12 +62,22 @@ pub(crate) static ALL: &[&[&OpDef]] = &[
     &[
         &batch_norm::DEF,
         &batch_norm::WITH_RESERVE,
+        &batch_norm_global::DEF,
+        &batch_norm_global::GRADIENT,
+        &batch_norm_gradient::DEF,
+        &batch_norm_gradient::WITH_RESERVE,
+        &batch_norm_training::DEF,
+        &batch_norm_training::WITH_RESERVE,
         &bias_add::DEF,
         &bias_add::GRADIENT,
         &conv::DEF,
         &conv::DEPTHWISE,
         &conv::VOLUMES,
-        &conv_gradient::FILTER,
+        &conv_filter_gradient::DEPTHWISE,
+        &conv_filter_gradient::IMAGES,
+        &conv_filter_gradient::VOLUMES,
+        &conv_filter_gradient::VOLUMES_LIKE,
+        &conv_gradient::DEPTHWISE_INPUT,
         &conv_gradient::INPUT,
         &conv_gradient::VOLUMES_INPUT,
         &conv_gradient::VOLUMES_INPUT_LIKE,
@@ -70,12 +87,18 @@ pub(crate) static ALL: &[&[&OpDef]] = &[
         &convolve_windows::VOLUMES,
         &ctc_decode::BEAM,
         &ctc_decode::GREEDY,
+        &dilation::DEF,
+        &dilation::FILTER,
+        &dilation::INPUT,
+        &dilation_positions::OF_FILTER,
+        &dilation_positions::OF_INPUT,
         &gelu::DEF,
         &l2_loss::DEF,
         &leaky_relu::DEF,
         &leaky_relu_grad::DEF,
         &log_softmax::DEF,
         &lrn::DEF,
+        &lrn::GRADIENT,
         &pool::AVG,
         &pool::AVG_OF_VOLUMES,
         &pool::MAX,
@@ -83,8 +106,14 @@ pub(crate) static ALL: &[&[&OpDef]] = &[
         &pool_argmax::DEF,
         &pool_argmax::POSITIONS,
         &pool_gradient::AVG,
+        &pool_gradient::AVG_OF_VOLUMES,
         &pool_gradient::MAX,
         &pool_gradient::MAX_WITH_ARGMAX,
+        &pool_gradient_of_equals::IMAGES_TWICE,
+        &pool_gradient_of_equals::POSITIONS,
+        &pool_gradient_of_equals::SUMS,
+        &pool_gradient_of_equals::VOLUMES,
+        &pool_gradient_of_equals::VOLUMES_TWICE,
         &reduce_window::DEF,
         &softmax::DEF,
         &softmax_cross_entropy::DEF,

@@ -141,7 +141,7 @@ pub(super) const PADDING_ATTRS: &[Attribute] = &[
 ];
 
 /// The attributes of a pool of volumes.
-const VOLUME_ATTRS: &[Attribute] = &[
+pub(super) const VOLUME_ATTRS: &[Attribute] = &[
     Attribute::ints("ksize"),
     Attribute::ints("strides"),
     Attribute::str("padding"),

@@ -5,14 +5,15 @@ use std::panic::Location;
 use shapeflow_shape_fns::{Attr, Attribute, Attrs, DType, Dim};
 
 use super::conv_gradient::{sizes, spread_over};
-use super::pool::{IMAGE_ATTRS, PADDING_ATTRS};
+use super::pool::{IMAGE_ATTRS, PADDING_ATTRS, VOLUME_ATTRS};
 use super::pool_argmax::positions;
 use super::reduce_window;
 use super::window::{
-    Padding, Windows, data_format, dims_of, entries, of_dims, of_rank, refuse, require_spatial, with_windows,
+    Padding, Windows, agree, data_format, dims_of, entries, of_rank, refuse, require_spatial, with_shape,
+    with_windows,
 };
 use crate::dtype;
-use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::error::Result;
 use crate::expr::Scalar;
 use crate::graph::{IntoOperand, IntoParam, IntoShapeArg, Value};
 use crate::op::{CompositeCx, OpDef, Operand, TfOp};
@@ -125,24 +126,22 @@ pub(crate) static MAX_WITH_ARGMAX: OpDef =
         .operands(&[Operand::Data("input"), Operand::Data("grad"), Operand::Data("argmax")])
         .tensorflow(&[TfOp::new("MaxPoolGradWithArgmax")]);
 
-pub(crate) static AVG: OpDef = OpDef::composite("avg_pool_grad", build_avg)
+pub(crate) static AVG: OpDef = OpDef::composite("avg_pool_grad", |cx, values| build_avg(cx, values, 2))
     .attrs(IMAGE_ATTRS)
     .operands(&[Operand::Size("orig_input_shape"), Operand::Data("grad")])
     .dtype_rule(last_float)
     .tensorflow(&[TfOp::new("AvgPoolGrad")]);
 
+/// As [`AVG`] for volumes: `orig_input_shape, grad [n, od, oh, ow, c] -> orig_input_shape`.
+pub(crate) static AVG_OF_VOLUMES: OpDef =
+    OpDef::composite("avg_pool_3d_grad", |cx, values| build_avg(cx, values, 3))
+        .attrs(VOLUME_ATTRS)
+        .operands(&[Operand::Size("orig_input_shape"), Operand::Data("grad")])
+        .dtype_rule(last_float)
+        .tensorflow(&[TfOp::new("AvgPool3DGrad")]);
+
 fn last_float(dtypes: &[DType], _: &Attrs) -> Result<Vec<DType>> {
     Ok(vec![dtype::common(dtypes, dtypes.len().saturating_sub(1), dtypes.len(), dtype::Class::Float)?])
-}
-
-/// Refuses shapes that provably differ.
-fn agree(what: &str, a: &[Dim], b: &[Dim]) -> Result<()> {
-    if a.iter().zip(b).any(|(a, b)| a.same(b) == Some(false)) {
-        let list = |dims: &[Dim]| dims.iter().map(Dim::to_string).collect::<Vec<_>>().join(", ");
-        let message = format!("{what} must agree, got [{}] and [{}]", list(a), list(b));
-        return Err(Error::new(ErrorKind::Shape, Phase::Build, message));
-    }
-    Ok(())
 }
 
 fn build_max<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value<'g>>> {
@@ -160,7 +159,7 @@ fn build_max<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value
 }
 
 /// Returns a tensor of the shape of `x` that has the sums of the gradients for each position, and zeros elsewhere.
-fn scattered<'g>(x: Value<'g>, positions: Value<'g>, gradient: Value<'g>) -> Result<Value<'g>> {
+pub(super) fn scattered<'g>(x: Value<'g>, positions: Value<'g>, gradient: Value<'g>) -> Result<Value<'g>> {
     let count = x.size_tensor_as(DType::I64)?;
     gradient.unsorted_segment_sum(positions, count)?.reshape(&dims_of(x)[..])
 }
@@ -183,31 +182,31 @@ fn build_max_with_argmax<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Resu
 
 /// Divides the gradient of each window by the number of its elements, and adds for each element the quotients of its
 /// windows: the sums of windows of stride 1 over the quotients, spread by the strides.
-fn build_avg<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value<'g>>> {
+fn build_avg<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>], spatial: usize) -> Result<Vec<Value<'g>>> {
     let [fed @ .., gradient] = values else {
-        return refuse("avg_pool_grad needs a gradient".to_string());
+        return refuse("the gradient of a pool needs a gradient".to_string());
     };
     let dtype = dtype::common(&[gradient.dtype()], 0, 1, dtype::Class::Float)?;
-    let format = data_format(cx.attrs(), 2)?;
+    let rank = spatial + 2;
+    let format = data_format(cx.attrs(), spatial)?;
     let extents = sizes(cx, "orig_input_shape", fed.first())?;
-    if extents.len() != 4 {
-        return refuse(format!("orig_input_shape must have 4 entries, got {}", extents.len()));
+    if extents.len() != rank {
+        return refuse(format!("orig_input_shape must have {rank} entries, got {}", extents.len()));
     }
-    let lengths = entries(cx.attrs(), "ksize", None, 4, false)?;
-    let strides = entries(cx.attrs(), "strides", None, 4, false)?;
+    let lengths = entries(cx.attrs(), "ksize", None, rank, false)?;
+    let strides = entries(cx.attrs(), "strides", None, rank, false)?;
     require_spatial(format, &lengths, &strides)?;
-    let pooled: Vec<usize> = (0..4).filter(|axis| lengths[*axis] != 1 || strides[*axis] != 1).collect();
-    let gradient = of_rank(*gradient, 4, "the gradient of a pool")?;
+    let pooled: Vec<usize> = (0..rank).filter(|axis| lengths[*axis] != 1 || strides[*axis] != 1).collect();
+    let gradient = of_rank(*gradient, rank, "the gradient of a pool")?;
     let wide = if matches!(dtype, DType::F16 | DType::BF16) { DType::F32 } else { dtype };
     let known = lengths.iter().map(|size| Dim::known(*size)).collect();
-    let windows = Windows::new(cx.attrs(), &extents, known, strides.clone(), vec![1; 4])?;
+    let windows = Windows::new(cx.attrs(), &extents, known, strides.clone(), vec![1; rank])?;
     let expected = windows.all_counts(&extents)?;
-    agree("the windows and the gradient of a pool", &expected, &dims_of(gradient))?;
-    let gradient = of_dims(gradient, expected)?.cast(wide)?;
+    let gradient = with_shape("the windows and the gradient of a pool", gradient, &expected)?.cast(wide)?;
     let counts = counts(&windows, gradient, &extents, &lengths, &pooled)?;
     let shares = gradient.div(counts)?;
     let shares = spread_over(shares, &windows, &extents, pooled)?;
-    Ok(vec![window_sums(shares, &lengths, &[1; 4], &extents)?.cast(dtype)?])
+    Ok(vec![window_sums(shares, &lengths, &vec![1; rank], &extents)?.cast(dtype)?])
 }
 
 /// Adds the elements of each window. `positions` are the numbers of windows along the axes.
@@ -225,7 +224,7 @@ fn counts<'g>(
     lengths: &[i64],
     pooled: &[usize],
 ) -> Result<Value<'g>> {
-    let mut image = vec![Dim::known(1); 4];
+    let mut image = vec![Dim::known(1); extents.len()];
     pooled.iter().for_each(|axis| image[*axis] = extents[*axis].clone());
     let zero = Scalar::zero(gradient.dtype());
     let graph = gradient.graph();

@@ -269,15 +269,27 @@ pub(super) fn of_rank<'g>(x: Value<'g>, rank: usize, name: &str) -> Result<Value
     }
 }
 
-/// Returns `x`, whose dimensions must be `dims`. A run checks sizes that are not known when the graph is built.
-///
-/// # Errors
-/// A dimension differs.
-pub(super) fn of_dims(x: Value<'_>, dims: Vec<Dim>) -> Result<Value<'_>> {
-    if dims_of(x) == dims { Ok(x) } else { x.ensure_shape(TensorShape::from(dims)) }
-}
-
 /// Returns the dimensions of a value of known rank.
 pub(super) fn dims_of(x: Value<'_>) -> Vec<Dim> {
     x.shape().dims().expect("the rank is known").to_vec()
+}
+
+/// Returns `x`, whose dimensions must be `dims`. A run checks sizes that are not known when the graph is built.
+///
+/// # Errors
+/// The shapes provably differ; `what` names them.
+pub(super) fn with_shape<'g>(what: &str, x: Value<'g>, dims: &[Dim]) -> Result<Value<'g>> {
+    let given = dims_of(x);
+    agree(what, &given, dims)?;
+    if given == dims { Ok(x) } else { x.ensure_shape(TensorShape::from(dims.to_vec())) }
+}
+
+/// Refuses shapes that provably differ.
+pub(super) fn agree(what: &str, a: &[Dim], b: &[Dim]) -> Result<()> {
+    if a.iter().zip(b).any(|(a, b)| a.same(b) == Some(false)) {
+        let list = |dims: &[Dim]| dims.iter().map(Dim::to_string).collect::<Vec<_>>().join(", ");
+        let message = format!("{what} must agree, got [{}] and [{}]", list(a), list(b));
+        return Err(Error::new(ErrorKind::Shape, Phase::Build, message));
+    }
+    Ok(())
 }

@@ -9,8 +9,10 @@ pub const WITHOUT_LOOP: &[(&str, &str)] = &[
     ("convolve_grouped_windows", PART),
     ("convolve_groups", PART),
     ("flags_of_axes", PART),
+    ("positions_of_equals", PART),
     ("quantize_in_range", PART),
     ("reduce_window", PART),
     ("requantization_range", RECORDED),
     ("requantize_into_range", PART),
+    ("sum_at_equals", PART),
 ];

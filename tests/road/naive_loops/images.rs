@@ -1,6 +1,6 @@
 //! Ops on images: resizing, crops and colours.
 
-use shapeflow::{FillMode, Graph, ProjectiveTransform, Result, Sampling, Value};
+use shapeflow::{FillMode, Graph, ProjectiveTransform, Result, Sampling, Value, WindowPadding};
 
 use super::Build;
 use super::numeric::{Numbers, Row, check_rows, row};
@@ -73,6 +73,23 @@ fn turned(x: &[Numbers]) -> Numbers {
     })
 }
 
+/// The largest sum of a filter of 2 rows and 3 columns and the elements of each window of the images `[n, 5, 4, 2]`, at
+/// every second row and at every column. The columns of a window are 2 apart; one column of a window at an edge, or two
+/// of them, are outside the images.
+fn dilated(x: &[Numbers]) -> Numbers {
+    Numbers::reals(&[x[0].sizes[0], 3, 4, 2], |i| {
+        let mut largest = f64::MIN;
+        for (down, across) in (0..2).flat_map(|down| (0..3).map(move |across| (down, across))) {
+            let (row, column) = (2 * i[1] + down, (i[2] + 2 * across).wrapping_sub(2));
+            if row < 5 && column < 4 {
+                largest =
+                    largest.max(x[0].real(&[i[0], row, column, i[3]]) + x[1].real(&[down, across, i[3]]));
+            }
+        }
+        largest
+    })
+}
+
 /// Hue, saturation and value of a colour.
 fn hsv(colour: [f64; 3]) -> [f64; 3] {
     let [red, green, blue] = colour;
@@ -127,6 +144,7 @@ pub const ROWS: &[Row] = &[
         let part = |k: usize| Numbers::reals(&x[k].sizes, |i| x[k].real(i));
         cropped(&[part(0), part(1), numbers])
     }).domain(|operand, x| if operand == 1 { (x * 2.0).floor().abs() / 8.0 } else { x }).slack(16.0),
+    row("dilation_2d", &["[n, 5, 4, 2]", "[2, 3, 2]"], |_, x| x[0].dilation_2d(x[1], [2, 1], [1, 2], WindowPadding::Same), dilated),
     row("hsv_to_rgb", &["[n, 3]"], |_, x| x[0].hsv_to_rgb(), |x| colours(&x[0], rgb)).domain(SHARES).slack(16.0),
     row("projective_transform", &["[n, 3, 4, 2]", "f32[n, 8]"], |g, x| {
         let keep = g.constant([0.0f32, 0.0, 1.0, 0.0, 0.0, 1.0, 0.0, 0.0])?;

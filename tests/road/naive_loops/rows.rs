@@ -54,6 +54,14 @@ pub const ROWS: &[Row] = &[
     row("batch_norm_with_reserve", NORM_OPERANDS, |g, x| {
         Build::Call(&Call::new("batch_norm_with_reserve").attr("epsilon", 0.25).attr("is_training", false)).apply(g, x)
     }, normalized).domain(VARIANCE).slack(4.0),
+    row("batch_norm_global", &["[n, 2, 1, 3]", "[3]", "[3]", "[3]", "[3]"], |g, x| {
+        Build::Call(&Call::new("batch_norm_global").attr("variance_epsilon", 0.25).attr("scale_after_normalization", true)).apply(g, x)
+    }, |x| {
+        Numbers::reals(&x[0].sizes, |i| {
+            let [mean, variance, beta, gamma] = [1, 2, 3, 4].map(|operand| x[operand].real(&i[3..]));
+            (x[0].real(i) - mean) / (variance + 0.25).sqrt() * gamma + beta
+        })
+    }).domain(|operand, x| if operand == 2 { x.abs() } else { x }).slack(4.0),
     row("bias_add", &["[n, 2, 3]", "[3]"], |_, x| x[0].bias_add(x[1], DataFormat::ChannelsLast),
         |x| Numbers::build(&x[0].sizes, |i| x[0].at(i) + x[1].at(&i[2..]))),
     row("bias_add", &["[n, 3, 2, 1]", "[3]"], |_, x| x[0].bias_add(x[1], DataFormat::ChannelsFirst),

@@ -4,6 +4,7 @@ mod creation;
 mod detection;
 mod diagonals;
 mod elementwise;
+mod gradients;
 mod image;
 mod layouts;
 mod linalg;
@@ -259,8 +260,29 @@ pub fn add_op(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex
         | "convolve_volume_windows"
         | "convolve_grouped_windows"
         | "convolve_groups" => window::conv(g, op),
-        "conv_2d_input_grad" | "conv_2d_filter_grad" | "conv_3d_input_grad" | "conv_3d_input_grad_like" => {
-            window::conv_gradient(g, op)
+        "conv_2d_input_grad"
+        | "conv_2d_filter_grad"
+        | "conv_3d_filter_grad"
+        | "conv_3d_filter_grad_like"
+        | "conv_3d_input_grad"
+        | "conv_3d_input_grad_like" => window::conv_gradient(g, op),
+        "avg_pool_3d_grad"
+        | "crop_and_resize_boxes_grad"
+        | "crop_and_resize_image_grad"
+        | "lrn_grad"
+        | "max_pool_3d_grad"
+        | "max_pool_3d_grad_grad"
+        | "max_pool_grad_grad"
+        | "positions_of_equals"
+        | "resize_bicubic_grad"
+        | "resize_bilinear_grad"
+        | "resize_nearest_grad"
+        | "sum_at_equals" => gradients::add_op(g, op),
+        _ if op.starts_with("batch_norm_") && op != "batch_norm_with_reserve"
+            || op.starts_with("dilation_2d")
+            || op.starts_with("depthwise_conv_2d_") =>
+        {
+            gradients::add_op(g, op)
         }
         "lrn" => window::lrn(g),
         "extract_volume_patches" => window::volume_patches(g),

@@ -49,7 +49,7 @@ fn windows(g: &mut GraphGenerator<'_>, call: Call, spatial: usize, sizes_name: O
 }
 
 /// Returns the properties of sums of small integers; `None` for f16 and bf16.
-fn summed(g: &GraphGenerator<'_>, operands: &[ValueIndex]) -> Option<ElementProps> {
+pub fn summed(g: &GraphGenerator<'_>, operands: &[ValueIndex]) -> Option<ElementProps> {
     let dtype = g.dtype(operands[0]);
     let is_half = matches!(dtype, DType::F16 | DType::BF16);
     let props = props_of(g, operands);
@@ -162,14 +162,16 @@ pub fn conv_gradient(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<Val
     let image = extents.iter().copied().chain([channels]).map(Size::Known);
     let image: Vec<Size> = [batch].into_iter().chain(image).collect();
     let mut source = |sizes: Vec<Size>| g.source(dtype, sizes, Content::Range(-2, 2), false);
-    if op == "conv_2d_filter_grad" {
+    if matches!(op, "conv_2d_filter_grad" | "conv_3d_filter_grad") {
         let operands = [source(image)?, gradient];
         let props = summed(g, &operands)?;
         return g.add_step(call.attr("filter_sizes", Attr::Ints(sizes.into())), &operands, &[], props);
     }
     let filter = source(sizes.into_iter().map(Size::Known).collect())?;
     let (call, operands) = match op {
-        "conv_3d_input_grad_like" => (call, vec![source(image)?, filter, gradient]),
+        "conv_3d_input_grad_like" | "conv_3d_filter_grad_like" => {
+            (call, vec![source(image)?, filter, gradient])
+        }
         _ => (call.attr("input_sizes", Attr::Ints(extents.into())), vec![filter, gradient]),
     };
     let props = summed(g, &operands)?;

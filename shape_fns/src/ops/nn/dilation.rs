@@ -6,23 +6,29 @@ use crate::{Dim, InferenceContext, Result, TensorShape};
 
 /// `input[n, h, w, c], filter[kh, kw, c] -> [n, oh, ow, c]`, with attributes `strides`, `rates` and `padding`.
 ///
+/// A window that exceeds the image by less than a stride yields 0 positions, as in TensorFlow's kernel. Sets the
+/// derived parameter `before`: the number of elements of padding before the rows and before the columns.
+///
 /// # Errors
-/// An operand has the wrong rank, the channels provably differ, the window provably does not fit, or an attribute is
-/// out of range.
+/// An operand has the wrong rank, the channels provably differ, the window provably exceeds the image by a stride or
+/// more, or an attribute is out of range.
 pub fn dilation_2d(cx: &mut InferenceContext<'_>) -> Result<()> {
     let layout = Layout { spatial: 2, channels_first: false, has_vectors: false };
     let [batch, height, width, input_channels] = cx.axes::<4>(0)?;
     let [rows, columns, channels] = cx.axes::<3>(1)?;
     let (strides, rates) = (layout.entries_of(cx, "strides", false)?, layout.entries_of(cx, "rates", false)?);
     let channels = cx.agree("the numbers of channels of input and filter", &input_channels, &channels)?;
-    let mut positions = Vec::with_capacity(2);
+    let (mut positions, mut before) = (Vec::with_capacity(2), Vec::with_capacity(2));
     for (axis, (size, input)) in [(rows, height), (columns, width)].into_iter().enumerate() {
         let axis = axis + 1;
         let stride = Dim::known(strides[axis]);
         let window =
             Window { axis, size: &size, stride: &stride, dilation: rates[axis], padding: padding(cx)? };
-        positions.push(window.position_count(cx, &input)?);
+        let count = window.position_count_or_zero(cx, &input)?;
+        before.push(window.padding_before(cx, &input, &count)?);
+        positions.push(count);
     }
+    cx.set_derived("before", before);
     cx.set_output(0, layout.shape(batch, positions, channels, None));
     Ok(())
 }
@@ -55,6 +61,7 @@ mod tests {
     shape_table! { shapes: dilation_2d, ["input", "filter"];
         {strides: [1, 1, 2, 1], rates: [1, 2, 1, 1], padding: "VALID"} "[n, 7, 7, ?]; [2, 3, c]" => "[n, 5, 3, c]";
         {strides: [1, 2, 2, 1], rates: [1, 1, 1, 1], padding: "SAME"} "[n, h, 7, 2]; [2, 3, 2]" => "[n, ceildiv(h, 2), 4, 2]";
+        {strides: [1, 1, 1, 1], rates: [1, 1, 1, 1], padding: "VALID"} "[n, 1, 7, 2]; [2, 3, 2]" => "[n, 0, 5, 2]";
         {strides: [1, 1, 1, 1], rates: [1, 1, 1, 1], padding: "SAME"} "[n, h, 7, 2]; [2, 3, 3]" => "error the numbers of channels of input and filter must agree, got 2 and 3";
         {strides: [1, 1, 1, 1], rates: [1, 1], padding: "SAME"} "[n, h, 7, 2]; [2, 3, 2]" => "error rates must have 4 entries, got 2";
     }
