@@ -122,7 +122,9 @@ mod tests {
     use crate::{DType, Dim, Graph};
 
     /// Ops that share a spelling with another op.
-    const SHARED: [&str; 6] = [
+    const SHARED: [&str; 8] = [
+        "batch_norm_training",
+        "batch_norm_training_with_reserve",
         "bitcast_complex",
         "convolve_volume_windows",
         "convolve_windows",
@@ -138,7 +140,8 @@ mod tests {
             assert!(names.insert(def.name()), "two ops are named {}", def.name());
             for spelling in def.tensorflow_ops() {
                 // Two ops may share a spelling if their dtypes differ: `range` takes integers, `float_range` takes
-                // floats. `conv_2d` imports the op type that `convolve_windows` exports, and `conv_3d` the op type that
+                // floats. They may also differ in the values of an attribute: `batch_norm` takes `is_training = false`,
+                // `batch_norm_training` takes `is_training = true`. `conv_2d` imports the op type that `convolve_windows` exports, and `conv_3d` the op type that
                 // `convolve_volume_windows` exports. `matmul_to` takes dtypes that `matmul` refuses, and
                 // `bitcast_complex` takes dtypes that `bitcast` refuses.
                 let is_new = spellings.insert(spelling.op_type);
@@ -149,11 +152,12 @@ mod tests {
     }
 
     /// Ops that need attributes, or operands of several ranks. Tests beside the ops run them.
-    const OF_SEVERAL_RANKS: [&str; 27] = [
+    const OF_SEVERAL_RANKS: [&str; 31] = [
         "avg_pool",
         "avg_pool_3d",
         "avg_pool_grad",
         "batch_norm",
+        "batch_norm_global",
         "batch_norm_with_reserve",
         "bias_add",
         "conv_2d",
@@ -167,6 +171,7 @@ mod tests {
         "convolve_volume_windows",
         "convolve_windows",
         "depthwise_conv_2d",
+        "dilation_2d",
         "einsum",
         "lrn",
         "max_pool",
@@ -174,8 +179,10 @@ mod tests {
         "max_pool_grad",
         "max_pool_with_argmax",
         "max_pool_with_argmax_grad",
+        "positions_of_equals",
         "reduce_window",
         "sparse_softmax_cross_entropy",
+        "sum_at_equals",
         "sum_of_products",
     ];
 

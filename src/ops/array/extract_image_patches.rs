@@ -23,7 +23,7 @@ pub enum WindowPadding {
 
 impl WindowPadding {
     /// Returns TensorFlow's name of the padding.
-    fn name(self) -> &'static str {
+    pub(in crate::ops) fn name(self) -> &'static str {
         match self {
             WindowPadding::Valid => "VALID",
             WindowPadding::Same => "SAME",

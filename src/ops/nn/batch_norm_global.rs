@@ -1,6 +1,6 @@
 //! `batch_norm_global`, `batch_norm_global_grad`: the oldest normalisation of TensorFlow, and its gradients.
 
-use shapeflow_shape_fns::{Attribute, DType, InferenceContext};
+use shapeflow_shape_fns::{Attribute, DType};
 
 use super::batch_norm_training::Channels;
 use super::window::{dims_of, refuse, with_shape};
@@ -27,7 +27,7 @@ pub(crate) static DEF: OpDef = OpDef::compute("batch_norm_global", lower)
         Operand::Data("beta"),
         Operand::Data("gamma"),
     ])
-    .shape_fn(|cx: &mut InferenceContext<'_>| shape_fns::nn::batch_norm(cx))
+    .shape_fn(shape_fns::nn::batch_norm)
     .dtype_rule(|dtypes, _| Ok(vec![dtype::common(dtypes, 0, 5, dtype::Class::Float)?]))
     .tensorflow(&[TfOp::new("BatchNormWithGlobalNormalization")]);
 

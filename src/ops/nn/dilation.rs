@@ -172,11 +172,7 @@ fn windowed<'g>(
     padding: WindowPadding,
 ) -> OpBuilder<'g> {
     let list = |[rows, columns]: [i64; 2]| Attr::Ints([1, rows, columns, 1].into());
-    let padding = match padding {
-        WindowPadding::Valid => "VALID",
-        WindowPadding::Same => "SAME",
-    };
-    call.attr("strides", list(strides)).attr("rates", list(rates)).attr("padding", padding)
+    call.attr("strides", list(strides)).attr("rates", list(rates)).attr("padding", padding.name())
 }
 
 pub(crate) static DEF: OpDef = OpDef::compute("dilation_2d", lower)

@@ -31,6 +31,7 @@ pub(super) const PROGRAMS: &[Program] = &[
     bands::SET_DIAG,
     slices::STRIDED_SLICE,
     slices::STRIDED_SLICE_GRAD,
+    slices::STRIDED_SLICE_UPDATE,
     slices::SLICE,
     slices::PAD,
     slices::BROADCAST_TO,

@@ -7,6 +7,7 @@ use crate::error::Result;
 use crate::exec::tests::specializations::draws::Draws;
 use crate::exec::tests::specializations::loops::{element, indices_of, ints, offset_of, tensor_of};
 use crate::graph::{Graph, Value};
+use crate::op::Registry;
 use crate::tensor::Tensor;
 
 pub(in super::super) const STRIDED_SLICE: Program = Program {
@@ -51,6 +52,36 @@ pub(in super::super) const STRIDED_SLICE_GRAD: Program = Program {
             result[offset_of(&slice.read(&index), &sizes)] = element(&feeds[0], &index);
         }
         vec![Tensor::from_vec(&sizes, result).unwrap()]
+    },
+};
+
+pub(in super::super) const STRIDED_SLICE_UPDATE: Program = Program {
+    op: "strided_slice_update",
+    build: |graph, is_ranked| {
+        let x = graph.input("x", DType::F32, shape_of(is_ranked, 3))?;
+        let value = graph.input("value", DType::F32, shape_of(is_ranked, 3))?;
+        let mut call = graph.op(Registry::builtin().get("strided_slice_update").unwrap()).data(x);
+        for name in ["begin", "end", "strides"] {
+            call = call.structure(name, graph.input(name, DType::I32, shape![?])?);
+        }
+        call.data(value).finish_all()
+    },
+    draw: |draws, is_ranked| {
+        let rank = draw_rank(draws, is_ranked);
+        let sizes = draw_sizes(draws, rank);
+        let slice = Slice::draw(draws, &sizes);
+        let mut feeds = vec![draw_floats(draws, &sizes), draw_floats(draws, &slice.sizes())];
+        feeds.extend(slice.feeds());
+        feeds
+    },
+    naive: |feeds| {
+        let sizes = feeds[0].sizes();
+        let slice = Slice::of(&feeds[2..], sizes);
+        let mut result = feeds[0].to_vec::<f32>().unwrap();
+        for index in indices_of(feeds[1].sizes()) {
+            result[offset_of(&slice.read(&index), sizes)] = element(&feeds[1], &index);
+        }
+        vec![Tensor::from_vec(sizes, result).unwrap()]
     },
 };
 
