@@ -18,6 +18,12 @@ impl Dim {
             _ => interval,
         }
     }
+
+    /// Returns whether the dimension is a sum with a call of `min` or `max`.
+    pub(super) fn has_choice(&self) -> bool {
+        let Repr::Poly(poly) = &self.0 else { return false };
+        poly.terms().iter().any(|(monomial, _)| monomial.0.iter().any(|atom| as_choice(atom).is_some()))
+    }
 }
 
 /// Returns bounds of a sum, which are at least as close as `interval`.

@@ -111,12 +111,20 @@ impl Dim {
         if self.validate().is_err() || other.validate().is_err() {
             return None;
         }
-        // `other - self` may be representable even if `self - other` is not. If neither difference is representable,
-        // the bounds of the two sides still give an interval.
-        Some(match self.plus_times(other, -1).map_err(|_| other.plus_times(self, -1)) {
+        let opposite = || {
+            let opposite = other.plus_times(self, -1).ok()?;
+            Some(Bounds::exact(0).minus(opposite.bounds()))
+        };
+        Some(match self.plus_times(other, -1) {
+            // What replaces a call of `min` or `max` may be representable in one of the differences only.
+            Ok(difference) if difference.has_choice() => {
+                let bounds = difference.bounds();
+                opposite().map_or(bounds, |opposite| bounds.intersection(opposite))
+            }
             Ok(difference) => difference.bounds(),
-            Err(Ok(opposite)) => Bounds::exact(0).minus(opposite.bounds()),
-            Err(Err(_)) => self.bounds().minus(other.bounds()),
+            // `other - self` may be representable even if `self - other` is not. If neither difference is
+            // representable, the bounds of the two sides still give an interval.
+            Err(_) => opposite().unwrap_or_else(|| self.bounds().minus(other.bounds())),
         })
     }
 }
@@ -124,6 +132,17 @@ impl Dim {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn both_directions_of_a_comparison_agree() {
+        let n = Dim::symbol("n");
+        let least = Dim::known(i64::MIN).checked_add(&n).unwrap();
+        let (a, b) = (Dim::known(0).min(&least).unwrap(), &n + &n);
+        assert_eq!(
+            (a.lt(&b), b.gt(&a), a.ge(&b), b.le(&a)),
+            (Some(true), Some(true), Some(false), Some(false))
+        );
+    }
 
     #[test]
     fn same_has_three_answers() {
