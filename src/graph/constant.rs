@@ -34,7 +34,7 @@ impl<T: Element> IntoConstant for Vec<T> {
 }
 
 /// A scalar, or an array of nested arrays of one shape.
-trait Nested {
+trait NestedArray {
     type Scalar: Element;
     fn sizes(out: &mut Vec<usize>);
     fn elements(self, out: &mut Vec<Self::Scalar>);
@@ -42,7 +42,7 @@ trait Nested {
 
 macro_rules! scalars {
     ($($T:ident),*) => {$(
-        impl Nested for $T {
+        impl NestedArray for $T {
             type Scalar = $T;
             fn sizes(_: &mut Vec<usize>) {}
             fn elements(self, out: &mut Vec<$T>) {
@@ -59,7 +59,7 @@ macro_rules! scalars {
 }
 scalars!(bool, u8, i8, u16, i16, u32, i32, u64, i64, f32, f64);
 
-impl<T: Nested, const N: usize> Nested for [T; N] {
+impl<T: NestedArray, const N: usize> NestedArray for [T; N] {
     type Scalar = T::Scalar;
     fn sizes(out: &mut Vec<usize>) {
         out.push(N);
@@ -70,10 +70,10 @@ impl<T: Nested, const N: usize> Nested for [T; N] {
     }
 }
 
-impl<T: Nested, const N: usize> IntoConstant for [T; N] {
+impl<T: NestedArray, const N: usize> IntoConstant for [T; N] {
     fn into_constant(self) -> Result<Tensor> {
         let mut sizes = Vec::new();
-        <[T; N] as Nested>::sizes(&mut sizes);
+        <[T; N] as NestedArray>::sizes(&mut sizes);
         let mut elements = Vec::new();
         self.elements(&mut elements);
         Tensor::from_slice(&sizes, &elements)
