@@ -82,8 +82,13 @@ pub(super) struct CountCheck<'g> {
 
 impl<'g> CountCheck<'g> {
     /// Compares `got` with `count`, which `requirement` demands.
-    pub(super) fn new(graph: &'g Graph, count: &Dim, got: Dim, requirement: &str) -> Result<CountCheck<'g>> {
-        let numbers = [dim_value(graph, count.clone())?, dim_value(graph, got)?];
+    pub(super) fn new(
+        graph: &'g Graph,
+        count: &Dim,
+        got: &Dim,
+        requirement: &str,
+    ) -> Result<CountCheck<'g>> {
+        let numbers = [dim_value(graph, count.clone())?, dim_value(graph, got.clone())?];
         let are_equal = numbers[0].equal(numbers[1])?;
         Ok(CountCheck { numbers, are_equal, message: format!("{requirement} {{}}, got {{}}") })
     }

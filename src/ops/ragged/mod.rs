@@ -49,6 +49,8 @@ mod stack_partitions;
 mod stretch;
 #[cfg(feature = "strings")]
 mod string_functions;
+#[cfg(feature = "strings")]
+mod texts;
 pub(crate) mod to_sparse;
 pub(crate) mod to_tensor;
 mod transpose;
