@@ -6,6 +6,7 @@ mod along;
 mod arrange;
 mod bounding;
 mod broadcast;
+mod broadcast_to;
 mod checks;
 mod convert;
 mod counts;
