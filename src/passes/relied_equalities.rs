@@ -59,7 +59,8 @@ fn keep_numbers(this: &mut Rebuilder<'_>, needed: &[bool]) -> Result<()> {
             // A string operand may have no new value, because its handles move instead. The row splits beside it have
             // one.
             let Some(&new) = this.values.get(operand) else { continue };
-            let (before, now) = (&old.values[operand.index()].shape, this.new.values[new.index()].shape.clone());
+            let (before, now) =
+                (&old.values[operand.index()].shape, this.new.values[new.index()].shape.clone());
             let (Some(before), Some(now)) = (before.dims(), now.dims()) else { continue };
             for (before, now) in before.iter().zip(now).filter(|(_, now)| !now.is_known()) {
                 if let Some(read) = number_before(this, &equalities, before, number) {

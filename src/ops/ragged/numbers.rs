@@ -30,17 +30,21 @@ pub(super) fn dim_value(graph: &Graph, dim: Dim) -> Result<Value<'_>> {
 /// A node may have found that the size is a number, or the size of another value. [`Value::dim`] then returns the number
 /// or the other size. A graph without this node does not know the equality, so ops that choose their nodes by a size
 /// use this dim.
-pub(super) fn own_dim(value: Value<'_>, axis: usize) -> Result<Dim> {
+pub(in crate::ops) fn own_dim(value: Value<'_>, axis: usize) -> Result<Dim> {
     match value.dim_of_value(axis)? {
         Some(dim) => Ok(dim),
-        None => value.graph().op(&UNKNOWN_SIZE).data(value).attr("axis", axis as i64).finish()?.dim(axis as i64),
+        None => {
+            value.graph().op(&UNKNOWN_SIZE).data(value).attr("axis", axis as i64).finish()?.dim(axis as i64)
+        }
     }
 }
 
 /// Returns the shape with the dims of [`own_dim`]; unranked if the rank is unknown.
 pub(super) fn own_shape(value: Value<'_>) -> Result<TensorShape> {
     match value.shape().rank() {
-        Some(rank) => Ok(TensorShape::new((0..rank).map(|axis| own_dim(value, axis)).collect::<Result<Vec<Dim>>>()?)),
+        Some(rank) => {
+            Ok(TensorShape::new((0..rank).map(|axis| own_dim(value, axis)).collect::<Result<Vec<Dim>>>()?))
+        }
         None => Ok(TensorShape::unranked()),
     }
 }

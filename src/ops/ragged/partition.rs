@@ -145,7 +145,11 @@ impl<'g> RaggedValue<'g> {
         let _call = values.graph().open_call();
         let partition = partition_of(values, "row_lengths", lengths, splits_of_lengths(lengths.data)?)?;
         if lengths.is_checked {
-            partition.keep_source(|encodings| &mut encodings.lengths, lengths.data, partition.own_nrows()?)?;
+            partition.keep_source(
+                |encodings| &mut encodings.lengths,
+                lengths.data,
+                partition.own_nrows()?,
+            )?;
         }
         Ok(values.split_by(partition))
     }

@@ -31,5 +31,6 @@ impl<'g> AnyValue<'g> {
 fn uniform_rows(partition: RowPartitionValue<'_>) -> Result<Value<'_>> {
     let length = partition.uniform_row_length().expect("the partition is uniform");
     let length = dim_value(partition.graph(), length)?.reshape([1i64])?;
-    concat(&[dim_value(partition.graph(), partition.own_nrows()?)?.reshape([1i64])?, length], 0)?.cast(partition.row_splits().dtype())
+    concat(&[dim_value(partition.graph(), partition.own_nrows()?)?.reshape([1i64])?, length], 0)?
+        .cast(partition.row_splits().dtype())
 }

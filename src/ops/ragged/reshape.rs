@@ -234,7 +234,12 @@ impl<'g> RaggedValue<'g> {
                 let positions = (starts.expand_dims(1)? + numbers).ok()?.reshape([-1i64])?;
                 let taken = take(self.values(), positions)?;
                 let dtype = starts.dtype();
-                Ok(taken.split_by(uniform_rows(self.graph(), dtype, self.own_nrows()?, own_dim(numbers, 0)?)?))
+                Ok(taken.split_by(uniform_rows(
+                    self.graph(),
+                    dtype,
+                    self.own_nrows()?,
+                    own_dim(numbers, 0)?,
+                )?))
             }
             axis if axis <= depth => {
                 let values = self.values().ragged()?.take_along(axis - 1, numbers)?;

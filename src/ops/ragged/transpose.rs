@@ -103,7 +103,9 @@ impl<'g> RaggedValue<'g> {
                 let of_row = outer.value_rowids()?;
                 let longest = match &uniform {
                     Some(length) => scalar(length.clone())?.broadcast_to([outer.own_nrows()?])?,
-                    None => lengths.unsorted_segment_max(of_row, dim_param(outer.own_nrows()?))?.maximum(zero)?,
+                    None => {
+                        lengths.unsorted_segment_max(of_row, dim_param(outer.own_nrows()?))?.maximum(zero)?
+                    }
                 };
                 let splits = splits_of_lengths(longest)?;
                 partitions.push(RowPartitionValue::new("splits", splits, splits, uniform.clone())?);

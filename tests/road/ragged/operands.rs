@@ -134,7 +134,9 @@ fn operands_are_repeated_for_the_rows_of_a_value() -> Result<()> {
     let deep = g.ragged_constant(&ragged![[[1, 2], [3]], [[4]]])?;
     let shallow = g.ragged_constant(&ragged![[10, 20], [30]])?.expand_dims(-1)?;
     assert_eq!(text(deep.broadcast_to_rows(shallow)?)?, "[[[10, 10], [20]], [[30]]]");
-    assert!(shallow.broadcast_to_rows(deep).is_err() && rt.broadcast_to_rows(g.constant([[1], [2]])?).is_err());
+    assert!(
+        shallow.broadcast_to_rows(deep).is_err() && rt.broadcast_to_rows(g.constant([[1], [2]])?).is_err()
+    );
     let other = g.ragged_constant(&ragged![[1], [2], [3]])?;
     let refused = message(text(rt.broadcast_to_rows(other)?));
     assert!(refused.contains("ragged operands must have equal row splits"), "{refused}");

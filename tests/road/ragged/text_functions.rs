@@ -151,7 +151,10 @@ fn characters_of_ragged_strings_are_decoded_split_and_encoded() -> Result<()> {
     let pairs = RaggedValue::from_row_lengths(g.constant([[97, 98], [99, 100]])?, g.constant([1i64, 1])?)?;
     assert_eq!(text(pairs.unicode_encode("UTF-8")?)?, r#"[["ab"], ["cd"]]"#);
     assert!(pairs.cast(DType::String).is_err() && pairs.unicode_decode("UTF-8").is_err());
-    assert!(g.constant(["a"])?.expand_dims(0)?.unicode_split("UTF-8").is_err() && x.unicode_split("unknown").is_err());
+    assert!(
+        g.constant(["a"])?.expand_dims(0)?.unicode_split("UTF-8").is_err()
+            && x.unicode_split("unknown").is_err()
+    );
     // Splits of 32 bits stay.
     let short = x.with_row_splits_dtype(DType::I32)?;
     assert_eq!(text(short.unicode_decode("UTF-8")?)?, text(points)?);
@@ -176,7 +179,10 @@ fn ragged_values_are_written_in_a_text() -> Result<()> {
     assert_eq!(written("{}", &[of(Tensor::from(["a", "it's"]), vec![2, 0])?])?, r"[['a', 'it\'s'], []]");
     let floats = of(Tensor::from([1.5f32, 2.25, 3.0]), vec![2, 1])?;
     assert_eq!(written("{}", &[floats])?, "[[1.500000, 2.250000], [3.000000]]");
-    assert_eq!(written("{}", &[of(Tensor::from([true, false, true]), vec![1, 2])?])?, "[[true], [false, true]]");
+    assert_eq!(
+        written("{}", &[of(Tensor::from([true, false, true]), vec![1, 2])?])?,
+        "[[true], [false, true]]"
+    );
     let long = of(Tensor::from((0..20).collect::<Vec<i32>>()), vec![8, 7, 5])?;
     assert_eq!(
         written("{}", &[long])?,

@@ -186,3 +186,21 @@ fn an_unneeded_equality_changes_no_result() -> Result<()> {
     assert!(compared > 10_000, "{compared}");
     Ok(())
 }
+
+/// Comparisons that the compiler proves cost nothing: the ops fuse as without the equality.
+#[test]
+fn an_unneeded_equality_adds_no_step() -> Result<()> {
+    let kernels = |is_tied: bool| -> Result<(usize, usize)> {
+        let g = Graph::new();
+        let x = Operands::new(&g)?;
+        if is_tied {
+            let _ = stack(&[x.a.flat_values(), x.dense], 0)?;
+        }
+        let result = ((x.a * 2).ok()?.add(x.a)?.abs()? - x.a).ok()?.map_flat_values(|flat| flat.square())?;
+        let exe = g.compile([("y", result)])?;
+        let stats = exe.stats();
+        Ok((stats.kernels, stats.host_nodes))
+    };
+    assert_eq!(kernels(true)?, kernels(false)?);
+    Ok(())
+}
