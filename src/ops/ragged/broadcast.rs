@@ -92,6 +92,11 @@ impl<'g> RaggedValue<'g> {
     /// broadcasts along the other axes. Returns `self` too, whose partitions the run checks with the operand, and whose
     /// axes of size 1 are repeated for the operand.
     pub(super) fn spread(self, dense: Value<'g>) -> Result<(RaggedValue<'g>, Value<'g>)> {
+        self.spread_once(dense, true)
+    }
+
+    /// Spreads as [`spread`](Self::spread) does. `is_stretched` says whether axes of size 1 are repeated.
+    fn spread_once(self, dense: Value<'g>, is_stretched: bool) -> Result<(RaggedValue<'g>, Value<'g>)> {
         let (flat_rank, rank) = (self.flat_values().shape().rank(), dense.shape().rank());
         if rank == Some(0) {
             return Ok((self, dense));
@@ -118,9 +123,11 @@ impl<'g> RaggedValue<'g> {
         let inner = &shape.dims().unwrap_or_default()[self.ragged_rank() + 1 - missing..];
         let outer = (0..rank - inner.len()).map(|axis| own_dim(dense, axis)).collect::<Result<Vec<Dim>>>()?;
         let ones = std::iter::repeat_n(Dim::known(1), missing);
-        let stretched = self.stretched_to(&ones.chain(outer.iter().cloned()).collect::<Vec<Dim>>())?;
-        if self.partitions().into_iter().zip(stretched.partitions()).any(|(ours, rows)| !ours.is_same(rows)) {
-            return stretched.spread(dense);
+        let sizes: Vec<Dim> = ones.chain(outer.iter().cloned()).collect();
+        let stretched = if is_stretched { self.stretched_to(&sizes)? } else { self };
+        let mut pairs = self.partitions().into_iter().zip(stretched.partitions());
+        if pairs.any(|(ours, rows)| !ours.is_same(rows)) {
+            return stretched.spread_once(dense, false);
         }
         let (mut axes, mut checked, mut rows) = (Vec::new(), dense, self);
         for (number, size) in (missing..).zip(&outer).filter(|(_, size)| !is_one(size)) {
