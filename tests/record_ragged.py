@@ -157,6 +157,9 @@ def cases(x):
     yield "scale", [], lambda: x * 3.0 - 1.0
     numbers = tf.cast(tf.reshape(tf.range(x.nrows()), [-1] + [1] * (rank - 1)), tf.float64)
     yield "by_row", [], lambda: x + numbers
+    rows = tf.experimental.DynamicRaggedShape.from_tensor(x)
+    yield "broadcast_to", [], lambda: tf.broadcast_to(numbers, rows)
+    yield "broadcast_to", [3], lambda: tf.broadcast_to(tf.constant(3.0, tf.float64), rows)
     sums = np.array([row.sum() for row in x.flat_values.numpy()], np.float64)
     yield "mask", [], lambda: tf.ragged.boolean_mask(x, x.with_flat_values(sums > 0))
     for indices in ([0], [1, 0, 1], [], [-1], [60]):

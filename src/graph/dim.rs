@@ -4,7 +4,7 @@ use std::panic::Location;
 
 use shapeflow_shape_fns::Dim;
 
-use super::needed_nodes::relies_on_others;
+use super::needed_nodes::first_equality_of_others;
 use super::{Graph, IntoParam, Value, ValueIx};
 use crate::error::{Error, ErrorKind, Phase, Result, is_library_line};
 
@@ -29,6 +29,22 @@ impl<'g> Value<'g> {
             .at(call.unwrap_or(location))
         })
     }
+
+    /// Returns one dimension as a dim that is the size in every graph that has the value; `None` if none is known.
+    /// [`Value::dim`] may return a number or a symbol of another value, because a node found that they are equal. A
+    /// graph without this node does not know the equality.
+    ///
+    /// # Errors
+    /// As [`Value::dim`].
+    pub(crate) fn dim_of_value(self, axis: usize) -> Result<Option<Dim>> {
+        let (index, dim) = (self.index()?, self.dim(axis as i64)?);
+        let data = self.graph().read();
+        let Some(first) = first_equality_of_others(&data, &[index], &dim) else { return Ok(Some(dim)) };
+        let info = &data.values[index.index()];
+        // The shape was inferred before these equalities were known.
+        let is_older = info.node.0 < first;
+        Ok(info.shape.dims().filter(|_| is_older).map(|dims| dims[axis].clone()))
+    }
 }
 
 impl Graph {
@@ -41,6 +57,6 @@ impl Graph {
         if same != Some(true) {
             return Ok(same);
         }
-        Ok(same.filter(|_| !relies_on_others(&data, &values, a)))
+        Ok(same.filter(|_| first_equality_of_others(&data, &values, a).is_none()))
     }
 }

@@ -60,6 +60,7 @@ impl GraphData {
             extra: None,
             location,
             scope: self.scope,
+            is_part_of_call: self.call.is_some(),
         };
         let attempt = self.attempt(&node, attrs);
         match attempt.inferred {

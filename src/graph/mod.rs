@@ -128,6 +128,9 @@ pub(crate) struct GraphData {
     pub refused: BTreeMap<NodeIx, Error>,
     /// Row partitions of ragged values.
     pub partitions: Partitions,
+    /// Pairs of equal dims that inference does not find from the nodes: nodes rely on equalities that nodes of an older
+    /// graph found.
+    pub relied: Vec<[Dim; 2]>,
 }
 
 impl Default for Graph {

@@ -59,9 +59,9 @@ pub(crate) fn definer(graph: &GraphData, symbol: Symbol) -> Option<NodeIx> {
     origin.map(NodeIx)
 }
 
-/// Returns whether what is known of `dim` may rest on an equality that a node found which `values` do not need. Only
-/// equalities of symbols that these values or their operands have matter.
-pub(super) fn relies_on_others(graph: &GraphData, values: &[ValueIx], dim: &Dim) -> bool {
+/// Returns the first node that `values` do not need and that found an equality which the knowledge of `dim` may rest on.
+/// Only equalities of symbols that these values or their operands have matter.
+pub(super) fn first_equality_of_others(graph: &GraphData, values: &[ValueIx], dim: &Dim) -> Option<u32> {
     let dim = graph.table.resolve(dim);
     // A number may stand for any symbol that equals a number.
     let concerns_dim = |equality: &&Equality| {
@@ -70,7 +70,7 @@ pub(super) fn relies_on_others(graph: &GraphData, values: &[ValueIx], dim: &Dim)
     };
     let found: Vec<&Equality> = graph.table.equalities().iter().filter(concerns_dim).collect();
     if found.is_empty() {
-        return false;
+        return None;
     }
     let needed = needed_nodes(graph, values);
     let mut symbols: FxHashSet<Symbol> = FxHashSet::default();
@@ -81,13 +81,14 @@ pub(super) fn relies_on_others(graph: &GraphData, values: &[ValueIx], dim: &Dim)
             });
         }
     }
-    found.into_iter().any(|equality| {
+    let of_others = found.into_iter().filter(|equality| {
         // The origin of an assumption is no node.
         let is_unneeded = needed.get(equality.origin as usize) == Some(&false);
         let mut is_shared = symbols.contains(&equality.symbol);
         equality.dim.symbols(&mut |symbol| is_shared |= symbols.contains(&symbol));
         is_unneeded && is_shared
-    })
+    });
+    of_others.map(|equality| equality.origin).min()
 }
 
 fn shares_symbol(a: &Dim, b: &Dim) -> bool {

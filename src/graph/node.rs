@@ -59,6 +59,9 @@ pub(crate) struct Node {
     pub location: &'static Location<'static>,
     /// The innermost scope in which the node was built; 0 is none.
     pub scope: u32,
+    /// Whether a call that adds several nodes added this node. Such a call reads the sizes of its operands as they are
+    /// known at that time, and adds other nodes for other sizes.
+    pub is_part_of_call: bool,
 }
 
 impl Node {
@@ -73,6 +76,7 @@ impl Node {
             extra: None,
             location,
             scope,
+            is_part_of_call: false,
         }
     }
 

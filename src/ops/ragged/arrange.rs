@@ -42,7 +42,7 @@ impl<'g> RaggedValue<'g> {
             return self.map_flat_values(|flat| flat.reverse([(axis - depth) as i64]));
         }
         if axis == 0 {
-            let numbers = self.graph().range(0i64, self.nrows(), 1i64)?.reverse([0])?;
+            let numbers = self.graph().range(0i64, self.own_nrows()?, 1i64)?.reverse([0])?;
             return take(self.into(), numbers)?.ragged();
         }
         if axis > 1 {
@@ -106,12 +106,12 @@ impl<'g> RaggedValue<'g> {
     fn repeated(self, axis: usize, multiple: i64) -> Result<RaggedValue<'g>> {
         let numbers = |count| self.graph().range(0i64, count, 1i64);
         match axis {
-            0 => take(self.into(), numbers(self.nrows())?.tile([multiple])?)?.ragged(),
+            0 => take(self.into(), numbers(self.own_nrows()?)?.tile([multiple])?)?.ragged(),
             1 if multiple == 0 => self.slice_with(&[SliceItem::All, SliceItem::span(0, 0)])?.ragged(),
             1 => {
                 // Each row is taken `multiple` times, and the copies are joined to one row.
-                let each = numbers(self.nrows())?.expand_dims(1)?.tile([1, multiple])?;
-                let numbers = each.reshape([self.nrows() * multiple])?;
+                let each = numbers(self.own_nrows()?)?.expand_dims(1)?.tile([1, multiple])?;
+                let numbers = each.reshape([self.own_nrows()? * multiple])?;
                 let copies = take(self.into(), numbers)?.ragged()?;
                 let splits = copies.row_splits().slice_with(&[SliceItem::from(..).step(multiple)])?;
                 let uniform = self.partition().uniform_row_length().map(|length| length * multiple);

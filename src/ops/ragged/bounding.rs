@@ -1,6 +1,6 @@
 //! `bounding_shape_along`: the smallest size that holds every row along one axis.
 
-use super::numbers::{dim_value, number};
+use super::numbers::{dim_value, number, own_dim};
 use super::select::axis_of;
 use crate::error::Result;
 use crate::graph::{IntoParam, RaggedValue, RowPartitionValue, Value};
@@ -30,9 +30,9 @@ impl<'g> RaggedValue<'g> {
         let _call = self.graph().open_call();
         let (axis, depth, dtype) = (axis_of(self, axis, 0)?, self.ragged_rank(), self.row_splits().dtype());
         match axis {
-            0 => dim_value(self.graph(), self.nrows())?.cast(dtype),
+            0 => dim_value(self.graph(), self.own_nrows()?)?.cast(dtype),
             axis if axis <= depth => self.partitions()[axis - 1].longest_row(),
-            axis => dim_value(self.graph(), self.flat_values().dim((axis - depth) as i64)?)?.cast(dtype),
+            axis => dim_value(self.graph(), own_dim(self.flat_values(), axis - depth)?)?.cast(dtype),
         }
     }
 }

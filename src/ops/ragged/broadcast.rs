@@ -4,9 +4,9 @@ use std::panic::Location;
 
 use shapeflow_shape_fns::{DType, Dim, TensorShape};
 
-use super::counts::{resized, with_size_of};
+use super::counts::{Known, with_size_of};
 use super::errors::refuse;
-use super::numbers::dim_value;
+use super::numbers::{dim_value, own_dim};
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::{RaggedValue, Value};
 
@@ -92,6 +92,11 @@ impl<'g> RaggedValue<'g> {
     /// broadcasts along the other axes. Returns `self` too, whose partitions the run checks with the operand, and whose
     /// axes of size 1 are repeated for the operand.
     pub(super) fn spread(self, dense: Value<'g>) -> Result<(RaggedValue<'g>, Value<'g>)> {
+        self.spread_once(dense, true)
+    }
+
+    /// Spreads as [`spread`](Self::spread) does. `is_stretched` says whether axes of size 1 are repeated.
+    fn spread_once(self, dense: Value<'g>, is_stretched: bool) -> Result<(RaggedValue<'g>, Value<'g>)> {
         let (flat_rank, rank) = (self.flat_values().shape().rank(), dense.shape().rank());
         if rank == Some(0) {
             return Ok((self, dense));
@@ -115,20 +120,27 @@ impl<'g> RaggedValue<'g> {
             return Err(refuse(self.graph(), ErrorKind::Shape, message));
         };
         // The sizes along axis 0 and the partitioned axes.
-        let (outer, inner) = shape.dims().unwrap_or_default().split_at(self.ragged_rank() + 1 - missing);
+        let inner = &shape.dims().unwrap_or_default()[self.ragged_rank() + 1 - missing..];
+        let outer = (0..rank - inner.len()).map(|axis| own_dim(dense, axis)).collect::<Result<Vec<Dim>>>()?;
         let ones = std::iter::repeat_n(Dim::known(1), missing);
-        let stretched = self.stretched_to(&ones.chain(outer.iter().cloned()).collect::<Vec<Dim>>())?;
-        if self.partitions().into_iter().zip(stretched.partitions()).any(|(ours, rows)| !ours.is_same(rows)) {
-            return stretched.spread(dense);
+        let sizes: Vec<Dim> = ones.chain(outer.iter().cloned()).collect();
+        let stretched = if is_stretched { self.stretched_to(&sizes)? } else { self };
+        let mut pairs = self.partitions().into_iter().zip(stretched.partitions());
+        if pairs.any(|(ours, rows)| !ours.is_same(rows)) {
+            return stretched.spread_once(dense, false);
         }
         let (mut axes, mut checked, mut rows) = (Vec::new(), dense, self);
-        for (number, size) in (missing..).zip(outer).filter(|(_, size)| !is_one(size)) {
+        for (number, size) in (missing..).zip(&outer).filter(|(_, size)| !is_one(size)) {
             let count = match number.checked_sub(1) {
-                None => Some(self.nrows()),
+                None => Some(self.own_nrows()?),
                 Some(level) => self.partitions()[level].uniform_row_length(),
             };
-            let known = count.as_ref().and_then(|count| self.graph().same_dim(count, size));
-            if known == Some(false) {
+            let splits = self.partitions()[number.saturating_sub(1)].row_splits();
+            let known = match &count {
+                Some(count) => Known::of(&[dense, splits], count, size)?,
+                None => Known::Nothing,
+            };
+            if known == Known::Different {
                 let beside = self.shape_text();
                 let requirement =
                     "a dense operand must have size 1 or the ragged operand's size along each outer axis";
@@ -136,29 +148,20 @@ impl<'g> RaggedValue<'g> {
                 return Err(refuse(self.graph(), ErrorKind::Shape, message)
                     .with_help("make a ragged operand from it with from_tensor or the same row splits"));
             }
-            match count.filter(|_| known == Some(true)) {
-                Some(count) => {
-                    let splits = self.partitions()[number.saturating_sub(1)].row_splits();
-                    let is_certain = self.graph().same_dim_given(&[dense, splits], &count, size)?;
-                    if is_certain.is_none() {
-                        checked = resized(checked, number - missing, &count)?;
-                    }
-                }
-                None => {
-                    let (fits, message) = self.axis_check(number, size)?;
-                    let pass = |part: Value<'g>| part.checked(fits, &message);
-                    checked = pass(checked)?;
-                    let partitions = rows.partitions().into_iter().map(|rows| rows.passed(&pass));
-                    rows = RaggedValue::new(self.flat_values(), &partitions.collect::<Result<Vec<_>>>()?);
-                }
+            if known != Known::Equal {
+                let (fits, message) = self.axis_check(number, size)?;
+                let pass = |part: Value<'g>| part.checked(fits, &message);
+                checked = pass(checked)?;
+                let partitions = rows.partitions().into_iter().map(|rows| rows.passed(&pass));
+                rows = RaggedValue::new(self.flat_values(), &partitions.collect::<Result<Vec<_>>>()?);
             }
-            let is_whole = known == Some(true) || size.as_known().is_some();
+            let is_whole = known == Known::Equal || size.as_known().is_some();
             axes.push(DenseAxis { number, size: size.clone(), is_whole });
         }
         let is_whole = axes.len() == self.ragged_rank() + 1 && axes.iter().all(|axis| axis.is_whole);
         let count = match axes.is_empty() {
             true => None,
-            false if is_whole => Some(self.flat_values().dim(0)?),
+            false if is_whole => Some(own_dim(self.flat_values(), 0)?),
             false => Some(axes.iter().fold(Dim::known(1), |count, axis| count * axis.size.clone())),
         };
         let items = checked.reshape(TensorShape::new(count.into_iter().chain(inner.iter().cloned())))?;
@@ -172,7 +175,7 @@ impl<'g> RaggedValue<'g> {
     fn axis_check(self, axis: usize, size: &Dim) -> Result<(Value<'g>, String)> {
         let size_value = dim_value(self.graph(), size.clone())?;
         let (fits, requirement) = match axis.checked_sub(1) {
-            None => (dim_value(self.graph(), self.nrows())?.equal(size_value)?, "the number of rows"),
+            None => (dim_value(self.graph(), self.own_nrows()?)?.equal(size_value)?, "the number of rows"),
             Some(level) => {
                 let lengths = self.partitions()[level].row_lengths()?.cast(DType::I64)?;
                 (lengths.equal(size_value)?.reduce_all(0)?, "the length of every row")

@@ -5,10 +5,11 @@
 
 use super::numbers::{dim_param, dim_value};
 use super::splits::{KEPT, SAME};
-use crate::error::Result;
+use crate::dtype;
+use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::{AnyValue, Encodings, Graph, RaggedValue, RowPartitionValue, Value, ValueIx};
-use crate::ops::array::checked;
-use shapeflow_shape_fns::Dim;
+use crate::op::{HostCx, OpDef, Operand};
+use shapeflow_shape_fns::{Attribute, Dim};
 
 impl<'g> RowPartitionValue<'g> {
     /// Returns the partition with row splits that `check` passes on.
@@ -76,21 +77,50 @@ impl<'g> RaggedValue<'g> {
 /// A comparison of two numbers in a run.
 pub(super) struct CountCheck<'g> {
     numbers: [Value<'g>; 2],
-    are_equal: Value<'g>,
-    message: String,
+    requirement: String,
 }
 
 impl<'g> CountCheck<'g> {
     /// Compares `got` with `count`, which `requirement` demands.
-    pub(super) fn new(graph: &'g Graph, count: &Dim, got: Dim, requirement: &str) -> Result<CountCheck<'g>> {
-        let numbers = [dim_value(graph, count.clone())?, dim_value(graph, got)?];
-        let are_equal = numbers[0].equal(numbers[1])?;
-        Ok(CountCheck { numbers, are_equal, message: format!("{requirement} {{}}, got {{}}") })
+    pub(super) fn new(graph: &'g Graph, count: &Dim, got: &Dim, requirement: &str) -> Result<CountCheck<'g>> {
+        let numbers = [dim_value(graph, count.clone())?, dim_value(graph, got.clone())?];
+        Ok(CountCheck { numbers, requirement: requirement.to_string() })
     }
 
     /// Passes a value on. The run of its users fails unless the numbers are equal.
     pub(super) fn pass(&self, value: Value<'g>) -> Result<Value<'g>> {
-        let call = value.graph().op(&checked::DEF).data(value).data(self.are_equal).data_all(&self.numbers);
-        call.attr("message", self.message.as_str()).finish()
+        let call = value.graph().op(&EQUAL_COUNTS).data(value).data_all(&self.numbers);
+        call.attr("requirement", self.requirement.as_str()).finish()
     }
+}
+
+/// Passes a part of a ragged value on: `part [..], count i64[], got i64[] -> [..]`. The run fails unless both numbers are
+/// equal. A compiled graph that knows that they are equal does not have this op.
+static EQUAL_COUNTS: OpDef = OpDef::host("ragged_equal_counts", run_equal_counts)
+    .attrs(&[Attribute::str_or("requirement", "the numbers must be equal,")])
+    .operands(&[Operand::Data("part"), Operand::Data("count"), Operand::Data("got")])
+    .reinterprets()
+    .forwards(|operands, table| {
+        let number = |operand: usize| operands.get(operand)?.value?.get(0).cloned();
+        number(1).zip(number(2)).is_some_and(|(count, got)| table.same(&count, &got) == Some(true))
+    })
+    .shape_fn(|cx| {
+        let part = cx.input(0).clone();
+        cx.set_output(0, part);
+        Ok(())
+    })
+    .dtype_rule(|dtypes, _| {
+        dtype::check_indices(dtypes, 1)?;
+        Ok(dtypes[..1].to_vec())
+    });
+
+fn run_equal_counts(cx: &mut HostCx<'_>) -> Result<()> {
+    let number =
+        |operand: usize| -> Result<Option<i64>> { Ok(cx.input(operand)?.to_vec::<i64>()?.first().copied()) };
+    let (count, got) = (number(1)?.unwrap_or(0), number(2)?.unwrap_or(0));
+    if count == got {
+        return cx.pass_on();
+    }
+    let message = format!("{} {count}, got {got}", cx.attrs().str("requirement"));
+    Err(Error::new(ErrorKind::Guard, Phase::Run, message))
 }

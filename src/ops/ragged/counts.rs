@@ -1,14 +1,15 @@
 //! Numbers of values that are known to be equal, or that a run compares.
 //!
-//! A node may have found that two numbers are equal. A graph without this node does not know the equality, so an op
-//! that relies on it adds a node that states it again.
+//! A node may have found that two numbers are equal. A graph without this node does not know the equality. So an op
+//! leaves out a comparison only if every graph that has the values knows the equality.
 
 use shapeflow_shape_fns::{Dim, TensorShape};
 
 use super::checks::CountCheck;
 use super::errors::refuse;
-use crate::error::{ErrorKind, Result};
-use crate::graph::{AnyValue, RaggedValue, Value};
+use super::numbers::own_dim;
+use crate::error::{Error, ErrorKind, Result};
+use crate::graph::{AnyValue, Graph, RaggedValue, Value};
 
 impl<'g> AnyValue<'g> {
     /// Returns the value whose axis 0 gives the number of values: the dense value, or the outermost row splits.
@@ -20,52 +21,69 @@ impl<'g> AnyValue<'g> {
     }
 }
 
-/// Returns values whose number is the number of `peer`; see [`with_count`]. Dense values have the size of `peer` too.
+/// What every graph knows that has the values which two numbers count.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Known {
+    Equal,
+    Different,
+    Nothing,
+}
+
+impl Known {
+    /// Compares two numbers that `values` give.
+    pub fn of(values: &[Value<'_>], a: &Dim, b: &Dim) -> Result<Known> {
+        let Some(graph) = values.first().map(|value| value.graph()) else { return Ok(Known::Nothing) };
+        Ok(match graph.same_dim_given(values, a, b)? {
+            _ if a == b => Known::Equal,
+            Some(true) => Known::Equal,
+            Some(false) => Known::Different,
+            None => Known::Nothing,
+        })
+    }
+}
+
+/// Returns values whose number is the number of `peer`. The run of the users of each part of them fails unless this is
+/// their number, if it is not known now. Dense values have the size of `peer` too. `requirement` names what must have
+/// this number.
 pub(super) fn with_count_of<'g>(
     values: AnyValue<'g>,
     peer: AnyValue<'g>,
     requirement: &str,
 ) -> Result<AnyValue<'g>> {
-    let count = peer.count()?;
-    let values = with_count(values, &count, &[peer.counted()], requirement)?;
-    match values {
-        AnyValue::Dense(flat) if values.graph().same_dim(&count, &flat.dim(0)?).is_none() => {
-            Ok(resized(flat, 0, &count)?.into())
-        }
-        _ => Ok(values),
-    }
+    let (graph, count, got) = (values.graph(), peer.count()?, values.count()?);
+    let check = match Known::of(&[values.counted(), peer.counted()], &count, &got)? {
+        Known::Equal => return Ok(values),
+        Known::Different => return Err(not_equal(graph, requirement, &count, &got)),
+        Known::Nothing => CountCheck::new(graph, &count, &got, requirement)?,
+    };
+    with_size(values.passed(&|part| check.pass(part))?, &count)
 }
 
-/// Returns values whose number is `count`. The run of the users of each part of them fails unless this is their number,
-/// if it is not known now. Users of the result need the values `beside` too. `requirement` names what must have this
-/// number.
-pub(super) fn with_count<'g>(
+/// Returns the check that `count` is the number of values; `None` if every graph that has the values knows this.
+/// `requirement` names what must have this number.
+pub(super) fn count_check<'g>(
     values: AnyValue<'g>,
     count: &Dim,
-    beside: &[Value<'g>],
     requirement: &str,
-) -> Result<AnyValue<'g>> {
-    let (graph, flat, got) = (values.graph(), values.flat_values(), values.count()?);
-    let beside = [beside, &[values.counted()]].concat();
-    if graph.same_dim_given(&beside, count, &got)? == Some(true) {
-        return Ok(values);
+) -> Result<Option<CountCheck<'g>>> {
+    let (graph, got) = (values.graph(), values.count()?);
+    Ok(match Known::of(&[values.counted()], count, &got)? {
+        Known::Equal => None,
+        Known::Different => return Err(not_equal(graph, requirement, count, &got)),
+        Known::Nothing => Some(CountCheck::new(graph, count, &got, requirement)?),
+    })
+}
+
+fn not_equal(graph: &Graph, requirement: &str, count: &Dim, got: &Dim) -> Error {
+    refuse(graph, ErrorKind::Shape, format!("{requirement} {count}, got {got}"))
+}
+
+/// Returns dense values with another expression of their number. Ragged values stay.
+fn with_size<'g>(values: AnyValue<'g>, count: &Dim) -> Result<AnyValue<'g>> {
+    match values {
+        AnyValue::Dense(dense) => resized(dense, count).map(AnyValue::Dense),
+        ragged => Ok(ragged),
     }
-    match (graph.same_dim(count, &got), values) {
-        (Some(false), _) => {
-            let message = format!("{requirement} {count}, got {got}");
-            return Err(refuse(graph, ErrorKind::Shape, message));
-        }
-        (Some(true), AnyValue::Dense(flat)) => return Ok(resized(flat, 0, count)?.into()),
-        (Some(true), AnyValue::Ragged(values)) => {
-            let mut partitions = values.partitions();
-            let splits = resized(partitions[0].row_splits(), 0, &(count.clone() + 1))?;
-            partitions[0] = partitions[0].with_splits(splits)?;
-            return Ok(AnyValue::of(flat, &partitions));
-        }
-        (None, _) => {}
-    }
-    let check = CountCheck::new(graph, count, got, requirement)?;
-    values.passed(&|part| check.pass(part))
 }
 
 /// Returns both values. The run of the users of each part of them fails unless `values` has the number of `peer`, if
@@ -75,31 +93,29 @@ pub(super) fn with_equal_counts<'g>(
     peer: RaggedValue<'g>,
     requirement: &str,
 ) -> Result<(AnyValue<'g>, RaggedValue<'g>)> {
-    let (graph, count, got) = (values.graph(), peer.nrows(), values.count()?);
-    if graph.same_dim(&count, &got).is_some() {
-        return Ok((with_count_of(values, peer.into(), requirement)?, peer));
-    }
-    let check = CountCheck::new(graph, &count, got, requirement)?;
-    let pass = |part: Value<'g>| check.pass(part);
-    let made = match values.passed(&pass)? {
-        AnyValue::Dense(dense) => resized(dense, 0, &count)?.into(),
-        ragged => ragged,
+    let (graph, count, got) = (values.graph(), peer.own_nrows()?, values.count()?);
+    let check = match Known::of(&[values.counted(), peer.row_splits()], &count, &got)? {
+        Known::Equal => return Ok((values, peer)),
+        Known::Different => return Err(not_equal(graph, requirement, &count, &got)),
+        Known::Nothing => CountCheck::new(graph, &count, &got, requirement)?,
     };
+    let pass = |part: Value<'g>| check.pass(part);
+    let made = with_size(values.passed(&pass)?, &count)?;
     Ok((made, AnyValue::from(peer).passed(&pass)?.ragged()?))
 }
 
 /// Returns `value` with the size of `peer` along axis 0. Both sizes are equal when the graph runs.
 pub(super) fn with_size_of<'g>(value: Value<'g>, peer: Value<'g>) -> Result<Value<'g>> {
-    let size = peer.dim(0)?;
-    match value.graph().same_dim_given(&[peer, value], &size, &value.dim(0)?)? {
-        Some(true) => Ok(value),
-        _ => resized(value, 0, &size),
+    let size = own_dim(peer, 0)?;
+    match Known::of(&[peer, value], &size, &own_dim(value, 0)?)? {
+        Known::Equal => Ok(value),
+        _ => resized(value, &size),
     }
 }
 
-/// Returns `value` with another expression of its size along an axis.
-pub(super) fn resized<'g>(value: Value<'g>, axis: usize, size: &Dim) -> Result<Value<'g>> {
+/// Returns `value` with another expression of its size along axis 0.
+fn resized<'g>(value: Value<'g>, size: &Dim) -> Result<Value<'g>> {
     let mut dims = value.shape().dims().unwrap_or_default().to_vec();
-    dims[axis] = size.clone();
+    dims[0] = size.clone();
     value.reshape(TensorShape::new(dims))
 }

@@ -4,7 +4,7 @@ use shapeflow_shape_fns::{DType, Dim, TensorShape, shape};
 
 use super::counts::with_count_of;
 use super::errors::refuse;
-use super::numbers::dim_value;
+use super::numbers::{dim_value, own_dim};
 use crate::error::{ErrorKind, Result};
 use crate::graph::{AnyValue, IntoParam, Param, RaggedValue, RowPartitionValue, Value};
 use crate::ops::{SliceItem, concat};
@@ -237,14 +237,15 @@ impl<'g> RaggedValue<'g> {
         let index = super::select::axis_of(self, axis, 0)?;
         let (partitions, dtype) = (self.partitions(), self.row_splits().dtype());
         if index == 0 {
-            return dim_value(self.graph(), self.nrows())?.cast(dtype).map(AnyValue::Dense);
+            return dim_value(self.graph(), self.own_nrows()?)?.cast(dtype).map(AnyValue::Dense);
         }
         if let Some(rows) = partitions.get(index - 1) {
             return Ok(AnyValue::of(rows.row_lengths()?, &partitions[..index - 1]));
         }
         let shape = self.flat_values().shape();
-        let (outer, inner) = shape.dims().expect("the rank is known").split_at(index - partitions.len());
-        let length = dim_value(self.graph(), inner[0].clone())?.cast(dtype)?;
+        let outer = &shape.dims().expect("the rank is known")[..index - partitions.len()];
+        let length = own_dim(self.flat_values(), index - partitions.len())?;
+        let length = dim_value(self.graph(), length)?.cast(dtype)?;
         let lengths = length.broadcast_to(TensorShape::new(outer.iter().cloned()))?;
         Ok(AnyValue::of(lengths, &partitions))
     }
@@ -268,8 +269,8 @@ impl<'g> RaggedValue<'g> {
     #[track_caller]
     pub fn bounding_shape(self) -> Result<Value<'g>> {
         let _call = self.graph().open_call();
-        let (graph, dtype) = (self.graph(), self.row_splits().dtype());
-        let mut sizes = vec![dim_value(graph, self.nrows())?.cast(dtype)?.reshape([1i64])?];
+        let dtype = self.row_splits().dtype();
+        let mut sizes = vec![dim_value(self.graph(), self.own_nrows()?)?.cast(dtype)?.reshape([1i64])?];
         for rows in self.partitions() {
             sizes.push(rows.longest_row()?.reshape([1i64])?);
         }

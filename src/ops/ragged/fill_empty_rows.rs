@@ -42,10 +42,10 @@ impl<'g> RaggedValue<'g> {
         }
         let default = default.into_operand(flat, std::panic::Location::caller());
         let rowids = self.value_rowids()?.cast(DType::I64)?;
-        let nrows = dim_value(self.graph(), self.nrows())?;
+        let nrows = dim_value(self.graph(), self.own_nrows()?)?;
         let call = self.graph().op(&DEF).data(rowids).data(flat).size("nrows", nrows).data(default);
         let outputs = call.finish_all()?;
-        let rows = Some(super::numbers::dim_param(self.nrows()));
+        let rows = Some(super::numbers::dim_param(self.own_nrows()?));
         Ok((RaggedValue::from_value_rowids(outputs[1], outputs[0], rows)?, outputs[2]))
     }
 }

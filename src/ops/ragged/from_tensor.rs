@@ -3,7 +3,7 @@
 use shapeflow_shape_fns::{DType, Dim, TensorShape};
 
 use super::errors::refuse;
-use super::numbers::{dim_param, dim_value, number};
+use super::numbers::{dim_param, dim_value, number, own_dim, own_shape};
 use super::partition::uniform_rows;
 use super::range::range_parts;
 use crate::error::{ErrorKind, Result};
@@ -57,7 +57,7 @@ impl<'g> RaggedValue<'g> {
         row_splits_dtype: DType,
     ) -> Result<RaggedValue<'g>> {
         let _call = dense.graph().open_call();
-        let shape = dense.shape();
+        let shape = own_shape(dense)?;
         if !matches!(row_splits_dtype, DType::I32 | DType::I64) {
             let message = format!("row_splits must be i32 or i64, got {row_splits_dtype}");
             return Err(refuse(dense.graph(), ErrorKind::DType, message));
@@ -106,7 +106,7 @@ impl<'g> RaggedValue<'g> {
         let _call = dense.graph().open_call();
         let [rows, width] = two_axes(dense)?;
         let graph = dense.graph();
-        let got = lengths.dim(0)?;
+        let got = own_dim(lengths, 0)?;
         if graph.same_dim(&rows, &got) == Some(false) {
             let message = format!("there must be one length for each of {rows} rows, got {got}");
             return Err(refuse(dense.graph(), ErrorKind::Shape, message));
@@ -145,7 +145,7 @@ impl<'g> RaggedValue<'g> {
     pub fn from_tensor_nested_lengths(dense: Value<'g>, lengths: &[Value<'g>]) -> Result<RaggedValue<'g>> {
         let graph = dense.graph();
         let _call = graph.open_call();
-        let (shape, depth) = (dense.shape(), lengths.len());
+        let (shape, depth) = (own_shape(dense)?, lengths.len());
         let Some(sizes) = shape.dims().filter(|sizes| (1..sizes.len()).contains(&depth)) else {
             let message = format!(
                 "the number of vectors of lengths must be at least 1 and less than the rank, got {depth} for {shape}"
@@ -156,7 +156,7 @@ impl<'g> RaggedValue<'g> {
         let (mut kept, mut places) = (graph.range(0i64, &sizes[0], 1i64)?, sizes[0].clone());
         let mut checks = Vec::with_capacity(depth);
         for (lengths, size) in lengths.iter().zip(&sizes[1..]) {
-            let counts = lengths.cast(DType::I64)?.ensure_shape([kept.dim(0)?])?;
+            let counts = lengths.cast(DType::I64)?.ensure_shape([own_dim(kept, 0)?])?;
             let most = dim_value(graph, size.clone())?;
             let fits = counts.greater_equal(0i64)?.logical_and(counts.less_equal(most)?)?.reduce_all(0)?;
             let starts = (kept * most).ok()?;
@@ -213,7 +213,7 @@ impl<'g> RaggedValue<'g> {
 
 /// Returns a padding that is a scalar or has the axes of a dense value after the first two.
 fn with_inner_axes<'g>(padding: Value<'g>, dense: Value<'g>) -> Result<Value<'g>> {
-    let (graph, given, shape) = (dense.graph(), padding.shape(), dense.shape());
+    let (graph, given, shape) = (dense.graph(), padding.shape(), own_shape(dense)?);
     let inner = shape.dims().unwrap_or_default().get(2..).unwrap_or_default();
     let fits = |given: &[Dim]| {
         let same = |(a, b)| graph.same_dim(a, b) != Some(false);
@@ -232,7 +232,7 @@ fn with_inner_axes<'g>(padding: Value<'g>, dense: Value<'g>) -> Result<Value<'g>
 
 /// Returns the sizes of the first two axes of a dense value.
 fn two_axes(dense: Value<'_>) -> Result<[Dim; 2]> {
-    match dense.shape().dims() {
+    match own_shape(dense)?.dims() {
         Some([rows, width, ..]) => Ok([rows.clone(), width.clone()]),
         _ => {
             let message = format!("the dense value must have rank at least 2, got {}", dense.shape());

@@ -5,6 +5,7 @@ use shapeflow_shape_fns::{DType, Dim, TensorShape};
 use super::counts::with_equal_counts;
 use super::errors::{known_int, refuse};
 use super::index::{gather_any, position};
+use super::numbers::own_shape;
 use super::partition::uniform_partition;
 use super::reduce::rank_of;
 use super::select::{axis_of, take};
@@ -170,13 +171,13 @@ fn gather<'g>(x: AnyValue<'g>, indices: AnyValue<'g>, axis: usize, batch: usize)
     let rows = x.rows(dtype)?;
     match (batch, axis) {
         // Every row has the same indices.
-        (0, 1) => gather(rows.into(), indices.repeated(rows.nrows())?, 1, 1),
+        (0, 1) => gather(rows.into(), indices.repeated(rows.own_nrows()?)?, 1, 1),
         (0, _) => Ok(rows.with_values_unchecked(gather(rows.values(), indices, axis - 1, 0)?).into()),
         (1, 1) => {
             let (_, indices) = same_count(rows, indices, "indices")?;
             let flat = indices.flat_values();
             let ids = match indices {
-                AnyValue::Dense(_) => x.graph().range(0i64, rows.nrows(), 1i64)?,
+                AnyValue::Dense(_) => x.graph().range(0i64, rows.own_nrows()?, 1i64)?,
                 AnyValue::Ragged(indices) => indices.outer_rowids()?,
             };
             let inner = known_rank(flat)? - 1;
@@ -219,7 +220,7 @@ impl<'g> AnyValue<'g> {
             AnyValue::Ragged(value) => return Ok(value),
             AnyValue::Dense(dense) => dense,
         };
-        let shape = dense.shape();
+        let shape = own_shape(dense)?;
         let Some([count, length, inner @ ..]) = shape.dims() else {
             let message = format!("the value must have rank at least 2, got {shape}");
             return Err(refuse(dense.graph(), ErrorKind::Shape, message));
@@ -234,7 +235,7 @@ impl<'g> AnyValue<'g> {
     fn repeated(self, count: Dim) -> Result<AnyValue<'g>> {
         match self {
             AnyValue::Dense(value) => {
-                let shape = value.shape();
+                let shape = own_shape(value)?;
                 let sizes = std::iter::once(count).chain(shape.dims().unwrap_or_default().iter().cloned());
                 value.expand_dims(0)?.broadcast_to(TensorShape::new(sizes)).map(AnyValue::Dense)
             }

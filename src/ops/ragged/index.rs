@@ -3,6 +3,7 @@
 use shapeflow_shape_fns::{DType, Dim};
 
 use super::errors::refuse;
+use super::numbers::own_shape;
 use super::partition::uniform_partition;
 use super::select::take;
 use super::splits::POSITION;
@@ -43,7 +44,7 @@ impl<'g> RaggedValue<'g> {
             AnyValue::Dense(indices) => indices,
             AnyValue::Ragged(indices) => return Ok(indices.around(self.gather_nd(indices.flat_values())?)),
         };
-        let (shape, rank) = (indices.shape(), super::reduce::rank_of(self)?);
+        let (shape, rank) = (own_shape(indices)?, super::reduce::rank_of(self)?);
         let count = shape.dims().and_then(|dims| dims.last()).and_then(Dim::as_known);
         let Some(count) = count.filter(|count| (1..=rank as i64).contains(count)) else {
             let message = format!(
@@ -117,10 +118,10 @@ impl<'g> RaggedValue<'g> {
     #[track_caller]
     pub fn select_rows(self, condition: Value<'g>, no: RaggedValue<'g>) -> Result<RaggedValue<'g>> {
         let _call = self.graph().open_call();
-        let count = self.nrows();
+        let count = self.own_nrows()?;
         let condition = condition.ensure_shape([count.clone()])?;
         let yes = self.graph().range(0i64, &count, 1i64)?;
-        let other = self.graph().range(&count, count.clone() + no.nrows(), 1i64)?;
+        let other = self.graph().range(&count, count.clone() + no.own_nrows()?, 1i64)?;
         let other = other.ensure_shape([count])?;
         let rows = condition.select(yes, other)?;
         take(RaggedValue::concat(&[self, no], 0)?.into(), rows)?.ragged()
@@ -150,7 +151,7 @@ pub(super) fn gather_any<'g>(x: AnyValue<'g>, indices: AnyValue<'g>) -> Result<A
         (AnyValue::Dense(x), AnyValue::Dense(indices)) => return x.gather(indices, 0).map(AnyValue::Dense),
         (AnyValue::Ragged(_), AnyValue::Dense(indices)) => indices,
     };
-    let shape = indices.shape();
+    let shape = own_shape(indices)?;
     match shape.dims() {
         None => {
             let message = "the indices of a ragged value must have a known rank".to_string();

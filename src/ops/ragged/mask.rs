@@ -90,7 +90,7 @@ fn kept<'g>(x: AnyValue<'g>, flags: Value<'g>) -> Result<AnyValue<'g>> {
     match x {
         AnyValue::Dense(x) => x.boolean_mask(flags, 0).map(AnyValue::Dense),
         AnyValue::Ragged(rows) => {
-            let numbers = rows.graph().range(0i64, rows.nrows(), 1i64)?;
+            let numbers = rows.graph().range(0i64, rows.own_nrows()?, 1i64)?;
             take(x, numbers.boolean_mask(flags, 0)?)
         }
     }

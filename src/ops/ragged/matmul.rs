@@ -165,10 +165,7 @@ struct Matrices<'g> {
 impl<'g> Matrices<'g> {
     fn of(value: AnyValue<'g>, is_transposed: bool, dtype: DType) -> Result<Matrices<'g>> {
         let graph = value.graph();
-        let shape = match value {
-            AnyValue::Dense(value) => value.shape(),
-            AnyValue::Ragged(value) => value.shape(),
-        };
+        let shape = value.own_shape()?;
         let Some([count, first, second]) = shape.dims() else {
             let message = format!("matrices with a ragged operand must have rank 3, got {shape}");
             return Err(refuse(graph, ErrorKind::Shape, message)

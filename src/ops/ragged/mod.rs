@@ -6,6 +6,7 @@ mod along;
 mod arrange;
 mod bounding;
 mod broadcast;
+mod broadcast_to;
 mod checks;
 mod convert;
 mod counts;
@@ -49,12 +50,16 @@ mod stack_partitions;
 mod stretch;
 #[cfg(feature = "strings")]
 mod string_functions;
+#[cfg(feature = "strings")]
+mod texts;
 pub(crate) mod to_sparse;
 pub(crate) mod to_tensor;
 mod transpose;
 
 pub use elementwise::IntoRaggedOperand;
 pub use input::IntoRows;
+#[cfg(feature = "strings")]
+pub(in crate::ops) use numbers::own_dim;
 pub use reduce_axes::IntoRaggedAxes;
 
 use crate::op::OpDef;

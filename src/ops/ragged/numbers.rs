@@ -1,9 +1,11 @@
 //! Numbers and dimensions as scalars of a graph.
 
-use shapeflow_shape_fns::{DType, Dim, PartialElements, TensorShape};
+use shapeflow_shape_fns::{Attribute, DType, Dim, IntoDim, PartialElements, TensorShape, Unknown};
 
 use crate::error::Result;
-use crate::graph::{Graph, Param, Value};
+use crate::expr::{Expr, Index, LowerCx};
+use crate::graph::{AnyValue, Graph, Param, RaggedValue, RowPartitionValue, Value};
+use crate::op::{OpDef, Operand};
 
 pub(super) fn dim_param<'g>(dim: Dim) -> Param<'g> {
     Param::Elements(PartialElements::scalar(dim))
@@ -21,4 +23,74 @@ pub(super) fn number<'g>(graph: &'g Graph, dtype: DType, number: i64) -> Result<
 pub(super) fn dim_value(graph: &Graph, dim: Dim) -> Result<Value<'_>> {
     // A range from the dimension up to the next number has the dimension as its only element.
     graph.range(&dim, dim.clone() + 1, 1i64)?.reshape(TensorShape::new([]))
+}
+
+/// Returns the size of an axis as a dim that is the size in every graph that has the value.
+///
+/// A node may have found that the size is a number, or the size of another value. [`Value::dim`] then returns the number
+/// or the other size. A graph without this node does not know the equality, so ops that choose their nodes by a size
+/// use this dim.
+pub(in crate::ops) fn own_dim(value: Value<'_>, axis: usize) -> Result<Dim> {
+    match value.dim_of_value(axis)? {
+        Some(dim) => Ok(dim),
+        None => {
+            value.graph().op(&UNKNOWN_SIZE).data(value).attr("axis", axis as i64).finish()?.dim(axis as i64)
+        }
+    }
+}
+
+/// Returns the shape with the dims of [`own_dim`]; unranked if the rank is unknown.
+pub(super) fn own_shape(value: Value<'_>) -> Result<TensorShape> {
+    match value.shape().rank() {
+        Some(rank) => {
+            Ok(TensorShape::new((0..rank).map(|axis| own_dim(value, axis)).collect::<Result<Vec<Dim>>>()?))
+        }
+        None => Ok(TensorShape::unranked()),
+    }
+}
+
+/// Passes a value on, with an unknown size along an axis. A compiled graph does not have this op.
+static UNKNOWN_SIZE: OpDef = OpDef::compute("unknown_size", pass_on)
+    .attrs(&[Attribute::int("axis")])
+    .operands(&[Operand::Data("x")])
+    .reinterprets()
+    .forwards(|_, _| true)
+    .shape_fn(|cx| {
+        let (shape, axis) = (cx.input(0).clone(), cx.attrs().int("axis") as usize);
+        let dims = shape.dims().unwrap_or_default().to_vec();
+        let fresh = cx.fresh();
+        let dims = dims.into_iter().enumerate().map(|(i, dim)| if i == axis { fresh.clone() } else { dim });
+        cx.set_output(0, TensorShape::new(dims));
+        Ok(())
+    });
+
+fn pass_on(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
+    cx.operand(0, index)
+}
+
+impl AnyValue<'_> {
+    /// Returns the shape with the dims of [`own_dim`]; ragged axes are unknown.
+    pub(super) fn own_shape(self) -> Result<TensorShape> {
+        let flat = own_shape(self.flat_values())?;
+        let (AnyValue::Ragged(ragged), Some(inner)) = (self, flat.dims()) else { return Ok(flat) };
+        let mut dims = vec![ragged.own_nrows()?];
+        let lengths = ragged.partitions().into_iter().map(RowPartitionValue::uniform_row_length);
+        dims.extend(lengths.map(|length| length.unwrap_or_else(|| Unknown.into_dim())));
+        dims.extend_from_slice(&inner[1..]);
+        Ok(TensorShape::new(dims))
+    }
+}
+
+impl RowPartitionValue<'_> {
+    /// Returns the number of rows; see [`own_dim`].
+    pub(super) fn own_nrows(self) -> Result<Dim> {
+        Ok(own_dim(self.row_splits(), 0)? - 1)
+    }
+}
+
+impl RaggedValue<'_> {
+    /// Returns the number of rows; see [`own_dim`].
+    pub(super) fn own_nrows(self) -> Result<Dim> {
+        self.partition().own_nrows()
+    }
 }

@@ -2,10 +2,9 @@
 
 use shapeflow_shape_fns::{DType, Dim, IntoDim};
 
-use super::checks::CountCheck;
-use super::counts::with_count;
+use super::counts::count_check;
 use super::errors::refuse;
-use super::numbers::{dim_param, dim_value, number};
+use super::numbers::{dim_param, dim_value, number, own_dim};
 use super::splits::{CHECKED, FROM_ROWIDS};
 use crate::error::{ErrorKind, Result};
 use crate::graph::{AnyValue, Graph, Param, RaggedValue, RowPartitionValue, Value};
@@ -19,11 +18,11 @@ pub(super) fn splits_of_lengths<'g>(lengths: Value<'g>) -> Result<Value<'g>> {
 }
 
 impl<'g> AnyValue<'g> {
-    /// Returns the size of axis 0.
+    /// Returns the size of axis 0; see [`own_dim`].
     pub(super) fn count(self) -> Result<Dim> {
         match self {
-            AnyValue::Dense(value) => value.dim(0),
-            AnyValue::Ragged(value) => Ok(value.partition().nrows()),
+            AnyValue::Dense(value) => own_dim(value, 0),
+            AnyValue::Ragged(value) => value.own_nrows(),
         }
     }
 
@@ -73,15 +72,15 @@ fn partition_of<'g>(
     let call = splits.graph().op(&CHECKED).data(splits).size("nvals", dim_param(values.count()?));
     let call = call.attr("encoding", encoding.split(' ').next().unwrap_or(encoding));
     let splits = call.attr("validate", source.is_checked).finish()?;
-    let splits = if source.is_checked { splits } else { within(splits, values.count()?)? };
+    let splits = if source.is_checked { splits } else { within(splits, values)? };
     RowPartitionValue::new(encoding, source.data, splits, None)
 }
 
 /// Moves splits that nothing has scanned into the values, so that no row is longer than all values together. Right
 /// splits stay.
-fn within<'g>(splits: Value<'g>, nvals: Dim) -> Result<Value<'g>> {
+fn within<'g>(splits: Value<'g>, values: AnyValue<'g>) -> Result<Value<'g>> {
     let (graph, dtype) = (splits.graph(), splits.dtype());
-    splits.maximum(number(graph, dtype, 0)?)?.minimum(dim_value(graph, nvals)?.cast(dtype)?)
+    splits.maximum(number(graph, dtype, 0)?)?.minimum(dim_value(graph, values.count()?)?.cast(dtype)?)
 }
 
 impl<'g> RaggedValue<'g> {
@@ -146,7 +145,11 @@ impl<'g> RaggedValue<'g> {
         let _call = values.graph().open_call();
         let partition = partition_of(values, "row_lengths", lengths, splits_of_lengths(lengths.data)?)?;
         if lengths.is_checked {
-            partition.keep_source(|encodings| &mut encodings.lengths, lengths.data, partition.nrows())?;
+            partition.keep_source(
+                |encodings| &mut encodings.lengths,
+                lengths.data,
+                partition.own_nrows()?,
+            )?;
         }
         Ok(values.split_by(partition))
     }
@@ -181,7 +184,7 @@ impl<'g> RaggedValue<'g> {
         let source = Encoding { data: splits, ..starts };
         let partition = partition_of(values, "row_starts", source, splits)?;
         if starts.is_checked {
-            partition.keep_source(|encodings| &mut encodings.starts, starts.data, partition.nrows())?;
+            partition.keep_source(|encodings| &mut encodings.starts, starts.data, partition.own_nrows()?)?;
         }
         Ok(values.split_by(partition))
     }
@@ -213,7 +216,7 @@ impl<'g> RaggedValue<'g> {
         let splits = concat(&[zero, limits.data], 0)?;
         let partition = partition_of(values, "row_limits", limits, splits)?;
         if limits.is_checked {
-            partition.keep_source(|encodings| &mut encodings.limits, limits.data, partition.nrows())?;
+            partition.keep_source(|encodings| &mut encodings.limits, limits.data, partition.own_nrows()?)?;
         }
         Ok(values.split_by(partition))
     }
@@ -305,11 +308,9 @@ impl<'g> RaggedValue<'g> {
         };
         let requirement = format!("the number of values in {rows} rows of {length} must be");
         let needed = rows.clone() * length.clone();
-        if graph.same_dim(&needed, &count).is_some() {
-            let values = with_count(values, &needed, &[], &requirement)?;
+        let Some(check) = count_check(values, &needed, &requirement)? else {
             return Ok(values.split_by(uniform_partition(values, rows, length)?));
-        }
-        let check = CountCheck::new(graph, &needed, count, &requirement)?;
+        };
         let pass = |part: Value<'g>| check.pass(part);
         let partition = uniform_partition(values, rows, length)?.passed(&pass)?;
         Ok(values.passed(&pass)?.split_by(partition))

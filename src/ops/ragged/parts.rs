@@ -29,9 +29,8 @@ impl<'g> AnyValue<'g> {
 
 /// Returns the number of rows and the row length of a uniform partition, in the dtype of its splits.
 fn uniform_rows(partition: RowPartitionValue<'_>) -> Result<Value<'_>> {
-    let graph = partition.graph();
     let length = partition.uniform_row_length().expect("the partition is uniform");
-    let numbers = [partition.nrows(), length].map(|dim| dim_value(graph, dim)?.reshape([1i64]));
-    let [rows, length] = numbers;
-    concat(&[rows?, length?], 0)?.cast(partition.row_splits().dtype())
+    let length = dim_value(partition.graph(), length)?.reshape([1i64])?;
+    concat(&[dim_value(partition.graph(), partition.own_nrows()?)?.reshape([1i64])?, length], 0)?
+        .cast(partition.row_splits().dtype())
 }

@@ -3,7 +3,7 @@
 use shapeflow_shape_fns::{DType, Dim, TensorShape};
 
 use super::errors::refuse;
-use super::numbers::{dim_param, number};
+use super::numbers::{dim_param, number, own_dim};
 use super::partition::splits_of_lengths;
 use super::reduce_axes::IntoRaggedAxes;
 use super::reduce_rows;
@@ -216,9 +216,7 @@ impl<'g> AxisReduction<'g> {
                 let (outer, last) = partitions.split_at(depth - 1);
                 AxisReduction { partitions: outer.to_vec(), over: Over::Rows(RaggedValue::new(flat, last)) }
             }
-            _ => {
-                AxisReduction { over: Over::Axis(axis - depth, flat.dim((axis - depth) as i64)?), partitions }
-            }
+            _ => AxisReduction { over: Over::Axis(axis - depth, own_dim(flat, axis - depth)?), partitions },
         })
     }
 
@@ -280,7 +278,7 @@ impl<'g> ValueGroups<'g> {
         }
         let (outer, last) = partitions.split_at(partitions.len() - 1);
         let rows = RaggedValue::new(value.flat_values(), last);
-        let (ids, count) = (rows.value_rowids()?, dim_param(rows.nrows()));
+        let (ids, count) = (rows.value_rowids()?, dim_param(rows.own_nrows()?));
         Ok(ValueGroups { ids, count, partitions: outer.to_vec() })
     }
 
@@ -298,7 +296,7 @@ impl<'g> ValueGroups<'g> {
             }
             _ => {
                 let rows = inner(axis - 1);
-                (rows.value_rowids()?, dim_param(rows.nrows()), all[..axis - 1].to_vec(), axis)
+                (rows.value_rowids()?, dim_param(rows.own_nrows()?), all[..axis - 1].to_vec(), axis)
             }
         };
         for level in first..all.len() {

@@ -3,7 +3,7 @@
 use shapeflow_shape_fns::Dim;
 
 use super::errors::{known_int, refuse};
-use super::numbers::dim_value;
+use super::numbers::{dim_value, own_dim};
 use super::partition::uniform_rows;
 use super::reduce_axes::IntoRaggedAxes;
 use super::select::{axis_of, take};
@@ -102,7 +102,8 @@ impl<'g> RaggedValue<'g> {
             .axes(rank)
             .ok_or_else(|| refuse("the axes of squeeze must be known when the graph is built"))?;
         let shape = self.shape();
-        let sizes = shape.dims().expect("the rank is known");
+        let mut sizes = shape.dims().expect("the rank is known").to_vec();
+        sizes[0] = self.own_nrows()?;
         let is_one = |axis: usize| sizes[axis].as_known() == Some(1);
         let chosen: Vec<usize> = if are_all || axes.is_empty() {
             (0..rank).filter(|axis| is_one(*axis)).collect()
@@ -121,7 +122,7 @@ impl<'g> RaggedValue<'g> {
             }
         }
         if chosen.contains(&0) && !is_one(0) {
-            if sizes[0].as_known().is_some() {
+            if sizes[0].is_known() {
                 return Err(not_one(self, 0, &sizes[0].to_string()));
             }
             let one = dim_value(self.graph(), sizes[0].clone())?.equal(1)?;
@@ -209,7 +210,8 @@ impl<'g> RaggedValue<'g> {
     ) -> Result<Vec<RaggedValue<'g>>> {
         let axis = axis_of(self, axis, 0)?;
         let size = match axis.checked_sub(1).and_then(|index| self.partitions().get(index).copied()) {
-            None => self.shape().dims().expect("the rank is known")[axis].clone(),
+            None if axis == 0 => self.own_nrows()?,
+            None => own_dim(self.flat_values(), axis - self.ragged_rank())?,
             Some(rows) => rows.uniform_row_length().ok_or_else(|| {
                 let message =
                     format!("a ragged axis cannot be split, got axis {axis} of {}", self.shape_text());
@@ -232,7 +234,12 @@ impl<'g> RaggedValue<'g> {
                 let positions = (starts.expand_dims(1)? + numbers).ok()?.reshape([-1i64])?;
                 let taken = take(self.values(), positions)?;
                 let dtype = starts.dtype();
-                Ok(taken.split_by(uniform_rows(self.graph(), dtype, self.nrows(), numbers.dim(0)?)?))
+                Ok(taken.split_by(uniform_rows(
+                    self.graph(),
+                    dtype,
+                    self.own_nrows()?,
+                    own_dim(numbers, 0)?,
+                )?))
             }
             axis if axis <= depth => {
                 let values = self.values().ragged()?.take_along(axis - 1, numbers)?;

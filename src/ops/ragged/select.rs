@@ -5,7 +5,7 @@ use std::panic::Location;
 use shapeflow_shape_fns::{DType, Dim};
 
 use super::errors::{known_int, refuse};
-use super::numbers::{dim_value, number};
+use super::numbers::{dim_value, number, own_dim};
 use super::partition::{splits_of_lengths, uniform_partition};
 use super::range::range_parts;
 use crate::error::{Error, ErrorKind, Phase, Result};
@@ -181,7 +181,7 @@ impl<'g> RaggedValue<'g> {
         }
         let partitions = self.partitions();
         if axis == 0 {
-            let rows = uniform_partition(self.into(), Dim::known(1), self.nrows())?;
+            let rows = uniform_partition(self.into(), Dim::known(1), self.own_nrows()?)?;
             return Ok(AnyValue::Ragged(self).split_by(rows));
         }
         let inner = AnyValue::of(self.flat_values(), &partitions[axis - 1..]);
@@ -207,7 +207,7 @@ impl<'g> RaggedValue<'g> {
 
 /// Stacks dense values of any sizes along axis 0 as rows. Returns the rows and their lengths, i64.
 pub(super) fn stack_rows<'g>(values: &[Value<'g>]) -> Result<(RaggedValue<'g>, Value<'g>)> {
-    let lengths = values.iter().map(|value| dim_value(value.graph(), value.dim(0)?)?.reshape([1i64]));
+    let lengths = values.iter().map(|value| dim_value(value.graph(), own_dim(*value, 0)?)?.reshape([1i64]));
     let lengths = concat_dense(&lengths.collect::<Result<Vec<Value<'g>>>>()?, 0)?;
     let splits = splits_of_lengths(lengths)?;
     let rows = RowPartitionValue::new("splits", splits, splits, None)?;
@@ -274,11 +274,11 @@ fn concat_along<'g>(values: &[AnyValue<'g>], axis: usize) -> Result<AnyValue<'g>
         return Ok(first.with_values_unchecked(concat_along(&inner, axis - 1)?).into());
     }
     // The rows of all values, one value after the other, are taken in the order of the rows of the result.
-    let (count, rows) = (ragged.len() as i64, first.nrows());
+    let (count, rows) = (ragged.len() as i64, first.own_nrows()?);
     let mut start = Dim::known(0);
     let mut numbers = Vec::with_capacity(ragged.len());
     for value in &ragged {
-        let got = value.nrows();
+        let got = value.own_nrows()?;
         if first.graph().same_dim(&rows, &got) == Some(false) {
             let message =
                 format!("values joined along axis 1 must have one number of rows, got {rows} and {got}");

@@ -93,7 +93,7 @@ fn outer<'g>(x: AnyValue<'g>, items: &[SliceItem], axis: usize) -> Result<AnyVal
         SliceItem::NewAxis => outer(x, rest, axis)?.expand(0),
         SliceItem::All => batched(x, rest, axis + 1),
         SliceItem::Range(..) => {
-            let rows = positions_of(ragged.nrows(), first, x)?;
+            let rows = positions_of(ragged.own_nrows()?, first, x)?;
             batched(take(x, rows)?, rest, axis + 1)
         }
         SliceItem::Rest => unreachable!("whole axes have replaced SliceItem::Rest"),

@@ -17,7 +17,7 @@ fn is_one(size: &Dim) -> bool {
 
 impl<'g> RaggedValue<'g> {
     fn has_one_row(self) -> bool {
-        is_one(&self.nrows())
+        self.own_nrows().is_ok_and(|rows| is_one(&rows))
     }
 
     fn has_rows_of_one(self) -> bool {
@@ -42,8 +42,8 @@ impl<'g> RaggedValue<'g> {
     pub(super) fn stretched(self, other: RaggedValue<'g>) -> Result<[RaggedValue<'g>; 2]> {
         let (mut a, mut b) = (self, other);
         match (a.has_one_row(), b.has_one_row()) {
-            (true, false) => a = a.with_repeated_row(b.nrows())?,
-            (false, true) => b = b.with_repeated_row(a.nrows())?,
+            (true, false) => a = a.with_repeated_row(b.own_nrows()?)?,
+            (false, true) => b = b.with_repeated_row(a.own_nrows()?)?,
             _ => {}
         }
         RaggedValue::stretched_inside(a, b)
@@ -85,7 +85,7 @@ impl<'g> RaggedValue<'g> {
         let Some((size, rest)) = sizes.split_first() else { return Ok(self) };
         let mut value = self;
         if value.has_rows_of_one() && !is_one(size) {
-            let (graph, dtype, count) = (value.graph(), value.row_splits().dtype(), value.nrows());
+            let (graph, dtype, count) = (value.graph(), value.row_splits().dtype(), value.own_nrows()?);
             let rows = uniform_rows(graph, dtype, count.clone(), size.clone())?;
             let rowids = rows.row_splits().rowids(dim_param(count * size.clone()))?;
             value = take(value.values(), rowids)?.split_by(rows);

@@ -102,8 +102,10 @@ impl<'g> RaggedValue<'g> {
                 // Each row along the axis before has as many rows as its longest row has items.
                 let of_row = outer.value_rowids()?;
                 let longest = match &uniform {
-                    Some(length) => scalar(length.clone())?.broadcast_to([outer.nrows()])?,
-                    None => lengths.unsorted_segment_max(of_row, dim_param(outer.nrows()))?.maximum(zero)?,
+                    Some(length) => scalar(length.clone())?.broadcast_to([outer.own_nrows()?])?,
+                    None => {
+                        lengths.unsorted_segment_max(of_row, dim_param(outer.own_nrows()?))?.maximum(zero)?
+                    }
                 };
                 let splits = splits_of_lengths(longest)?;
                 partitions.push(RowPartitionValue::new("splits", splits, splits, uniform.clone())?);
@@ -116,7 +118,7 @@ impl<'g> RaggedValue<'g> {
         let order = ids.argsort(0, false)?;
         let splits = ids.gather(order, 0)?.segment_ids_to_row_splits(count)?;
         let length = match outer {
-            None => Some(items.nrows()),
+            None => Some(items.own_nrows()?),
             Some(outer) => outer.uniform_row_length(),
         };
         let length = length.filter(|_| uniform.is_some());

@@ -9,6 +9,7 @@ use crate::graph::{IntoParam, RaggedValue, Value};
 use crate::op::{HostCx, OpDef, Operand, TfOp};
 use crate::ops::SliceItem;
 use crate::ops::array::unstack::exactly;
+use crate::ops::ragged::own_dim;
 use crate::ragged::Unchecked;
 use crate::tensor::{StringsBuilder, Tensor};
 
@@ -121,7 +122,7 @@ impl<'g> Value<'g> {
 /// check them.
 fn rows_of_parts<'g>(strings: Value<'g>, [indices, parts, _]: [Value<'g>; 3]) -> Result<RaggedValue<'g>> {
     let rowids = indices.slice_with(&[SliceItem::All, SliceItem::at(0)])?;
-    let nrows = strings.dim(0)?.into_param();
+    let nrows = own_dim(strings, 0)?.into_param();
     RaggedValue::from_value_rowids(parts, Unchecked(rowids), Some(nrows))
 }
 

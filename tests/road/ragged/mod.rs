@@ -30,6 +30,7 @@ mod selections;
 #[cfg(feature = "strings")]
 mod text_functions;
 mod uniform_axes;
+mod unneeded_equalities;
 
 /// Calls `drive` with random bytes.
 fn drive_random_bytes(cases: usize, drive: fn(&[u8])) {

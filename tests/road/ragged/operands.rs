@@ -124,6 +124,26 @@ fn a_ragged_operand_with_fewer_partitions_is_repeated() -> Result<()> {
 }
 
 #[test]
+fn operands_are_repeated_for_the_rows_of_a_value() -> Result<()> {
+    let g = Graph::new();
+    let rt = g.ragged_constant(&ragged![[1, 2], [], [3]])?;
+    assert_eq!(text(rt.broadcast_to_rows(7)?)?, "[[7, 7], [], [7]]");
+    assert_eq!(text(rt.broadcast_to_rows(g.constant([[0.5], [1.5], [2.5]])?)?)?, "[[0.5, 0.5], [], [2.5]]");
+    let uniform = RaggedValue::from_uniform_row_length(g.constant([7, 8, 9])?, 1, None)?;
+    assert_eq!(text(rt.broadcast_to_rows(uniform)?)?, "[[7, 7], [], [9]]");
+    let deep = g.ragged_constant(&ragged![[[1, 2], [3]], [[4]]])?;
+    let shallow = g.ragged_constant(&ragged![[10, 20], [30]])?.expand_dims(-1)?;
+    assert_eq!(text(deep.broadcast_to_rows(shallow)?)?, "[[[10, 10], [20]], [[30]]]");
+    assert!(
+        shallow.broadcast_to_rows(deep).is_err() && rt.broadcast_to_rows(g.constant([[1], [2]])?).is_err()
+    );
+    let other = g.ragged_constant(&ragged![[1], [2], [3]])?;
+    let refused = message(text(rt.broadcast_to_rows(other)?));
+    assert!(refused.contains("ragged operands must have equal row splits"), "{refused}");
+    Ok(())
+}
+
+#[test]
 fn the_run_compares_numbers_of_values_that_are_not_known() -> Result<()> {
     let rows = ragged![[1i64, 2], [], [3]];
     for name in ["with_flat_values", "with_values", "map_flat_values", "sum"] {

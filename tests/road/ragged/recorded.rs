@@ -141,11 +141,13 @@ impl Case {
             "floor" => ragged(x.floor()),
             "add" => ragged((x + x).ok()),
             "scale" => ragged((x * 3.0 - 1.0).ok()),
-            "by_row" => {
+            "by_row" | "broadcast_to" if axes.is_empty() => {
                 let rows: Vec<f64> = (0..data.nrows()).map(|row| row as f64).collect();
                 let sizes = [vec![rows.len()], vec![1; data.rank() - 1]].concat();
-                ragged(x.add(&Tensor::from_vec(&sizes, rows).unwrap()))
+                let numbers = Tensor::from_vec(&sizes, rows).unwrap();
+                ragged(if self.op == "by_row" { x.add(&numbers) } else { x.broadcast_to_rows(&numbers) })
             }
+            "broadcast_to" => ragged(x.broadcast_to_rows(axes[0] as f64)),
             "mask" => {
                 let sums = (1..data.flat_values().sizes().len())
                     .try_fold(x.flat_values(), |flat, _| flat.reduce_sum(-1));

@@ -134,3 +134,68 @@ fn strings_of_any_rows_run_in_one_program() -> Result<()> {
     }
     Ok(())
 }
+
+/// The expected results are TensorFlow's.
+#[test]
+fn characters_of_ragged_strings_are_decoded_split_and_encoded() -> Result<()> {
+    let g = Graph::new();
+    let x = RaggedValue::from_row_lengths(g.constant(["aé", "", "b"])?, g.constant([2i64, 1])?)?;
+    let points = x.unicode_decode("UTF-8")?;
+    assert_eq!(text(points)?, "[[[97, 233], []], [[98]]]");
+    assert_eq!(text(x.unicode_split("UTF-8")?)?, r#"[[["a", "é"], []], [["b"]]]"#);
+    let [same, starts] = x.unicode_decode_with_offsets("UTF-8")?;
+    assert_eq!((text(same)?, text(starts)?), (text(points)?, "[[[0, 1], []], [[0]]]".to_string()));
+    assert_eq!(text(points.unicode_encode("UTF-8")?)?, r#"[["aé", ""], ["b"]]"#);
+    let rows = RaggedValue::from_row_lengths(g.constant([97, 233])?, g.constant([2i64, 0])?)?;
+    assert_eq!(text(rows.unicode_encode("UTF-8")?)?, r#"["aé", ""]"#);
+    let pairs = RaggedValue::from_row_lengths(g.constant([[97, 98], [99, 100]])?, g.constant([1i64, 1])?)?;
+    assert_eq!(text(pairs.unicode_encode("UTF-8")?)?, r#"[["ab"], ["cd"]]"#);
+    assert!(pairs.cast(DType::String).is_err() && pairs.unicode_decode("UTF-8").is_err());
+    assert!(
+        g.constant(["a"])?.expand_dims(0)?.unicode_split("UTF-8").is_err()
+            && x.unicode_split("unknown").is_err()
+    );
+    // Splits of 32 bits stay.
+    let short = x.with_row_splits_dtype(DType::I32)?;
+    assert_eq!(text(short.unicode_decode("UTF-8")?)?, text(points)?);
+    assert_eq!(short.unicode_split("UTF-8")?.row_splits().dtype(), DType::I32);
+    Ok(())
+}
+
+/// The expected results are TensorFlow's.
+#[test]
+fn ragged_values_are_written_in_a_text() -> Result<()> {
+    let g = Graph::new();
+    let written = |template: &str, values: &[AnyValue<'_>]| -> Result<String> {
+        let [text] = g.compile(RaggedValue::string_format(template, values)?)?.run(&[])?;
+        Ok(String::from_utf8_lossy(text.as_strings()?.at(0)).into_owned())
+    };
+    let of = |flat: Tensor, lengths: Vec<i64>| -> Result<AnyValue<'_>> {
+        Ok(RaggedValue::from_row_lengths(g.constant(flat)?, g.constant(Tensor::from(lengths))?)?.into())
+    };
+    let ints = of(Tensor::from([1, 2, 3]), vec![2, 1])?;
+    assert_eq!(written("f {}", &[ints])?, "f [[1, 2], [3]]");
+    assert_eq!(written("{} rows {}!", &[g.constant(3)?.into(), ints])?, "3 rows [[1, 2], [3]]!");
+    assert_eq!(written("{}", &[of(Tensor::from(["a", "it's"]), vec![2, 0])?])?, r"[['a', 'it\'s'], []]");
+    let floats = of(Tensor::from([1.5f32, 2.25, 3.0]), vec![2, 1])?;
+    assert_eq!(written("{}", &[floats])?, "[[1.500000, 2.250000], [3.000000]]");
+    assert_eq!(
+        written("{}", &[of(Tensor::from([true, false, true]), vec![1, 2])?])?,
+        "[[true], [false, true]]"
+    );
+    let long = of(Tensor::from((0..20).collect::<Vec<i32>>()), vec![8, 7, 5])?;
+    assert_eq!(
+        written("{}", &[long])?,
+        "[[0, 1, 2, ..., 5, 6, 7], [8, 9, 10, ..., 12, 13, 14], [15, 16, 17, 18, 19]]"
+    );
+    let many = of(Tensor::from((0..9).collect::<Vec<i32>>()), vec![1; 9])?;
+    assert_eq!(written("{}", &[many])?, "[[0], [1], [2], ..., [6], [7], [8]]");
+    let inner = of(Tensor::from_vec(&[9, 2], (0..18).collect::<Vec<i32>>())?, vec![8, 1])?;
+    assert_eq!(
+        written("{}", &[inner])?,
+        "[[[0, 1], [2, 3], [4, 5], ..., [10, 11], [12, 13], [14, 15]], [[16, 17]]]"
+    );
+    assert!(RaggedValue::string_format("{} {}", &[ints]).is_err());
+    assert!(RaggedValue::string_format("", &[]).is_err());
+    Ok(())
+}
