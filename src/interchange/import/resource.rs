@@ -118,7 +118,7 @@ impl<'a, 'g> Importer<'a, 'g> {
                 let error = Error::new(ErrorKind::Compile, Phase::Build, message).with_help(help);
                 let error = error.with_node(name).at(self.location);
                 // The conditions of a region end with the region.
-                if self.graph.read().open_regions > 0 || !has_no_outputs(op) {
+                if self.graph.read().open_regions > 0 || !is_silent_write(op) {
                     return Err(error);
                 }
                 let checks = self.add_condition(Condition::Written { variable, error });
@@ -218,7 +218,7 @@ pub(super) fn resource_name(frame: &Frame<'_, '_>, index: usize, name: &str) -> 
 }
 
 /// Returns whether an op writes a variable and has no outputs. Other writes return the variable or its value.
-fn has_no_outputs(op: &str) -> bool {
+pub(super) fn is_silent_write(op: &str) -> bool {
     const FAMILIES: [&str; 4] =
         ["ResourceScatter", "ResourceApply", "ResourceSparseApply", "ResourceStridedSliceAssign"];
     matches!(op, "AssignVariableOp" | "AssignAddVariableOp" | "AssignSubVariableOp")
