@@ -126,6 +126,9 @@ impl ImportOptions {
     /// have other numbers than in TensorFlow, because TensorFlow draws their seeds when it starts. For new numbers in
     /// every run, feed the node, or import with another seed.
     ///
+    /// A `tf.random.Generator` of a SavedModel gives the numbers of TensorFlow's first run, whatever the seed is. It is
+    /// refused in branches and loops.
+    ///
     /// A node in a loop has other numbers in every iteration. These are TensorFlow's numbers if the node has a seed, if
     /// constants and known shapes give the sizes of its result, if it runs in every iteration, and if its loop is in no
     /// other loop.

@@ -66,6 +66,8 @@ pub(super) struct Importer<'a, 'g> {
     pub remade_constants: HashSet<Rc<str>>,
     /// The values that are used after a write to a variable, each with the position of the [`Condition::Written`].
     pub awaiting_writes: Vec<(Value<'g>, usize)>,
+    /// The states of random generators after the nodes imported so far, by the names of the variables.
+    pub generators: HashMap<Rc<str>, Value<'g>>,
     /// The lookup tables that the nodes imported so far read.
     pub tables: Tables,
     /// The values of resources before any run. `None` until a node reads a resource.
@@ -109,6 +111,7 @@ impl<'a, 'g> Importer<'a, 'g> {
             constants: HashMap::new(),
             remade_constants: HashSet::new(),
             awaiting_writes: Vec::new(),
+            generators: HashMap::new(),
             tables: Tables::new(),
             initial_state: None,
             recording: None,

@@ -98,6 +98,9 @@ impl<'a, 'g> Importer<'a, 'g> {
                 self.record_variable(variable, inputs.get(1), name);
                 Built { outputs: inputs.iter().take(1).cloned().collect(), ..Built::default() }
             }
+            ("RngReadAndSkip", Some(variable)) if self.follows_generators() => {
+                self.read_and_skip(&variable, inputs, name)?
+            }
             // Structural nodes pass resources on.
             (op, _) if is_structural(op) || self.functions.contains_key(op) => return Ok(None),
             // Ops of TensorFlow 1 read the value of a variable from the variable itself.
@@ -180,9 +183,12 @@ impl<'a, 'g> Importer<'a, 'g> {
         Ok(Built::of(vec![value]))
     }
 
-    /// Returns the value of a variable as a constant of the graph. All reads share one constant. `reader` is the name
-    /// of the node that reads it.
-    fn variable(&mut self, variable: &Rc<str>, reader: &str) -> Result<Value<'g>> {
+    /// Returns the value of a variable as a constant of the graph, or the state of a generator after the nodes before.
+    /// All reads share one constant. `reader` is the name of the node that reads it.
+    pub(super) fn variable(&mut self, variable: &Rc<str>, reader: &str) -> Result<Value<'g>> {
+        if let Some(state) = self.generators.get(variable) {
+            return Ok(*state);
+        }
         let known = self.constants.get(variable).copied();
         // If the constant was made in a branch or a loop body, it left the graph together with the region.
         if let Some(value) = known
