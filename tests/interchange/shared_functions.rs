@@ -356,20 +356,18 @@ fn calls_in_loops_and_branches_share_a_graph() -> Result<()> {
             + &call("y", "steps", "a")),
         r#"ret { key: "next" value: "z:z:0" } ret { key: "b" value: "y:b:0" }"#,
     );
-    let branch = format!(
-        r#"node {{ name: "p" op: "Placeholder" attr {{ key: "dtype" value {{ type: DT_BOOL }} }}
-             attr {{ key: "shape" value {{ shape {{ }} }} }} }}
-           node {{ name: "x" op: "Placeholder" attr {{ key: "dtype" value {{ type: DT_FLOAT }} }}
-             attr {{ key: "shape" value {{ shape {{ dim {{ size: -1 }} }} }} }} }}
-           node {{ name: "zero" op: "Const" attr {{ key: "dtype" value {{ type: DT_INT32 }} }}
-             attr {{ key: "value" value {{ tensor {{ dtype: DT_INT32 tensor_shape {{ }} int_val: 0 }} }} }} }}
-           node {{ name: "loop" op: "While" input: "zero" input: "x" attr {{ key: "cond" value {{ func {{ name: "condition" }} }} }}
-             attr {{ key: "body" value {{ func {{ name: "body" }} }} }}
-             attr {{ key: "T" value {{ list {{ type: DT_INT32 type: DT_FLOAT }} }} }} }}
-           node {{ name: "y" op: "If" input: "p" input: "loop:1" attr {{ key: "then_branch" value {{ func {{ name: "then" }} }} }}
-             attr {{ key: "else_branch" value {{ func {{ name: "otherwise" }} }} }}
-             attr {{ key: "Tin" value {{ list {{ type: DT_FLOAT }} }} }} attr {{ key: "Tout" value {{ list {{ type: DT_FLOAT }} }} }} }}"#
-    );
+    let branch = r#"node { name: "p" op: "Placeholder" attr { key: "dtype" value { type: DT_BOOL } }
+             attr { key: "shape" value { shape { } } } }
+           node { name: "x" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } }
+             attr { key: "shape" value { shape { dim { size: -1 } } } } }
+           node { name: "zero" op: "Const" attr { key: "dtype" value { type: DT_INT32 } }
+             attr { key: "value" value { tensor { dtype: DT_INT32 tensor_shape { } int_val: 0 } } } }
+           node { name: "loop" op: "While" input: "zero" input: "x" attr { key: "cond" value { func { name: "condition" } } }
+             attr { key: "body" value { func { name: "body" } } }
+             attr { key: "T" value { list { type: DT_INT32 type: DT_FLOAT } } } }
+           node { name: "y" op: "If" input: "p" input: "loop:1" attr { key: "then_branch" value { func { name: "then" } } }
+             attr { key: "else_branch" value { func { name: "otherwise" } } }
+             attr { key: "Tin" value { list { type: DT_FLOAT } } } attr { key: "Tout" value { list { type: DT_FLOAT } } } }"#;
     let functions = |name: &dyn Fn(usize) -> String| {
         let names = |range: std::ops::Range<usize>| range.map(name).collect::<Vec<_>>();
         chain("steps", &names(0..50)) + &chain("then", &names(50..90)) + &chain("otherwise", &names(90..131))

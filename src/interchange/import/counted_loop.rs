@@ -7,11 +7,14 @@ use crate::error::Result;
 use crate::graph::{Graph, Value};
 use crate::tensor::Tensor;
 
-/// The closures of a loop. They get the state and the number of the iteration, counted from 0, as a scalar of u64. There
-/// is no number if the loop does not count.
+/// A closure of a loop. It gets the state and the number of the iteration, counted from 0, as a scalar of u64. There is no
+/// number if the loop does not count.
+type Closure<'r, 'g, T> = &'r mut dyn FnMut(&[Value<'g>], Option<Value<'g>>) -> Result<T>;
+
+/// The closures of a loop.
 pub(super) struct CountedRegions<'r, 'g> {
-    pub condition: &'r mut dyn FnMut(&[Value<'g>], Option<Value<'g>>) -> Result<Value<'g>>,
-    pub body: &'r mut dyn FnMut(&[Value<'g>], Option<Value<'g>>) -> Result<Vec<Value<'g>>>,
+    pub condition: Closure<'r, 'g, Value<'g>>,
+    pub body: Closure<'r, 'g, Vec<Value<'g>>>,
     /// Whether the loop counts its iterations, in a further state value.
     pub counts: bool,
 }

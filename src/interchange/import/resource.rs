@@ -10,7 +10,7 @@ use super::super::proto::AttrKind;
 use super::super::shape;
 use super::built::{Built, Condition, ImportedValue};
 use super::frame::{Frame, damaged};
-use super::handle::{Resource, is_generator_op};
+use super::handle::{Resource, is_generator_op, is_silent_write};
 use super::importer::Importer;
 use super::structural::is_structural;
 use crate::error::{Error, ErrorKind, Phase, Result};
@@ -221,14 +221,6 @@ pub(super) fn resource_name(frame: &Frame<'_, '_>, index: usize, name: &str) -> 
         }
         _ => name.into(),
     }
-}
-
-/// Returns whether an op writes a variable and has no outputs. Other writes return the variable or its value.
-pub(super) fn is_silent_write(op: &str) -> bool {
-    const FAMILIES: [&str; 4] =
-        ["ResourceScatter", "ResourceApply", "ResourceSparseApply", "ResourceStridedSliceAssign"];
-    matches!(op, "AssignVariableOp" | "AssignAddVariableOp" | "AssignSubVariableOp")
-        || FAMILIES.iter().any(|family| op.starts_with(family))
 }
 
 /// Returns whether an op changes the variable of TensorFlow 1 that it takes.

@@ -14,9 +14,8 @@ use std::collections::{HashMap, HashSet};
 
 use super::super::proto::{AttrKind, AttrValue, GraphDef, NodeDef};
 use super::frame::Functions;
-use super::handle::is_generator_op;
+use super::handle::{is_generator_op, is_silent_write};
 use super::random_ops::is_random_op;
-use super::resource::is_silent_write;
 
 /// Maximum number of nodes that inlining may add to a model: copies of nodes of functions that are called several
 /// times. To import and compile this number of nodes takes about 0.1 s; see the bench `calls`.
