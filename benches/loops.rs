@@ -6,7 +6,7 @@
 
 use std::time::Instant;
 
-use shapeflow::{DType, Graph, Result, Tensor, TensorView, Value, shape};
+use shapeflow::{DType, Graph, LoopOptions, Result, Tensor, TensorView, Value, shape};
 
 fn main() -> Result<()> {
     let test = std::env::args().any(|arg| arg == "--test");
@@ -17,6 +17,7 @@ fn main() -> Result<()> {
     branching(200_000 / scale)?;
     growing(2_000 / scale)?;
     lstm(1_000 / scale)?;
+    short()?;
     Ok(())
 }
 
@@ -105,4 +106,36 @@ fn lstm(steps: usize) -> Result<()> {
     })?;
     let feeds = [Tensor::full(&[steps, 1, units], 0.1f32)?, Tensor::full(&[2 * units, 4 * units], 0.01f32)?];
     report("scan: LSTM, 64 units", steps, &g, &[last[0], outputs[0]], &feeds)
+}
+
+/// Loops of 8 iterations: one is compiled as its iterations, and a limit keeps the other one a loop.
+fn short() -> Result<()> {
+    let kept = LoopOptions::new().limit(1000);
+    for (name, options) in [("short while: unrolled", LoopOptions::new()), ("short while: a loop", kept)] {
+        let g = Graph::new();
+        let x = g.input("x", DType::F32, shape![1, 64])?;
+        let w = g.input("w", DType::F32, shape![64, 64])?;
+        let last = g.while_loop_with(
+            &options,
+            &[g.constant(0i64)?, x],
+            |s| s[0].less(8i64),
+            |s| Ok([(s[0] + 1i64).ok()?, s[1].matmul(w)?.tanh()?]),
+        )?;
+        let feeds = [Tensor::full(&[1, 64], 0.1f32)?, Tensor::full(&[64, 64], 0.01f32)?];
+        report(&format!("{name}, matmul"), 8, &g, &last[1..], &feeds)?;
+        let g = Graph::new();
+        let x = g.input("x", DType::F32, shape![8])?;
+        let last = g.while_loop_with(
+            &options,
+            &[g.constant(0i64)?, x],
+            |s| s[0].less(8i64),
+            |s| Ok([(s[0] + 1i64).ok()?, (s[1] * 0.5 + 0.1).relu()?]),
+        )?;
+        report(&format!("{name}, three ops"), 8, &g, &last[1..], &feeds_of_eight()?)?;
+    }
+    Ok(())
+}
+
+fn feeds_of_eight() -> Result<[Tensor; 1]> {
+    Ok([Tensor::full(&[8], 1.0f32)?])
 }

@@ -406,6 +406,57 @@ def random_numbers_in_a_branch(n, p):
     return tf.cond(p, drawn, lambda: tf.zeros(shape))
 
 
+def random_sums(n):
+    """Sums of random numbers, one of each kind in every iteration."""
+    logits = tf.reshape(tf.sin(tf.range(12, dtype=F)), [3, 4])
+    rates = tf.constant([[0.5, 3.0], [11.0, 60.0]])
+    last = lambda i, *_: i < n
+
+    def body(i, floats, normals, ints, order, classes, gammas, counts):
+        # The sums of integers keep the order of the draws.
+        return (
+            i + 1,
+            floats * 2 + tf.raw_ops.RandomUniform(shape=[3, 2], dtype=F, seed=7, seed2=-9),
+            normals * 2 + tf.raw_ops.RandomStandardNormal(shape=[5], dtype=tf.float64, seed=0, seed2=5),
+            ints * 200 + tf.raw_ops.RandomUniformInt(shape=[4], minval=tf.constant(-3, tf.int64), maxval=90, seed=1, seed2=2),
+            tf.raw_ops.RandomShuffle(value=order, seed=7, seed2=-9),
+            classes * 4 + tf.raw_ops.Multinomial(logits=logits, num_samples=3, seed=3, seed2=4),
+            gammas * 2 + tf.raw_ops.RandomGamma(shape=[2], alpha=rates, seed=7, seed2=-9),
+            counts * 200 + tf.raw_ops.RandomPoissonV2(shape=[2], rate=rates, seed=7, seed2=-9),
+        )
+
+    zeros = lambda shape, dtype: tf.zeros(shape, dtype)
+    state = (
+        tf.constant(0),
+        zeros([3, 2], F),
+        zeros([5], tf.float64),
+        zeros([4], tf.int64),
+        tf.range(9),
+        zeros([3, 3], tf.int64),
+        zeros([2, 2, 2], F),
+        zeros([2, 2, 2], tf.int64),
+    )
+    # Parallel iterations would draw in any order.
+    return tf.while_loop(last, body, state, parallel_iterations=1)[1:]
+
+
+@case(COUNT, runs=[(np.int32(4),)])
+def random_numbers_in_a_loop(n):
+    return random_sums(n)
+
+
+@case(COUNT, runs=[(np.int32(3),)], v1=True)
+def random_numbers_in_a_loop_of_tensorflow_1(n):
+    return random_sums(n)
+
+
+@case(COUNT, runs=[(np.int32(11),)])
+def random_numbers_in_a_condition(n):
+    drawn = lambda: tf.raw_ops.RandomUniformInt(shape=tf.constant([], I), minval=0, maxval=9, seed=1, seed2=2)
+    body = lambda i, x: (i + 1, x * 10 + drawn())
+    return tf.while_loop(lambda i, _: drawn() + i < n, body, (0, 0), parallel_iterations=1)
+
+
 
 def graph_of(function, specs, v1):
     """Returns the GraphDef of a function, and the names of its results."""

@@ -199,20 +199,27 @@ def dense_tables(folder):
 
 
 class Generator(tf.Module):
-    """Random numbers of a generator, whose state is a variable."""
+    """Random numbers of a generator, whose state is a variable. The lower word of its counter overflows."""
 
     def __init__(self):
-        self.generator = tf.random.Generator.from_seed(7)
+        self.generator = tf.random.Generator.from_state([-600, 3, 7], "philox")
 
     @tf.function(input_signature=[tf.TensorSpec([None], tf.float32, "x")])
     def shift(self, x):
-        return {"y": x + self.generator.uniform(tf.shape(x))}
+        first = self.generator.uniform(tf.shape(x))
+        second = self.generator.normal([2, 3], dtype=tf.float64)
+        third = self.generator.uniform([4], 0, 100, tf.int32)
+        return {"y": x + first, "second": second, "third": third, "state": self.generator.state}
+
+    @tf.function(input_signature=[tf.TensorSpec([], tf.bool, "p")])
+    def branch(self, p):
+        return {"y": tf.cond(p, lambda: self.generator.uniform([2]), lambda: tf.zeros(2))}
 
 
 def generator(folder):
     module = Generator()
-    tf.saved_model.save(module, str(folder), signatures=module.shift)
-    record(folder, [])
+    tf.saved_model.save(module, str(folder), signatures={"serving_default": module.shift, "branch": module.branch})
+    record(folder, [("serving_default", "serving_default", {"x": f32(3)})])
 
 
 MODELS = [

@@ -125,6 +125,13 @@ impl ImportOptions {
     /// attributes `seed` and `seed2` are not both 0 has the numbers of TensorFlow's first run on a CPU. The other nodes
     /// have other numbers than in TensorFlow, because TensorFlow draws their seeds when it starts. For new numbers in
     /// every run, feed the node, or import with another seed.
+    ///
+    /// A `tf.random.Generator` of a SavedModel gives the numbers of TensorFlow's first run, whatever the seed is. It is
+    /// refused in branches and loops.
+    ///
+    /// A node in a loop has other numbers in every iteration. These are TensorFlow's numbers if the node has a seed, if
+    /// constants and known shapes give the sizes of its result, if it runs in every iteration, and if its loop is in no
+    /// other loop.
     #[must_use]
     pub fn random_seed(mut self, seed: u64) -> ImportOptions {
         self.random_seed = seed;

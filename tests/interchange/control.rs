@@ -2,7 +2,7 @@
 
 use serde_json::Value as Json;
 use shapeflow::interchange::{ImportOptions, Model};
-use shapeflow::{Backend, CompileOptions, Result, Tensor, TensorView};
+use shapeflow::{Backend, CompileOptions, DType, Result, Tensor, TensorView};
 
 /// Parses the protobuf text of a tensor.
 fn tensor(text: &Json) -> Tensor {
@@ -116,33 +116,105 @@ fn random_nodes_without_a_seed_have_numbers_of_their_own() -> Result<()> {
     Ok(())
 }
 
+/// A loop that draws an integer in each iteration of the inner one of two loops, and appends it to a list. `n` is the
+/// size of each draw.
 #[test]
-fn random_nodes_in_loops_are_refused() {
-    let int = |name: &str| format!(r#"{name} {{ name: "i" type: DT_INT32 }}"#);
-    let function = |name: &str, output: &str, nodes: &str| {
+fn random_nodes_in_loops_draw_other_numbers_in_each_iteration() -> Result<()> {
+    let state = |name: &str| {
         format!(
-            r#"function {{ signature {{ name: "{name}" {} output_arg {{ name: "o" type: {output} }} }} {nodes} }}"#,
-            int("input_arg")
+            r#"{name} {{ name: "i" type: DT_INT32 }} {name} {{ name: "n" type: DT_INT32 }} {name} {{ name: "x" type: DT_INT64 }}"#
         )
     };
-    let constant = r#"node_def { name: "shape" op: "Const" attr { key: "dtype" value { type: DT_INT32 } }
-        attr { key: "value" value { tensor { dtype: DT_INT32 tensor_shape { dim { size: 0 } } } } } }"#;
-    let draw = r#"node_def { name: "r" op: "RandomUniformInt" input: "shape:output:0" input: "i" input: "i"
-        attr { key: "T" value { type: DT_INT32 } } attr { key: "Tout" value { type: DT_INT32 } } }
-        ret { key: "o" value: "r:output:0" }"#;
-    let less = r#"node_def { name: "l" op: "Less" input: "i" input: "i" attr { key: "T" value { type: DT_INT32 } } }
-        ret { key: "o" value: "l:z:0" }"#;
-    let text = format!(
-        r#"library {{ {} {} }}
-        node {{ name: "x" op: "Placeholder" attr {{ key: "dtype" value {{ type: DT_INT32 }} }}
-            attr {{ key: "shape" value {{ shape {{ }} }} }} }}
-        node {{ name: "w" op: "While" input: "x" attr {{ key: "T" value {{ list {{ type: DT_INT32 }} }} }}
-            attr {{ key: "cond" value {{ func {{ name: "c" }} }} }}
-            attr {{ key: "body" value {{ func {{ name: "b" }} }} }} }}"#,
-        function("c", "DT_BOOL", less),
-        function("b", "DT_INT32", &format!("{constant} {draw}"))
-    );
-    let imported = Model::from_text(&text).unwrap().import(None, &ImportOptions::new()).unwrap();
-    let error = imported.check().unwrap_err().to_string();
-    assert!(error.contains("RandomUniformInt is not supported in a loop"), "{error}");
+    let function = |name: &str, is_condition: bool, nodes: &str| {
+        let outputs = match is_condition {
+            true => r#"output_arg { name: "o" type: DT_BOOL }"#.to_string(),
+            false => state("output_arg")
+                .replace(r#""i""#, r#""j""#)
+                .replace(r#""n""#, r#""m""#)
+                .replace(r#""x""#, r#""y""#),
+        };
+        format!(r#"function {{ signature {{ name: "{name}" {} {outputs} }} {nodes} }}"#, state("input_arg"))
+    };
+    let int = |name: &str, value: i32| {
+        format!(
+            r#"{name} op: "Const" attr {{ key: "dtype" value {{ type: DT_INT32 }} }}
+            attr {{ key: "value" value {{ tensor {{ dtype: DT_INT32 tensor_shape {{ }} int_val: {value} }} }} }} }}"#
+        )
+    };
+    let t = |dtype: &str| format!(r#"attr {{ key: "T" value {{ type: {dtype} }} }}"#);
+    let less = |name: &str, limit: i32| {
+        let nodes = int(r#"node_def { name: "limit""#, limit)
+            + &format!(
+                r#"node_def {{ name: "l" op: "Less" input: "i" input: "limit:output:0" {} }} ret {{ key: "o" value: "l:z:0" }}"#,
+                t("DT_INT32")
+            );
+        function(name, true, &nodes)
+    };
+    let next = int(r#"node_def { name: "one""#, 1)
+        + &format!(
+            r#"node_def {{ name: "add" op: "AddV2" input: "i" input: "one:output:0" {} }}
+            ret {{ key: "j" value: "add:z:0" }} ret {{ key: "m" value: "n" }}"#,
+            t("DT_INT32")
+        );
+    let lists = |body: &str, condition: &str| {
+        format!(
+            r#"attr {{ key: "T" value {{ list {{ type: DT_INT32 type: DT_INT32 type: DT_INT64 }} }} }}
+            attr {{ key: "cond" value {{ func {{ name: "{condition}" }} }} }} attr {{ key: "body" value {{ func {{ name: "{body}" }} }} }}"#
+        )
+    };
+    let draw = int(r#"node_def { name: "axis""#, 0)
+        + &int(r#"node_def { name: "first""#, 0)
+        + &format!(
+            r#"node_def {{ name: "low" op: "Const" attr {{ key: "dtype" value {{ type: DT_INT64 }} }} attr {{ key: "value"
+                value {{ tensor {{ dtype: DT_INT64 tensor_shape {{ }} int64_val: 0 }} }} }} }}
+            node_def {{ name: "high" op: "Const" attr {{ key: "dtype" value {{ type: DT_INT64 }} }} attr {{ key: "value"
+                value {{ tensor {{ dtype: DT_INT64 tensor_shape {{ }} int64_val: 4611686018427387904 }} }} }} }}
+            node_def {{ name: "shape" op: "ExpandDims" input: "SIZE" input: "axis:output:0" {} attr {{ key: "Tdim" value {{ type: DT_INT32 }} }} }}
+            node_def {{ name: "r" op: "RandomUniformInt" input: "shape:output:0" input: "low:output:0" input: "high:output:0"
+                {} attr {{ key: "Tout" value {{ type: DT_INT64 }} }} }}
+            node_def {{ name: "c" op: "ConcatV2" input: "x" input: "r:output:0" input: "axis:output:0" {}
+                attr {{ key: "N" value {{ i: 2 }} }} attr {{ key: "Tidx" value {{ type: DT_INT32 }} }} }}
+            ret {{ key: "y" value: "c:output:0" }}"#,
+            t("DT_INT32"),
+            t("DT_INT32"),
+            t("DT_INT64")
+        );
+    // The import knows the size of a draw, or does not.
+    for size in ["one:output:0", "n"] {
+        let inner = function("inner", false, &(next.clone() + &draw.replace("SIZE", size)));
+        let outer = next.clone()
+            + &int(r#"node_def { name: "zero""#, 0)
+            + &format!(
+                r#"node_def {{ name: "w" op: "While" input: "zero:output:0" input: "n" input: "x" {} }} ret {{ key: "y" value: "w:output:2" }}"#,
+                lists("inner", "few")
+            );
+        let input = |name: &str, dtype: &str, shape: &str| {
+            format!(
+                r#"node {{ name: "{name}" op: "Placeholder" attr {{ key: "dtype" value {{ type: {dtype} }} }}
+                attr {{ key: "shape" value {{ shape {{ {shape} }} }} }} }}"#
+            )
+        };
+        let text = format!(
+            r#"library {{ {} {} {inner} {} }} {} {} {} node {{ name: "w" op: "While" input: "zero" input: "n" input: "x" {} }}"#,
+            less("few", 3),
+            less("many", 4),
+            function("outer", false, &outer),
+            input("n", "DT_INT32", ""),
+            input("x", "DT_INT64", "dim { size: -1 }"),
+            int(r#"node { name: "zero""#, 0),
+            lists("outer", "many")
+        );
+        let imported = Model::from_text(&text)?.import(None, &ImportOptions::new())?;
+        imported.check()?;
+        let exe = imported.graph().compile(imported.value("w:2")?)?;
+        let start = Tensor::zeros(DType::I64, &[0])?;
+        let count = Tensor::scalar(1i32);
+        let feeds = [("x", start.view()), ("n", count.view())];
+        let run = || exe.run_named(&feeds)?.iter().next().unwrap().1.to_vec::<i64>();
+        let drawn = run()?;
+        let different: std::collections::HashSet<i64> = drawn.iter().copied().collect();
+        assert_eq!((drawn.len(), different.len()), (12, 12), "{drawn:?}");
+        assert_eq!(run()?, drawn, "every run has the same numbers");
+    }
+    Ok(())
 }

@@ -206,9 +206,16 @@ fn errors_about_ops_that_change_variables_give_advice() {
     };
     let counted = error("layers", "count");
     assert!(counted.help().unwrap().starts_with("let the function take the value of steps as an input"));
-    let drawn = error("generator", "serving_default");
+    let drawn = error("generator", "branch");
     assert!(drawn.message().contains("must only be read, got RngReadAndSkip "), "{drawn}");
     assert!(drawn.help().unwrap().contains("tf.random.stateless_"), "{drawn}");
+}
+
+#[test]
+fn generators_give_the_numbers_of_the_first_run() {
+    let exe = check("generator", "serving_default", &["serving_default"]);
+    let x = shapeflow::Tensor::from([0.5f32, 0.25]);
+    assert_eq!(exe.run_all(&[x.view()]).unwrap(), exe.run_all(&[x.view()]).unwrap());
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Functions that many calls share: bounded imports, results, shapes, errors, and what dumps show.
 
 use std::fmt::Write;
+use std::time::Instant;
 
 use shapeflow::interchange::{ComputedBy, ImportOptions, Imported, Model};
 use shapeflow::{ErrorKind, Result, Tensor};
@@ -266,5 +267,129 @@ fn calls_of_a_typed_function_share_a_graph_for_each_dtype_and_constant() -> Resu
     assert_eq!(run(&imported, "x114", &x)?, Tensor::from([3.0f32, 7.0]));
     assert_eq!(run(&imported, "i013", &i)?, Tensor::from([4, 6]));
     assert_eq!(run(&imported, "i113", &i)?, Tensor::from([3, 7]));
+    Ok(())
+}
+
+/// A function of `count` nodes: sines and negated sines in turn.
+fn sines(name: &str, count: usize) -> String {
+    let mut body = String::new();
+    let mut last = "a".to_string();
+    for number in 0..count {
+        let own = if number + 1 == count { "y".to_string() } else { format!("n{number}") };
+        let op = if number % 3 == 2 { "Neg" } else { "Sin" };
+        let attr = r#"attr { key: "T" value { type: DT_FLOAT } }"#;
+        write!(body, r#"node_def {{ name: "{own}" op: "{op}" input: "{last}" {attr} }} "#).unwrap();
+        last = format!("{own}:y:0");
+    }
+    function(name, "DT_FLOAT", &body)
+}
+
+/// A function of `callees.len()` calls, one after the other.
+fn chain(name: &str, callees: &[String]) -> String {
+    let mut body = String::new();
+    let mut last = "a".to_string();
+    for (number, callee) in callees.iter().enumerate() {
+        let own = if number + 1 == callees.len() { "y".to_string() } else { format!("c{number}") };
+        body += &call(&own, callee, &last);
+        last = format!("{own}:b:0");
+    }
+    function(name, "DT_FLOAT", &body).replace("y:0", "y:b:0")
+}
+
+#[test]
+fn fifty_calls_of_two_hundred_nodes_compute_what_inlining_computes() -> Result<()> {
+    let shared = format!("library {{ {} {} }}", sines("f", 200), chain("all", &vec!["f".to_string(); 50]));
+    let names: Vec<String> = (0..50).map(|number| format!("f{number}")).collect();
+    let copies: String = names.iter().map(|name| sines(name, 200)).collect();
+    let inlined = format!("library {{ {copies} {} }}", chain("all", &names));
+    let x = Tensor::from_slice(&[100], &(0..100).map(|x| x as f32 * 0.3 - 15.0).collect::<Vec<_>>())?;
+    let compiled = |library: &str| -> Result<_> {
+        let imported = model(library, "DT_FLOAT", "dim { size: -1 }", &["all"])?;
+        let lines = imported.graph().to_string().lines().count();
+        let start = Instant::now();
+        let exe = imported.graph().compile(imported.value("y0")?)?;
+        let time = start.elapsed();
+        Ok((exe.run_all(&[x.view()])?.swap_remove(0), lines, time))
+    };
+    let (result, lines, time) = compiled(&shared)?;
+    let (expected, all_lines, all_time) = compiled(&inlined)?;
+    assert_eq!(result, expected);
+    assert!(lines < 400 && all_lines > 10_000, "{lines} and {all_lines} lines");
+    println!("shared: compiled in {time:?}; inlined: {all_time:?}");
+    Ok(())
+}
+
+#[test]
+fn calls_in_loops_and_branches_share_a_graph() -> Result<()> {
+    // The loop body calls `f` 50 times, and each branch calls it 40 times.
+    let one = |name: &str, value: i32| {
+        format!(
+            r#"node_def {{ name: "{name}" op: "Const" attr {{ key: "dtype" value {{ type: DT_INT32 }} }}
+               attr {{ key: "value" value {{ tensor {{ dtype: DT_INT32 tensor_shape {{ }} int_val: {value} }} }} }} }} "#
+        )
+    };
+    let t = |dtype: &str| format!(r#"attr {{ key: "T" value {{ type: {dtype} }} }}"#);
+    let state = |name: &str, outputs: &str, body: &str, ret: &str| {
+        format!(
+            r#"function {{ signature {{ name: "{name}" input_arg {{ name: "i" type: DT_INT32 }}
+                 input_arg {{ name: "a" type: DT_FLOAT }} {outputs} }} {body} {ret} }} "#
+        )
+    };
+    let condition = state(
+        "condition",
+        r#"output_arg { name: "goes_on" type: DT_BOOL }"#,
+        &(one("limit", 3)
+            + &format!(
+                r#"node_def {{ name: "z" op: "Less" input: "i" input: "limit:output:0" {} }}"#,
+                t("DT_INT32")
+            )),
+        r#"ret { key: "goes_on" value: "z:z:0" }"#,
+    );
+    let body = state(
+        "body",
+        r#"output_arg { name: "next" type: DT_INT32 } output_arg { name: "b" type: DT_FLOAT }"#,
+        &(one("one", 1)
+            + &format!(
+                r#"node_def {{ name: "z" op: "AddV2" input: "i" input: "one:output:0" {} }}"#,
+                t("DT_INT32")
+            )
+            + &call("y", "steps", "a")),
+        r#"ret { key: "next" value: "z:z:0" } ret { key: "b" value: "y:b:0" }"#,
+    );
+    let branch = r#"node { name: "p" op: "Placeholder" attr { key: "dtype" value { type: DT_BOOL } }
+             attr { key: "shape" value { shape { } } } }
+           node { name: "x" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } }
+             attr { key: "shape" value { shape { dim { size: -1 } } } } }
+           node { name: "zero" op: "Const" attr { key: "dtype" value { type: DT_INT32 } }
+             attr { key: "value" value { tensor { dtype: DT_INT32 tensor_shape { } int_val: 0 } } } }
+           node { name: "loop" op: "While" input: "zero" input: "x" attr { key: "cond" value { func { name: "condition" } } }
+             attr { key: "body" value { func { name: "body" } } }
+             attr { key: "T" value { list { type: DT_INT32 type: DT_FLOAT } } } }
+           node { name: "y" op: "If" input: "p" input: "loop:1" attr { key: "then_branch" value { func { name: "then" } } }
+             attr { key: "else_branch" value { func { name: "otherwise" } } }
+             attr { key: "Tin" value { list { type: DT_FLOAT } } } attr { key: "Tout" value { list { type: DT_FLOAT } } } }"#;
+    let functions = |name: &dyn Fn(usize) -> String| {
+        let names = |range: std::ops::Range<usize>| range.map(name).collect::<Vec<_>>();
+        chain("steps", &names(0..50)) + &chain("then", &names(50..90)) + &chain("otherwise", &names(90..131))
+    };
+    let copies: String = (0..131).map(|number| sines(&format!("f{number}"), 100)).collect();
+    let texts = [
+        functions(&|_| "f".to_string()) + &sines("f", 100),
+        functions(&|number| format!("f{number}")) + &copies,
+    ];
+    let x = Tensor::from([0.5f32, -2.0, 9.0]);
+    let mut results = Vec::new();
+    for text in texts {
+        let text = format!("library {{ {condition} {body} {text} }} {branch}");
+        let imported = Model::from_text(&text)?.import(None, &ImportOptions::new())?;
+        let exe = imported.graph().compile(imported.value("y")?)?;
+        for p in [true, false] {
+            results.push(exe.run_all(&[Tensor::scalar(p).view(), x.view()])?.swap_remove(0));
+        }
+        results.push(Tensor::scalar(imported.graph().to_string().lines().count() as i64));
+    }
+    assert_eq!(results[..2], results[3..5]);
+    let lines = |index: usize| results[index].item::<i64>();
+    assert!(lines(2)? < 600 && lines(5)? > 13_000, "{} and {} lines", lines(2)?, lines(5)?);
     Ok(())
 }

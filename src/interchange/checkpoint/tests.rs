@@ -253,6 +253,7 @@ fn compressed_blocks_are_read_and_cannot_grow_without_bounds() {
     assert!(error.message().contains("cannot have 4294967295 bytes"), "{error}");
 }
 
+/// Runs 4,000 rounds; with `SHAPEFLOW_FUZZ_SECONDS`, all rounds that fit into this time.
 #[test]
 fn fuzzed_bytes_never_panic() {
     let mut state = 1u64;
@@ -272,7 +273,10 @@ fn fuzzed_bytes_never_panic() {
             bytes
         })
         .collect();
-    for round in 0..4000 {
+    let seconds = std::env::var("SHAPEFLOW_FUZZ_SECONDS").ok().and_then(|text| text.parse().ok());
+    let end = seconds.map(|seconds| std::time::Instant::now() + std::time::Duration::from_secs(seconds));
+    let goes_on = |round: usize| end.map_or(round < 4000, |end| std::time::Instant::now() < end);
+    for round in (0..).take_while(|round| goes_on(*round)) {
         let mut bytes = seeds[round % 2].clone();
         for _ in 0..next() % 6 {
             let position = next() % bytes.len();

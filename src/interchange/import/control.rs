@@ -6,9 +6,9 @@ use shapeflow_shape_fns::{DType, TensorShape};
 
 use super::super::proto::{AttrKind, NameAttrList};
 use super::built::{Built, Condition, ImportedValue};
+use super::counted_loop::{CountedRegions, counted_loop};
 use super::frame::{Frame, damaged};
 use super::importer::Importer;
-use crate::control::LoopRegions;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::expr::{Scalar, eval_cast};
 use crate::graph::Value;
@@ -110,14 +110,14 @@ impl<'a, 'g> Importer<'a, 'g> {
         // Handles are not state: every iteration has the same resources.
         let state = values_of(inputs);
         let (graph, location, built_before) = (self.graph, self.location, self.built.len());
-        let options = self.options;
+        let (options, counts) = (self.options, self.sharing.is_random(&frame.nodes[index..=index]));
         // Both closures import a function, one after the other.
         let importer = RefCell::new(self);
         // The shapes of the items of the lists in the state.
         let items: Vec<TensorShape> =
             state.iter().map(|value| importer.borrow().item_shape(*value)).collect();
         let items = RefCell::new(items);
-        let import = |function: &'a NameAttrList, region: &str, state: &[Value<'g>]| {
+        let import = |function: &'a NameAttrList, region: &str, state: &[Value<'g>], iteration| {
             let mut arguments = inputs.to_vec();
             let tensors = arguments.iter_mut().filter(|argument| !argument.is_handle());
             for (argument, imported) in tensors.zip(Built::of(state.to_vec()).outputs) {
@@ -127,20 +127,21 @@ impl<'a, 'g> Importer<'a, 'g> {
             for (value, shape) in state.iter().zip(items.borrow().iter()) {
                 importer.item_shapes.insert(value.id(), shape.clone());
             }
-            importer.open_loops += 1;
+            importer.open_loops.push(iteration);
             let region = format!("{name}/{region}");
             let outputs = importer.region(function, frame, &region, &arguments, built_before, false);
-            importer.open_loops -= 1;
+            importer.open_loops.pop();
             outputs
         };
-        let mut condition = |state: &[Value<'g>]| match import(condition, "cond", state)?.first() {
-            Some(imported) => to_bool(imported.value),
-            None => damaged("the condition of a While must return a value".to_string()),
-        };
+        let mut condition =
+            |state: &[Value<'g>], iteration| match import(condition, "cond", state, iteration)?.first() {
+                Some(imported) => to_bool(imported.value),
+                None => damaged("the condition of a While must return a value".to_string()),
+            };
         // Each import of the body assumes item shapes of the lists. If the body returns lists with other item shapes,
         // the next import assumes the common shapes.
-        let mut body = |state: &[Value<'g>]| loop {
-            let returned = import(body, "body", state)?;
+        let mut body = |state: &[Value<'g>], iteration| loop {
+            let returned = import(body, "body", state, iteration)?;
             keeps_handles(inputs, &returned)?;
             let returned = values_of(&returned);
             let mut items = items.borrow_mut();
@@ -159,8 +160,8 @@ impl<'a, 'g> Importer<'a, 'g> {
             }
             *items = common;
         };
-        let regions = LoopRegions { condition: &mut condition, body: &mut body, is_imported: true };
-        let values = graph.while_regions(&options.loops, &state, regions, location)?;
+        let regions = CountedRegions { condition: &mut condition, body: &mut body, counts };
+        let values = counted_loop(graph, &options.loops, &state, regions, location)?;
         for (value, shape) in values.iter().zip(items.borrow().iter()) {
             importer.borrow_mut().item_shapes.insert(value.id(), shape.clone());
         }

@@ -65,6 +65,14 @@ pub(super) fn is_resource_op(op: &str) -> bool {
         || is_generator_op(op)
 }
 
+/// Returns whether an op writes a variable and has no outputs. Other writes return the variable or its value.
+pub(super) fn is_silent_write(op: &str) -> bool {
+    const FAMILIES: [&str; 4] =
+        ["ResourceScatter", "ResourceApply", "ResourceSparseApply", "ResourceStridedSliceAssign"];
+    matches!(op, "AssignVariableOp" | "AssignAddVariableOp" | "AssignSubVariableOp")
+        || FAMILIES.iter().any(|family| op.starts_with(family))
+}
+
 /// Returns whether an op draws random numbers from a generator, whose state is a variable.
 pub(super) fn is_generator_op(op: &str) -> bool {
     const DRAWS: [&str; 8] = [

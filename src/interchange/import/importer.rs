@@ -47,8 +47,9 @@ pub(super) struct Importer<'a, 'g> {
     pub reader_dtypes: HashMap<(usize, usize), Option<DType>>,
     /// The shapes of the items of tensor lists, as far as they are known: a number or an unknown for each axis.
     pub item_shapes: HashMap<ValueId, TensorShape>,
-    /// The number of loops whose bodies and conditions the import builds now, one inside the other.
-    pub open_loops: usize,
+    /// The loops whose bodies and conditions the import builds now, one inside the other: for each loop, the number of
+    /// the iteration, if the loop counts.
+    pub open_loops: Vec<Option<Value<'g>>>,
     /// The names of the functions whose calls the import builds now, one inside the other.
     pub open_functions: Vec<&'a str>,
     /// The unknown ops of the nodes that the import has built, each with the names of its nodes.
@@ -65,6 +66,8 @@ pub(super) struct Importer<'a, 'g> {
     pub remade_constants: HashSet<Rc<str>>,
     /// The values that are used after a write to a variable, each with the position of the [`Condition::Written`].
     pub awaiting_writes: Vec<(Value<'g>, usize)>,
+    /// The states of random generators after the nodes imported so far, by the names of the variables.
+    pub generators: HashMap<Rc<str>, Value<'g>>,
     /// The lookup tables that the nodes imported so far read.
     pub tables: Tables,
     /// The values of resources before any run. `None` until a node reads a resource.
@@ -99,7 +102,7 @@ impl<'a, 'g> Importer<'a, 'g> {
             conditions: Vec::new(),
             reader_dtypes: HashMap::new(),
             item_shapes: HashMap::new(),
-            open_loops: 0,
+            open_loops: Vec::new(),
             open_functions: Vec::new(),
             unknown_ops: BTreeMap::new(),
             ignores_defaults: false,
@@ -108,6 +111,7 @@ impl<'a, 'g> Importer<'a, 'g> {
             constants: HashMap::new(),
             remade_constants: HashSet::new(),
             awaiting_writes: Vec::new(),
+            generators: HashMap::new(),
             tables: Tables::new(),
             initial_state: None,
             recording: None,

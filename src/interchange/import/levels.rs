@@ -5,11 +5,11 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 
 use super::built::{Built, ImportedValue, union};
+use super::counted_loop::{CountedRegions, counted_loop};
 use super::find_switches::{predicate, predicate_from};
 use super::frame::{Frame, Source, damaged};
 use super::importer::Importer;
 use super::switches::{Predicate, Role};
-use crate::control::LoopRegions;
 use crate::error::Result;
 use crate::graph::Value;
 use crate::tensor::Tensor;
@@ -245,11 +245,11 @@ impl<'a, 'g> Importer<'a, 'g> {
             state.push(require_usable(initial)?);
         }
         let (graph, location) = (self.graph, self.location);
-        let options = self.options;
+        let (options, counts) = (self.options, self.sharing.is_random(frame.nodes));
         let (built_before, first_node) = (self.built.len(), graph.len() as u32);
         // Both closures import nodes, one after the other.
         let both = RefCell::new((self, built));
-        let import = |state: &[Value<'g>], roots: &[usize]| -> Result<Vec<Value<'g>>> {
+        let import = |state: &[Value<'g>], iteration, roots: &[usize]| -> Result<Vec<Value<'g>>> {
             let mut both = both.borrow_mut();
             let (importer, built) = &mut *both;
             let mut added = Vec::new();
@@ -261,9 +261,9 @@ impl<'a, 'g> Importer<'a, 'g> {
             }
             let (conditions, first) = (importer.conditions.len(), importer.built.len());
             let order = frame.order(roots)?;
-            importer.open_loops += 1;
+            importer.open_loops.push(iteration);
             let level = importer.build_level(frame, &order, &inner, built);
-            importer.open_loops -= 1;
+            importer.open_loops.pop();
             added.extend(level?);
             let values = roots.iter().map(|root| {
                 let value = built[*root].as_ref().and_then(|built| built.outputs.first()).cloned();
@@ -281,10 +281,11 @@ impl<'a, 'g> Importer<'a, 'g> {
             values
         };
         let ends: Vec<usize> = this_loop.states.iter().map(|part| part.next).collect();
-        let mut condition = |state: &[Value<'g>]| Ok(import(state, &[this_loop.condition])?[0]);
-        let mut body = |state: &[Value<'g>]| import(state, &ends);
-        let regions = LoopRegions { condition: &mut condition, body: &mut body, is_imported: true };
-        let values = graph.while_regions(&options.loops, &state, regions, location)?;
+        let mut condition =
+            |state: &[Value<'g>], iteration| Ok(import(state, iteration, &[this_loop.condition])?[0]);
+        let mut body = |state: &[Value<'g>], iteration| import(state, iteration, &ends);
+        let regions = CountedRegions { condition: &mut condition, body: &mut body, counts };
+        let values = counted_loop(graph, &options.loops, &state, regions, location)?;
         let (importer, built) = both.into_inner();
         importer.place_regions(built_before, first_node);
         let mut added = Vec::new();

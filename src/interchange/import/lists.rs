@@ -285,7 +285,8 @@ impl<'a, 'g> Importer<'a, 'g> {
     }
 }
 
-fn integers(tensor: &Tensor) -> Option<Vec<i64>> {
+/// Returns the elements of an i32 or i64 tensor.
+pub(super) fn integers(tensor: &Tensor) -> Option<Vec<i64>> {
     match tensor.dtype() {
         DType::I32 => Some(tensor.as_slice::<i32>().ok()?.iter().map(|&size| size.into()).collect()),
         DType::I64 => tensor.to_vec::<i64>().ok(),

@@ -4,7 +4,7 @@
 //! the fed and fetched tensors, and `unknown` refuses unknown ops. Then every node is built in order. `structural`,
 //! `placeholder`, `call` and `control` build structural nodes: placeholders, constants, calls, branches, loops and
 //! assertions. `awaited` follows control edges. `resource` and `table` build nodes that make or read variables and
-//! lookup tables, and `initial` finds the content of these. `node` builds all other ops with the help of `attrs`,
+//! lookup tables, and `initial` finds the content of these. `generator` follows the states of random generators. `node` builds all other ops with the help of `attrs`,
 //! `typed` and `definitions`.
 
 mod attrs;
@@ -12,10 +12,12 @@ mod awaited;
 mod built;
 mod call;
 mod control;
+mod counted_loop;
 mod definitions;
 mod feed;
 mod find_switches;
 mod frame;
+mod generator;
 mod handle;
 mod importer;
 mod initial;
@@ -74,14 +76,14 @@ impl Model {
     ///
     /// The variables of a SavedModel become constants, with the values that its checkpoint has. A run changes no
     /// variable: a write that no output can show is left out, unless it is inside a branch or a loop; any other write is
-    /// refused.
+    /// refused. The random numbers of a `tf.random.Generator` are an exception, see [`ImportOptions::random_seed`].
     ///
     /// A function is inlined if it is called once, if it has at most 64 nodes, or if inlining all functions of the
     /// model adds at most 4,096 nodes. Else its calls share one compiled graph: the nodes of the function are named
-    /// after the first call, and each call is a node that runs on the host. Two calls share a graph if their arguments
-    /// have the same dtypes, ranks, known sizes and small constants; after 4 such graphs, the other calls share graphs
-    /// in which sizes above 1 are unknown. A function that draws random numbers, takes a list or returns a variable is
-    /// inlined.
+    /// after the first call, and each call is a node that runs on the host, in about 1 µs. Two calls share a graph if
+    /// their arguments have the same dtypes, ranks, known sizes and small constants; after 4 such graphs, the other
+    /// calls share graphs in which sizes above 1 are unknown. A function that draws random numbers, writes a variable,
+    /// takes a list or returns a variable is inlined.
     ///
     /// `If`, `Case` and `While` become nodes of control flow, see [`Graph::cond`] and [`Graph::while_loop`]; an `If`
     /// with a constant predicate becomes the chosen branch. A node that may fail, such as an `Assert`, runs before the

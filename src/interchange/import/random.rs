@@ -3,6 +3,11 @@
 //! TensorFlow continues the stream of numbers from run to run. Here every run has the same numbers. If the node has a
 //! seed, these are the numbers of TensorFlow's first run. Otherwise they come from a stream that the name of the node
 //! and [`ImportOptions::random_seed`](super::super::ImportOptions::random_seed) choose.
+//!
+//! In a loop, the number of the iteration chooses the part of the stream. TensorFlow goes on in the stream by a number of
+//! blocks that depends on the sizes of the result. Here the part begins at this number of blocks times the number of the
+//! iteration, if the import knows the sizes; else, and for loops around the innermost one, the numbers of the iterations
+//! choose another stream.
 
 use std::hash::Hasher;
 
@@ -14,10 +19,11 @@ use super::super::proto::AttrKind;
 use super::built::{Built, ImportedValue};
 use super::frame::{Frame, damaged};
 use super::importer::Importer;
+use super::lists::integers;
 use super::random_ops::definition;
 use crate::error::{Error, ErrorKind, Phase, Result};
-use crate::graph::{IntoParam, IntoShapeArg};
-use crate::ops::array::concat;
+use crate::graph::{IntoParam, IntoShapeArg, Value};
+use crate::ops::array::{concat, stack};
 use crate::ops::random::state::PHILOX;
 use crate::tensor::Tensor;
 
@@ -25,7 +31,7 @@ impl<'a, 'g> Importer<'a, 'g> {
     /// Imports a node for which [`is_random_op`](super::random_ops::is_random_op) holds.
     ///
     /// # Errors
-    /// The node stands in a loop, whose iterations would all have the same numbers, or it initialises a resource.
+    /// The node initialises a resource.
     pub(super) fn random_node(
         &mut self,
         frame: &Frame<'a, 'g>,
@@ -35,13 +41,8 @@ impl<'a, 'g> Importer<'a, 'g> {
     ) -> Result<Built<'g>> {
         let op = frame.nodes[index].op.as_str();
         let Some(definition) = definition(op) else { return Ok(Built::default()) };
-        let place = match (self.open_loops > 0, self.recording.is_some()) {
-            (true, _) => Some("in a loop, where every iteration would have the same numbers"),
-            (_, true) => Some("in the initialisation of a resource"),
-            _ => None,
-        };
-        if let Some(place) = place {
-            let message = format!("{op} is not supported {place}");
+        if self.recording.is_some() {
+            let message = format!("{op} is not supported in the initialisation of a resource");
             return Err(Error::new(ErrorKind::UnknownOp, Phase::Build, message));
         }
         let Some((first, rest)) = inputs.split_first() else {
@@ -59,8 +60,12 @@ impl<'a, 'g> Importer<'a, 'g> {
             }
             seeds => seeds,
         };
-        let state = [Tensor::from([key]), Tensor::from([0, stream]), Tensor::from(PHILOX)];
-        let state = state.map(|tensor| self.graph.constant_at(tensor, self.location));
+        let constant = |tensor| self.graph.constant_at(tensor, self.location);
+        let counter = match self.open_loops.is_empty() {
+            true => constant(Tensor::from([0, stream])),
+            false => self.counter_in_loop(stream, self.blocks(op, first, rest))?,
+        };
+        let state = [constant(Tensor::from([key])), counter, constant(Tensor::from(PHILOX))];
         let builder = self.graph.op(definition);
         let dtype = |name: &str| match frame.attr(index, name) {
             Some(AttrKind::Type(number)) => dtype_of(*number),
@@ -99,5 +104,60 @@ impl<'a, 'g> Importer<'a, 'g> {
         };
         let values = builder.finish_all_at(self.location)?;
         Ok(Built::of(values.into_iter().map(|value| value.named(name)).collect()))
+    }
+
+    /// Returns the counter of a node in a loop: `[blocks * iteration, stream]`. If there are several loops, or if the
+    /// number of blocks is unknown, the other iterations change the stream.
+    ///
+    /// # Errors
+    /// The graph is full.
+    fn counter_in_loop(&self, stream: u64, blocks: Option<u64>) -> Result<Value<'g>> {
+        /// An odd number without a pattern, so that few iterations of several loops give different sums.
+        const MIX: u64 = 0x9e37_79b9_7f4a_7c15;
+        let number = |number: u64| self.graph.constant_at(Tensor::scalar(number), self.location);
+        let iterations: Option<Vec<Value<'g>>> = self.open_loops.iter().copied().collect();
+        let mut iterations = iterations.expect("a loop that draws random numbers counts its iterations");
+        let mut first_block = number(0);
+        if let Some(blocks) = blocks
+            && let Some(iteration) = iterations.pop()
+        {
+            first_block = iteration.mul(number(blocks))?;
+        }
+        let mut change = number(0);
+        for iteration in iterations {
+            change = change.add(iteration)?.mul(number(MIX))?;
+        }
+        stack(&[first_block, change.add(number(stream))?], 0)
+    }
+
+    /// Returns the number of blocks of the stream that TensorFlow uses for one result, if the import knows the sizes of
+    /// the result.
+    fn blocks(&self, op: &str, first: &ImportedValue<'g>, rest: &[ImportedValue<'g>]) -> Option<u64> {
+        /// TensorFlow reserves this number of blocks for each number.
+        const BLOCKS: u64 = 256;
+        let unsigned = |size: i64| u64::try_from(size).ok();
+        let known = |value: Value<'g>| unsigned(value.shape().num_elements()?.as_known()?);
+        let elements = |value: Value<'g>| {
+            let sizes = integers(&self.constant(value)?)?;
+            sizes.into_iter().try_fold(1u64, |product, size| product.checked_mul(unsigned(size)?))
+        };
+        let rows = |value: Value<'g>| unsigned(value.shape().dims()?.first()?.as_known()?);
+        match (op, rest) {
+            ("RandomShuffle", []) => {
+                // A tensor of at most one element is not shuffled.
+                let is_shuffled = known(first.value)? > 1;
+                Some(if is_shuffled { rows(first.value)?.saturating_sub(1).div_ceil(4) } else { 0 })
+            }
+            ("Multinomial", [count]) => {
+                let of_row = elements(count.value)?.div_ceil(4).checked_mul(8)?;
+                of_row.checked_mul(rows(first.value)?)?.checked_mul(BLOCKS)
+            }
+            ("RandomGamma" | "RandomPoissonV2", [parameter]) => {
+                elements(first.value)?.checked_mul(known(parameter.value)?)?.checked_mul(BLOCKS)
+            }
+            // TensorFlow's number of blocks depends on how it shares the work.
+            ("ParameterizedTruncatedNormal", _) => None,
+            _ => elements(first.value)?.checked_mul(BLOCKS),
+        }
     }
 }

@@ -10,7 +10,7 @@ use super::super::proto::AttrKind;
 use super::super::shape;
 use super::built::{Built, Condition, ImportedValue};
 use super::frame::{Frame, damaged};
-use super::handle::{Resource, is_generator_op};
+use super::handle::{Resource, is_generator_op, is_silent_write};
 use super::importer::Importer;
 use super::structural::is_structural;
 use crate::error::{Error, ErrorKind, Phase, Result};
@@ -98,6 +98,9 @@ impl<'a, 'g> Importer<'a, 'g> {
                 self.record_variable(variable, inputs.get(1), name);
                 Built { outputs: inputs.iter().take(1).cloned().collect(), ..Built::default() }
             }
+            ("RngReadAndSkip", Some(variable)) if self.follows_generators() => {
+                self.read_and_skip(&variable, inputs, name)?
+            }
             // Structural nodes pass resources on.
             (op, _) if is_structural(op) || self.functions.contains_key(op) => return Ok(None),
             // Ops of TensorFlow 1 read the value of a variable from the variable itself.
@@ -118,7 +121,7 @@ impl<'a, 'g> Importer<'a, 'g> {
                 let error = Error::new(ErrorKind::Compile, Phase::Build, message).with_help(help);
                 let error = error.with_node(name).at(self.location);
                 // The conditions of a region end with the region.
-                if self.graph.read().open_regions > 0 || !has_no_outputs(op) {
+                if self.graph.read().open_regions > 0 || !is_silent_write(op) {
                     return Err(error);
                 }
                 let checks = self.add_condition(Condition::Written { variable, error });
@@ -180,9 +183,12 @@ impl<'a, 'g> Importer<'a, 'g> {
         Ok(Built::of(vec![value]))
     }
 
-    /// Returns the value of a variable as a constant of the graph. All reads share one constant. `reader` is the name
-    /// of the node that reads it.
-    fn variable(&mut self, variable: &Rc<str>, reader: &str) -> Result<Value<'g>> {
+    /// Returns the value of a variable as a constant of the graph, or the state of a generator after the nodes before.
+    /// All reads share one constant. `reader` is the name of the node that reads it.
+    pub(super) fn variable(&mut self, variable: &Rc<str>, reader: &str) -> Result<Value<'g>> {
+        if let Some(state) = self.generators.get(variable) {
+            return Ok(*state);
+        }
         let known = self.constants.get(variable).copied();
         // If the constant was made in a branch or a loop body, it left the graph together with the region.
         if let Some(value) = known
@@ -215,14 +221,6 @@ pub(super) fn resource_name(frame: &Frame<'_, '_>, index: usize, name: &str) -> 
         }
         _ => name.into(),
     }
-}
-
-/// Returns whether an op writes a variable and has no outputs. Other writes return the variable or its value.
-fn has_no_outputs(op: &str) -> bool {
-    const FAMILIES: [&str; 4] =
-        ["ResourceScatter", "ResourceApply", "ResourceSparseApply", "ResourceStridedSliceAssign"];
-    matches!(op, "AssignVariableOp" | "AssignAddVariableOp" | "AssignSubVariableOp")
-        || FAMILIES.iter().any(|family| op.starts_with(family))
 }
 
 /// Returns whether an op changes the variable of TensorFlow 1 that it takes.

@@ -27,7 +27,7 @@ type Named<'a> = (&'a str, &'a FunctionDef);
 
 impl<'a, 'g> Importer<'a, 'g> {
     /// Imports a call of a shared function. Returns `None` if the call must be inlined: the function is not shared or
-    /// returns a handle, or an argument is a list or cannot be used.
+    /// returns a handle, a node before drew from a generator, or an argument is a list or cannot be used.
     ///
     /// # Errors
     /// A node of the function is refused.
@@ -41,7 +41,9 @@ impl<'a, 'g> Importer<'a, 'g> {
     ) -> Result<Option<Built<'g>>> {
         let mut error = inputs.iter().find_map(|input| input.blocking_error.clone());
         let can_share = error.is_some() || inputs.iter().all(is_usable);
-        if self.recording.is_some() || !self.sharing.contains(function.0) || !can_share {
+        // A region that was recorded before a generator advanced may have read the earlier state.
+        let is_excluded = self.recording.is_some() || !self.generators.is_empty();
+        if is_excluded || !self.sharing.contains(function.0) || !can_share {
             return Ok(None);
         }
         if error.is_none() && !self.shared_function(function.0).is_refused {

@@ -48,6 +48,11 @@ static ALGORITHM: OpDef = OpDef::host("random_algorithm", |cx| cx.set_output(0, 
     .dtype_rule(|_, _: &Attrs| Ok(vec![DType::I32]))
     .tensorflow(&[TfOp::new("StatelessRandomGetAlg")]);
 
+/// Returns whether TensorFlow's number of an algorithm, the only element of a tensor, is a number of Philox.
+pub(crate) fn is_philox(algorithm: &[i64]) -> bool {
+    algorithm == [i64::from(PHILOX)] || algorithm == [i64::from(OF_DEVICE)]
+}
+
 fn state_dtypes(operands: &[DType]) -> Result<Vec<DType>> {
     dtype::check_indices(operands, 0)?;
     Ok(vec![DType::U64; 2])
@@ -82,7 +87,7 @@ pub(super) fn stream_of_seed(cx: &HostCx<'_>, operand: usize) -> Result<Philox> 
 pub(super) fn stream_of_state(cx: &HostCx<'_>, first: usize) -> Result<Philox> {
     let words = |operand: usize| cx.input(operand)?.to_vec::<u64>();
     let algorithm = ints(&cx.input(first + 2)?);
-    if algorithm != [i64::from(PHILOX)] && algorithm != [i64::from(OF_DEVICE)] {
+    if !is_philox(&algorithm) {
         let message = format!(
             "the algorithm must be Philox, {PHILOX}, or the choice of the device, {OF_DEVICE}, got {algorithm:?}"
         );
