@@ -49,7 +49,10 @@ pub fn ctc_decode(cx: &mut InferenceContext<'_>) -> Result<()> {
         let labels = cx.fresh();
         cx.set_output(path, TensorShape::new([labels.clone(), Dim::known(2)]));
         cx.set_output(paths_with_outputs.saturating_add(path), TensorShape::new([labels]));
-        cx.set_output(paths_with_outputs.saturating_mul(2).saturating_add(path), TensorShape::new([Dim::known(2)]));
+        cx.set_output(
+            paths_with_outputs.saturating_mul(2).saturating_add(path),
+            TensorShape::new([Dim::known(2)]),
+        );
     }
     cx.set_output(paths_with_outputs.saturating_mul(3), TensorShape::new([batch, Dim::known(paths)]));
     Ok(())

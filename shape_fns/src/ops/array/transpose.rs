@@ -25,7 +25,9 @@ pub fn transpose(cx: &mut InferenceContext<'_>) -> Result<()> {
         let help = missing > 0 && permutation(cx, &full_perm, rank).is_ok();
         return Err(cx
             .blame_param("perm", format_args!("must have one entry per axis, got {axes} for {shape}"))
-            .with_help_if(help.then(|| format!("perm={full_perm:?} keeps the leading axes where they are"))));
+            .with_help_if(
+                help.then(|| format!("perm={full_perm:?} keeps the leading axes where they are")),
+            ));
     }
     let Some(rank) = shape.rank().or(perm.known_len()) else { return Ok(()) };
     let shape = cx.with_rank(0, rank)?;
