@@ -27,7 +27,8 @@ impl Tensor {
     /// ```
     ///
     /// # Errors
-    /// `DType`: `dtype` is string or variant. `Shape`: the sizes need another number of bytes. `Memory`: the allocation fails.
+    /// `DType`: `dtype` is string or variant. `Shape`: the sizes need another number of bytes. `Memory`: the
+    /// allocation fails.
     pub fn from_owner<T>(dtype: DType, sizes: &[usize], owner: Arc<T>) -> Result<Tensor>
     where
         T: AsRef<[u8]> + Send + Sync + 'static,

@@ -2,8 +2,8 @@
 
 use crate::{Dim, InferenceContext, PartialElements, Result, normalize_axis};
 
-/// Output `i` is a vector as long as the `i`-th `shape` operand. Its elements are 0, except element `concat_dim`, which is
-/// the sum of the sizes of the preceding shapes along this axis.
+/// Output `i` is a vector as long as the `i`-th `shape` operand. Its elements are 0, except element `concat_dim`, which
+/// is the sum of the sizes of the preceding shapes along this axis.
 ///
 /// # Errors
 /// `concat_dim` is not a scalar or is outside the rank, a shape is not a vector, or the shapes

@@ -26,8 +26,8 @@ pub fn strided_slice_grad(cx: &mut InferenceContext<'_>) -> Result<()> {
 }
 
 /// Replaces the elements of a [slice](super::strided_slice) of `input` by `value`, and keeps the shape of `input`.
-/// `value` broadcasts to the shape of the slice; it may have more leading axes of size 1. Sets the derived parameters of the slice, and
-/// `sizes`: the sizes of the slice.
+/// `value` broadcasts to the shape of the slice; it may have more leading axes of size 1. Sets the derived parameters
+/// of the slice, and `sizes`: the sizes of the slice.
 ///
 /// # Errors
 /// Same as the slice, or `value` provably does not broadcast to the shape of the slice.
