@@ -177,12 +177,12 @@ impl DType {
         }
     }
 
-    /// Returns whether this is a float of 8 bits, which moves and is converted but has no arithmetic.
+    /// Returns whether this is a float of 8 bits. Ops move and convert such elements, but do no arithmetic on them.
     pub fn is_float8(self) -> bool {
         matches!(self, DType::F8E5M2 | DType::F8E4M3FN)
     }
 
-    /// Returns whether this is an integer of 4 bits, which moves and is converted but has no arithmetic.
+    /// Returns whether this is an integer of 4 bits. Ops move and convert such elements, but do no arithmetic on them.
     pub fn is_int4(self) -> bool {
         matches!(self, DType::I4 | DType::U4)
     }

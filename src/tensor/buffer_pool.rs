@@ -27,6 +27,7 @@ pub(super) struct FreeBuffer {
 /// The pool to which a buffer returns its memory.
 pub(super) struct PoolReturn {
     free: Weak<FreeList>,
+    /// As [`FreeBuffer::bools`].
     bools: bool,
 }
 

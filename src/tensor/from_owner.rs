@@ -27,7 +27,8 @@ impl Tensor {
     /// ```
     ///
     /// # Errors
-    /// `DType`: `dtype` is string. `Shape`: the sizes need another number of bytes. `Memory`: the allocation fails.
+    /// `DType`: `dtype` is string or variant. `Shape`: the sizes need another number of bytes. `Memory`: the
+    /// allocation fails.
     pub fn from_owner<T>(dtype: DType, sizes: &[usize], owner: Arc<T>) -> Result<Tensor>
     where
         T: AsRef<[u8]> + Send + Sync + 'static,
@@ -40,7 +41,8 @@ impl Tensor {
     /// [`Tensor::from_owner`].
     ///
     /// # Errors
-    /// `DType`: `dtype` is string. `Shape`: `bytes` is not as long as the sizes need. `Memory`: the allocation fails.
+    /// `DType`: `dtype` is string or variant. `Shape`: `bytes` is not as long as the sizes need. `Memory`: the
+    /// allocation fails.
     pub(crate) fn from_shared(dtype: DType, sizes: &[usize], bytes: &SharedBytes) -> Result<Tensor> {
         let layout = Layout::row_major(sizes)?;
         check_values(bytes.bytes().len(), size_of_element(dtype)?, sizes)?;

@@ -18,7 +18,7 @@ impl Tensor {
     }
 
     /// Borrows the elements for writing, as [`Tensor::view_mut`] does, but never copies them. Returns `None` if the
-    /// elements are shared.
+    /// elements are shared, and for a variant tensor.
     pub(crate) fn unshared_view_mut(&mut self) -> Option<TensorViewMut<'_>> {
         let Layout { sizes, len, .. } = &self.layout;
         match &mut self.storage {

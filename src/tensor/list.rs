@@ -39,7 +39,7 @@ enum ListNode {
 }
 
 impl ListNode {
-    /// A node without children, `level` levels above the items.
+    /// Makes a node without children whose items are `level` levels below it. A leaf holds items: its level is 0.
     fn empty(level: u32) -> ListNode {
         if level == 0 { ListNode::Leaf(Default::default()) } else { ListNode::Branch(Default::default()) }
     }

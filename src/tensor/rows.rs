@@ -43,7 +43,7 @@ impl super::Tensor {
     /// the result, and together the number of its elements.
     ///
     /// # Errors
-    /// Memory is refused.
+    /// `Memory`: an allocation fails.
     pub(crate) fn joined(
         dtype: shapeflow_shape_fns::DType,
         sizes: &[usize],

@@ -102,8 +102,8 @@ impl StringsBuilder {
         Ok(())
     }
 
-    /// Adds every `width` neighbouring strings as one string, without the last `suffix` bytes. Every string must have
-    /// at least `suffix` bytes.
+    /// Adds every run of `width` neighbouring strings (strings `i..i + width` for each `i`) as one string, without the
+    /// last `suffix` bytes of the run. Every string must have at least `suffix` bytes.
     ///
     /// # Errors
     /// `Memory`: the allocation fails.
@@ -165,7 +165,8 @@ impl StringsBuilder {
         self.0.view()
     }
 
-    /// Makes the tensor of these sizes, row-major.
+    /// Makes the tensor of these sizes, row-major. Bytes that [`StringsBuilder::append`] added after the last
+    /// [`StringsBuilder::end`] are no string and are dropped.
     ///
     /// # Errors
     /// `Shape`: the number of strings is not the product of the sizes.

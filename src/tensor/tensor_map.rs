@@ -36,8 +36,10 @@ impl TensorMap {
         self.get(name).ok_or_else(|| {
             let names: Vec<&str> = self.iter().map(|(name, _)| name).take(LISTED).collect();
             let more = if self.len() > LISTED { ", …" } else { "" };
-            let message =
-                format!("there is no tensor \"{name}\"; the tensors are {}{more}", names.join(", "));
+            let message = match names.as_slice() {
+                [] => format!("there is no tensor \"{name}\"; the map is empty"),
+                names => format!("there is no tensor \"{name}\"; the tensors are {}{more}", names.join(", ")),
+            };
             Error::new(ErrorKind::Feed, Phase::Run, message).at(location)
         })
     }

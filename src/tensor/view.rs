@@ -34,6 +34,7 @@ pub struct TensorView<'a> {
     pub(super) sizes: SmallVec<[usize; 4]>,
     /// The strides in elements; `None` for row-major.
     pub(super) strides: Option<SmallVec<[isize; 4]>>,
+    /// The product of the sizes.
     pub(super) len: usize,
     pub(super) data: ViewData<'a>,
 }

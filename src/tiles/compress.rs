@@ -18,7 +18,7 @@ pub(crate) fn compress<const N: usize>(from: &[[u8; N]], flags: &[bool], to: &mu
     let (mut read, mut written) = x86::compress_groups(from, flags, to);
     #[cfg(not(target_arch = "x86_64"))]
     let (mut read, mut written) = (0, 0);
-    // The elements that the vector code left over are packed one by one, without branches.
+    // The vector code leaves elements over. They are packed one by one, without branches.
     while read < len {
         let end = (read + GROUP).min(len);
         let mut packed = [[0u8; N]; GROUP];

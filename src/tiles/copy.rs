@@ -42,7 +42,8 @@ const STREAM_COLS: usize = 4;
 /// Bytes of the destination in a row of a tile of runs that is streamed.
 const STREAM_BYTES: usize = 512;
 
-/// Columns of a tile of at most 16 rows, each of which reads the tile's source once.
+/// Columns of a tile that spans all rows of a plane of at most 16 rows. Each row reads all cache lines of the tile's
+/// source, so the source must stay in the cache.
 const CHUNK: usize = 512;
 
 /// A planned copy of a box of elements: for every index below the extents, the element at `src + Σ index·src_stride`
@@ -77,19 +78,19 @@ const ONE: CopyLoop = CopyLoop { n: 1, dst: 0, src: 0 };
 impl StridedCopy {
     /// Plans a copy of elements of `elem` bytes (1, 2, 4, 8, or 16).
     ///
-    /// Strides are in bytes and have any sign. A source stride of 0 repeats an element. `whole` is the size in bytes of
-    /// the whole destination. This copy may write a part of the destination. If no cache can hold the whole
-    /// destination, the stores of every part bypass the caches.
+    /// Strides are in bytes and have any sign. A source stride of 0 repeats an element. `destination_bytes` is
+    /// the size of the tensor to which this copy writes, perhaps only a part of it. If no cache can hold this tensor,
+    /// the stores bypass the caches.
     pub(crate) fn new(
         dst_strides: &[isize],
         src_strides: &[isize],
         extents: &[usize],
         elem: usize,
-        whole: usize,
+        destination_bytes: usize,
     ) -> StridedCopy {
         debug_assert!(matches!(elem, 1 | 2 | 4 | 8 | 16));
         match CopyLoops::new(dst_strides, src_strides, extents, elem) {
-            Some(axes) => StridedCopy::from_axes(axes, whole),
+            Some(axes) => StridedCopy::from_axes(axes, destination_bytes),
             None => StridedCopy {
                 outer: SmallVec::new(),
                 plane: Plane { rows: ONE, cols: ONE, kind: PlaneKind::Runs, elem, stream: false },
@@ -139,12 +140,12 @@ impl StridedCopy {
         }
     }
 
-    /// Plans a copy over `axes`. `whole` is the size in bytes of the whole destination.
-    fn from_axes(axes: CopyLoops, whole: usize) -> StridedCopy {
+    /// Plans a copy over `axes`. `destination_bytes` is as for [`StridedCopy::new`].
+    fn from_axes(axes: CopyLoops, destination_bytes: usize) -> StridedCopy {
         let CopyLoops { axes: mut outer, mut dst_first, mut src_first, elem } = axes;
         let size = elem as isize;
         let inner = outer.pop().unwrap_or(CopyLoop { dst: size, src: size, ..ONE });
-        let bypass = is_streamed(whole);
+        let bypass = is_streamed(destination_bytes);
         if inner.dst == size && inner.src == size {
             let len = inner.n * elem;
             let cols = outer.pop().unwrap_or(ONE);

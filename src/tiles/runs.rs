@@ -61,14 +61,14 @@ fn for_each_run(plane: &Plane, dst: *mut u8, src: *const u8, mut copy_run: impl 
     }
 }
 
-/// Copies runs of any length.
+/// Copies runs of any length. A [`PlaneFn`].
 unsafe fn by_length(plane: &Plane, dst: *mut u8, src: *const u8) {
     let len = plane.elem;
     // SAFETY: the caller's promise for every run.
     for_each_run(plane, dst, src, |dst, src| unsafe { moves::copy_run(dst, src, len) });
 }
 
-/// Copies runs of any length with stores that bypass the caches.
+/// Copies runs of any length with stores that bypass the caches. A [`PlaneFn`].
 unsafe fn streamed(plane: &Plane, dst: *mut u8, src: *const u8) {
     let Plane { rows, cols, elem: len, .. } = *plane;
     let strides = [rows.dst, cols.dst, len as isize];

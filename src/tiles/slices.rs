@@ -15,7 +15,10 @@ pub(crate) struct SliceMatMul {
 }
 
 impl SliceMatMul {
-    /// Computes some rows of the result. The workspace grows as needed; later calls use it again.
+    /// Computes the rows `rows` of the result into `out`. The workspace grows as needed; later calls use it again.
+    ///
+    /// # Panics
+    /// A slice does not have as many elements as its matrix, or `rows` exceeds the rows of the result.
     pub(crate) fn run<T: Float>(
         &self,
         a: &[T],

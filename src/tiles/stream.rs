@@ -78,6 +78,10 @@ impl Stream {
         moves::stream_end();
     }
 
+    /// Writes the held bytes.
+    ///
+    /// # Safety
+    /// As [`Stream::end`].
     unsafe fn flush(&mut self) {
         let buffer = (&raw const self.buffer.0).cast::<u8>();
         // SAFETY: the bytes `first..held` are initialised, and the callers named their destinations.

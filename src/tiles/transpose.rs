@@ -112,8 +112,9 @@ pub(super) unsafe fn transpose(plane: &Plane, dst: *mut u8, src: *const u8) {
     }
 }
 
-/// Returns whether the lines of a plane's source are prefetched. A block of elements of at most 4 bytes reads 8 or more
-/// source rows in turn, which is more than the hardware prefetchers can follow.
+/// Returns whether a plane's source is too large for a core's caches, so that its lines are prefetched. A block of
+/// elements of at most 4 bytes reads 8 or more source rows in turn, which is more than the hardware prefetchers can
+/// follow.
 fn is_far(plane: &Plane) -> bool {
     plane.elem <= 4 && plane.rows.n * plane.cols.n * plane.elem > MAX_CACHED
 }

@@ -16,7 +16,8 @@ pub(crate) trait Gemv: Copy {
     /// Computes `out[j] = Σ_i vector[i] · matrix(i, j)`. The value of `out[j]` does not depend on `out.len()`.
     ///
     /// # Safety
-    /// All elements of the `vector.len() × out.len()` matrix with these strides are readable at `matrix`.
+    /// All elements of the `vector.len() × out.len()` matrix with these strides are readable at `matrix`, which is
+    /// aligned for its elements.
     unsafe fn gemv(vector: &[Self], matrix: *const Self, strides: MatrixStrides, out: &mut [Self]);
 }
 
@@ -64,6 +65,8 @@ macro_rules! impl_gemv {
 impl_gemv!(f32, fused_f32, plain_f32);
 impl_gemv!(f64, fused_f64, plain_f64);
 
+/// Implements [`Gemv::gemv`] with `mul_add(a, b, c)`, which returns `a · b + c`.
+///
 /// # Safety
 /// As [`Gemv::gemv`].
 #[inline(always)]

@@ -201,8 +201,10 @@ fn call_bounds(call: &Call, bounds_of: SymbolBounds<'_>) -> Bounds {
     }
 }
 
+/// Returns the bounds of `floordiv`, `ceildiv` or `mod` of two intervals; none if the divisor may be negative.
 fn quotient_bounds(function: Function, dividend: Bounds, divisor: Bounds) -> Bounds {
     let Some(least) = divisor.lower.filter(|least| *least >= 0) else { return Bounds::NONE };
+    // The negation in `divide` must not overflow.
     if dividend.lower == Some(i128::MIN) || dividend.upper == Some(i128::MIN) {
         return Bounds::NONE;
     }

@@ -4,7 +4,8 @@ use super::bounds::{Bounds, SymbolBounds};
 use super::poly::{self, Atom, Call, Function, Monomial, Poly, Term};
 use super::{Dim, DimRepr, Invalid};
 
-/// The maximum number of replacements of calls that one question for bounds makes.
+/// The maximum number of replacements of calls in one computation of bounds. It limits the time: a sum with k calls of
+/// two arguments would need up to 2^k replacements.
 const MAX_REPLACEMENTS: u32 = 24;
 
 impl Dim {
@@ -26,7 +27,7 @@ impl Dim {
     }
 }
 
-/// Returns bounds of a sum, which are at least as close as `interval`.
+/// Returns bounds of a sum. They are at least as tight as `interval`, which holds for the sum too.
 fn bounds_by_choice(
     poly: &Poly,
     interval: Bounds,
@@ -54,9 +55,10 @@ fn bounds_by_choice(
             _ => replaced.interval_given(bounds_of),
         });
     }
-    // The sum is the sum with one of the arguments.
+    // The call has the value of one of its arguments, so one of the replaced sums has the value of the sum.
     let hull = each.iter().copied().reduce(Bounds::hull).expect("a call has arguments");
-    // If the sum grows with `max`, it is at least the sum with any argument; likewise for `min` and if it falls.
+    // If the sum rises with the value of `max`, it is at least each of the replaced sums. If it falls, it is at most
+    // each of them. For `min` it is the other way round.
     let lowest = each.iter().filter_map(|bounds| bounds.lower).max();
     let highest = each.iter().filter_map(|bounds| bounds.upper).min();
     let decided = match (call.function, slope(poly, call, bounds_of)) {

@@ -29,8 +29,8 @@ impl Dim {
     }
 
     /// Returns `Some(true)` if `self < other` for all values of the symbols, `Some(false)` if `self >= other` for all
-    /// values, and `None` if neither is proven, as TensorFlow's comparison with an unknown. `le`, `gt` and `ge` answer
-    /// in the same way.
+    /// values, and `None` if neither is proven. TensorFlow's comparison with an unknown dimension returns `None` too.
+    /// `le`, `gt` and `ge` have the same three answers.
     ///
     /// ```
     /// use std::cmp::Ordering;
@@ -117,7 +117,8 @@ impl Dim {
             Some(Bounds::exact(0).minus(opposite.bounds()))
         };
         Some(match self.plus_times(other, -1) {
-            // What replaces a call of `min` or `max` may be representable in one of the differences only.
+            // The bounds replace a call of `min` or `max` by its arguments. The replaced difference may overflow in one
+            // direction only, so the bounds of both directions are used.
             Ok(difference) if difference.has_choice() => {
                 let bounds = difference.bounds();
                 opposite().map_or(bounds, |opposite| bounds.intersection(opposite))

@@ -10,7 +10,7 @@ use crate::dim::poly::{Atom, Call, Function, Term};
 use crate::dim::symbol::Symbol;
 use crate::dim::{Dim, DimRepr, SymbolNames};
 
-/// Writes the text of [`Display`](fmt::Display) without numbers of symbols, also for `{:#?}`.
+/// Writes the text of `{}` ([`Display`](fmt::Display)) for `{:?}` and for `{:#?}`.
 impl fmt::Debug for Dim {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{self}")
@@ -35,7 +35,8 @@ pub(crate) enum Anonymous {
 }
 
 impl Anonymous {
-    /// Returns the spelling that shows which anonymous symbols of `dims` are the same, with the names in force.
+    /// Returns the spelling of `{:#}` if `numbered`, else [`Self::named`] with the names that [`SymbolNames::scope`]
+    /// has put into force.
     pub(crate) fn of(dims: &[Dim], numbered: bool) -> Anonymous {
         if numbered { Anonymous::Numbered } else { Anonymous::named(dims, &SymbolNames::in_force()) }
     }

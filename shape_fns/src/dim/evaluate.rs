@@ -22,8 +22,8 @@ impl Dim {
         found
     }
 
-    /// Returns whether the dimension broadcasts or divides by a dimension that is not a number. Such a dimension has no
-    /// value for some values of its symbols, even without an overflow.
+    /// Returns whether the dimension contains a `bcast`, or a division by a dimension that is not a number. Such a
+    /// dimension has no value for some values of its symbols, even without an overflow.
     pub fn is_partial(&self) -> bool {
         let DimRepr::Poly(poly) = &self.0 else { return false };
         let mut calls = poly.terms().iter().flat_map(|term| &term.0.0).filter_map(|atom| match atom {

@@ -1,4 +1,5 @@
-//! The text of a [`Guard`]: common factors are omitted, and each side is written with its common factor in front.
+//! The text of a [`Guard`]: a factor of both sides is omitted, and a factor of all terms of one side is written in
+//! front: `4*n*(m-1)`.
 
 use std::fmt;
 
@@ -16,8 +17,8 @@ impl Guard {
         Some(([a.as_symbol()?, b.as_symbol()?], factor.filter(|factor| !factor.bounds().is_above(0))))
     }
 
-    /// Returns the text in a spelling of anonymous symbols. The text omits numbers and factors that divide all terms. A
-    /// factor that may be 0 stays as a condition: `n*a == n*b` is written `a == b or n == 0`.
+    /// Returns the text in a spelling of anonymous symbols. The text omits numbers and factors that divide all terms of
+    /// both sides. A factor that may be 0 stays as a condition: `n*a == n*b` is written `a == b or n == 0`.
     pub(crate) fn text(&self, spelling: &Anonymous) -> String {
         let [a, b] = self.dims().map(Dim::clone);
         let [a, b] = match self {
@@ -25,7 +26,7 @@ impl Guard {
             Guard::OneOrEqual(..) => [a, b],
         };
         let (factor, [a, b]) = match self {
-            // A negative factor would turn `>=` round.
+            // A negative factor would reverse `>=`.
             Guard::Eq(..) => without_common_product([a, b], |_| true),
             Guard::Ge(..) => without_common_product([a, b], |factor| factor.bounds().is_above(-1)),
             Guard::OneOrEqual(..) | Guard::Divides { .. } => (None, [a, b]),
@@ -77,8 +78,8 @@ fn without_common_product([a, b]: [Dim; 2], suitable: impl Fn(&Dim) -> bool) -> 
     }
 }
 
-/// Returns the text of a dimension, with the number and the product that all its terms contain in front of the others:
-/// `4*n*(m-1)`.
+/// Returns the text of a dimension, with the number and the product that all its terms contain in front of a
+/// parenthesis: `4*n*(m-1)`.
 fn factored_text(dim: &Dim, spelling: &Anonymous) -> String {
     let factored = Dim::common_product(&[dim]).and_then(|product| {
         let factor = product.checked_mul(Dim::from(dim.common_factor())).ok()?;

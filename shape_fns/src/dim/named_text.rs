@@ -9,7 +9,7 @@ impl SymbolNames {
         self.text(dim, &self.spelling(std::slice::from_ref(dim)))
     }
 
-    /// Returns the text of a shape: `[n, ?]`, or `?` for unknown rank.
+    /// Returns the text of a shape: `[n, ?]`, or `[..]` for unknown rank.
     pub fn shape(&self, shape: &TensorShape) -> String {
         let Some(dims) = shape.dims() else { return "[..]".to_string() };
         let spelling = self.spelling(dims);

@@ -9,7 +9,7 @@ use crate::Symbol;
 
 /// Names of anonymous symbols, for texts that people read.
 ///
-/// A name exists in the text only: it makes no symbol a named symbol. A symbol without a name is `?`, or is numbered
+/// A name exists in the text only: the symbol stays anonymous. A symbol without a name is `?`, or is numbered
 /// (`?0`) if it occurs more than once.
 ///
 /// ```

@@ -358,8 +358,8 @@ fn is_multiple(dim: &Dim, divisor: i64) -> bool {
     terms_of(dim).is_ok_and(|terms| terms.iter().all(|(_, coefficient)| coefficient % divisor == 0))
 }
 
-/// Returns whether a term of the dimension is a multiple of a remainder. Without one, a canonical dividend that a known
-/// divisor divides has no call of `floordiv`.
+/// Returns whether a term of the dimension has a factor `mod(…)`. If a known divisor divides a dividend without such
+/// a term, [`floordiv`](crate::dim::quotient::floordiv) returns the quotient itself and makes no call.
 fn has_mod(dim: &Dim) -> bool {
     let is_mod = |atom: &Atom| matches!(atom, Atom::Call(call) if call.function == Function::Mod);
     matches!(&dim.0, DimRepr::Poly(poly) if poly.terms().iter().any(|(monomial, _)| monomial.0.iter().any(is_mod)))

@@ -14,7 +14,7 @@ pub(crate) enum Answer {
     Never,
     /// The symbol equals the dimension. The dimension does not mention the symbol.
     Bind(Symbol, Dim),
-    /// No symbol can be isolated.
+    /// No symbol can be isolated, or the equation always holds.
     Unsolved,
 }
 

@@ -45,8 +45,8 @@ static NEXT_FREE: AtomicU32 = AtomicU32::new(0);
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) struct BadName(u32);
 
-/// The first texts that were no names. A [`BadName`] is an index into the list, or `u32::MAX` for a text that is not in
-/// the list, so that a dimension stays small.
+/// The first texts that were refused as names. A [`BadName`] is an index into the list, or `u32::MAX` for a text that
+/// is not in the list. An index instead of the text keeps a dimension small.
 static BAD_NAMES: Mutex<Vec<Box<str>>> = Mutex::new(Vec::new());
 
 /// The maximum number of texts in the list. The message about a later text does not quote the text.

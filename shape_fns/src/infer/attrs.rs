@@ -182,7 +182,8 @@ macro_rules! readers {
     )*};
 }
 
-/// Stops a body that reads an attribute which the definition of its op does not declare so.
+/// Panics because the body of an op reads an attribute that has no value of the kind `kind`: the definition of the op
+/// does not declare it with this kind, or the call omits it.
 #[cold]
 #[track_caller]
 fn unreadable(name: &str, kind: &str, value: Option<&Attr>) -> ! {

@@ -12,7 +12,7 @@ pub enum Param {
     Partial(PartialElements),
     /// No element is known.
     Unknown {
-        /// The number of elements if the rank is 0 or 1: 1, or the length of the vector.
+        /// The number of elements: 1 for a scalar, the length of a vector, and `None` for every other rank.
         len: Option<Dim>,
         /// The rank, if it is known.
         rank: Option<usize>,

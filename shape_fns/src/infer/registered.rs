@@ -18,7 +18,7 @@ pub struct Registered {
 }
 
 impl Registered {
-    /// Sets the pairs of attribute names that differ from TensorFlow's.
+    /// Sets [`Registered::attrs`].
     pub(crate) const fn renamed(mut self, attrs: &'static [(&'static str, &'static str)]) -> Registered {
         self.attrs = attrs;
         self

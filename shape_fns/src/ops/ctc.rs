@@ -44,14 +44,17 @@ pub fn ctc_decode(cx: &mut InferenceContext<'_>) -> Result<()> {
     let Some(count) = usize::try_from(paths).ok().filter(|count| *count > 0) else {
         bail!("top_paths must be at least 1, got {paths}");
     };
-    let paths_set = count.min(cx.outputs());
-    for path in 0..paths_set {
+    let paths_with_outputs = count.min(cx.outputs());
+    for path in 0..paths_with_outputs {
         let labels = cx.fresh();
         cx.set_output(path, TensorShape::new([labels.clone(), Dim::known(2)]));
-        cx.set_output(paths_set.saturating_add(path), TensorShape::new([labels]));
-        cx.set_output(paths_set.saturating_mul(2).saturating_add(path), TensorShape::new([Dim::known(2)]));
+        cx.set_output(paths_with_outputs.saturating_add(path), TensorShape::new([labels]));
+        cx.set_output(
+            paths_with_outputs.saturating_mul(2).saturating_add(path),
+            TensorShape::new([Dim::known(2)]),
+        );
     }
-    cx.set_output(paths_set.saturating_mul(3), TensorShape::new([batch, Dim::known(paths)]));
+    cx.set_output(paths_with_outputs.saturating_mul(3), TensorShape::new([batch, Dim::known(paths)]));
     Ok(())
 }
 

@@ -3,6 +3,7 @@
 use smallvec::SmallVec;
 
 use crate::infer::registered::{Registered, row};
+use crate::math::fits_type;
 use crate::{Dim, Guard, InferenceContext, List, PartialElements, Result, TensorShape, normalize_axis};
 
 #[rustfmt::skip]
@@ -139,8 +140,9 @@ fn propagate_reduced(cx: &mut InferenceContext<'_>, empty: Option<i64>, combine:
         ([], None) => return,
     };
     let reduced = rest.iter().try_fold(first, |reduced, element| combine(&reduced, element));
+    // `max` and `min` have no result for an empty vector. They return one of the elements, which does not wrap.
     if let Ok(reduced) = reduced
-        && reduced.as_known().is_none_or(|value| (range.0..=range.1).contains(&value.into()))
+        && (empty.is_none() || fits_type(&reduced, range))
         && let Ok(value) = PartialElements::with_sizes(&sizes, [reduced])
     {
         cx.set_output_value(0, value);
@@ -216,6 +218,7 @@ mod tests {
     }
     shape_table! { sums: sum, ["x", "axis"];
         {} "i64 [3] = [n, 2, ?]" => "[] = n+v0_2+2";
+        {} "u8 [2] = [?, ?]" => "[]";
     }
     shape_table! { extremes: max, ["x", "axis"];
         {} "i64 [3] = [n, 2, n+1]" => "[] = max(2, n+1)";

@@ -43,7 +43,7 @@ use crate::{Dim, Result};
 
 /// A tensor's shape as far as it is known: unranked, or one [`Dim`] per axis.
 ///
-/// `Display` writes `?` (unranked), `[]`, `[2, n, ?]`, and the same text parses. Two shapes are `==` if their
+/// `Display` writes `[..]` (unranked), `[]`, `[2, n, ?]`, and the same text parses. Two shapes are `==` if their
 /// dimensions are `==`. The free anonymous dimensions of shapes that no table has imported (`shape![?, 3]`, parsed
 /// text) are compared by pattern instead of by identity: `shape![?, 3] == shape![?, 3]`, but `[?0, ?0]` differs from
 /// `[?, ?]`.
@@ -274,7 +274,7 @@ impl fmt::Display for TensorShape {
     }
 }
 
-/// Writes the text of [`Display`](fmt::Display) without numbers of symbols, also for `{:#?}`.
+/// Writes the text of `{}` ([`Display`](fmt::Display)) for `{:?}` and for `{:#?}`.
 impl fmt::Debug for TensorShape {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{self}")

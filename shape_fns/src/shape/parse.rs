@@ -1,7 +1,7 @@
 //! The parser of dimensions and shapes, which reads the text that `Display` writes.
 //!
 //! ```text
-//! shape := '?' | '[' (dim (',' dim)*)? ']'
+//! shape := '?' | '[..]' | '[' (dim (',' dim)*)? ']'
 //! dim   := product (('+' | '-') product)*
 //! product := factor (('*' | '//' | '%') factor)*
 //! factor  := '-' factor | digits | name | '?' name? | function '(' dim (',' dim)* ')' | '(' dim ')'
@@ -74,7 +74,7 @@ pub(crate) fn parse_sharing<'a>(text: &'a str, anonymous: &mut FxHashMap<&'a str
 
 struct Parser<'a> {
     text: &'a str,
-    /// The end of the text that is not parsed yet.
+    /// The part of the text that is not parsed yet.
     rest: &'a str,
     /// The nesting depth of the dimension that is being parsed.
     nesting: u32,
@@ -87,6 +87,7 @@ impl<'a> Parser<'a> {
         Parser { text, rest: text, nesting: 0, anonymous: FxHashMap::default() }
     }
 
+    /// Skips white space and then `c`. Returns whether `c` was there.
     fn take(&mut self, c: char) -> bool {
         self.rest = self.rest.trim_start();
         match self.rest.strip_prefix(c) {
@@ -98,6 +99,7 @@ impl<'a> Parser<'a> {
         }
     }
 
+    /// Like [`Parser::take`], for a token of several characters.
     fn take_str(&mut self, token: &str) -> bool {
         self.rest = self.rest.trim_start();
         match self.rest.strip_prefix(token) {

@@ -175,7 +175,7 @@ impl TensorShape {
     }
 }
 
-/// Returns the position after `position`, or `None`, which means the end, after the last position (-1 or `i64::MAX`).
+/// Returns `position + 1`. After the last position (-1 or `i64::MAX`) comes the end, which is `None`.
 fn next_position(position: i64) -> Option<i64> {
     position.checked_add(1).filter(|next| *next != 0)
 }

@@ -26,6 +26,7 @@ impl TensorShape {
         if special.len() != general.len() {
             return false;
         }
+        // A rigid symbol fits only itself, because an expression of `other` mentions it.
         let rigid = symbols_of_expressions(general);
         let mut fitted: FxHashMap<Symbol, &Dim> = FxHashMap::default();
         special.iter().zip(general).all(|(s, g)| match g.as_symbol() {

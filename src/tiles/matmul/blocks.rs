@@ -27,7 +27,8 @@ pub(super) fn joins_runs(k: usize, run: usize) -> bool {
     joined_run(k, run) != run
 }
 
-/// Yields the blocks `(step, depth)` of a sum of `k` terms. The blocks depend only on the arguments, because the order
+/// Yields the blocks `(step, depth)` of a sum of `k` terms: the first term of a block and its number of terms. `run`
+/// divides `k`. The blocks depend only on the arguments, because the order
 /// of additions depends on the blocks.
 pub(super) fn depth_blocks(k: usize, run: usize) -> impl Iterator<Item = (usize, usize)> {
     let run = joined_run(k, run);

@@ -14,17 +14,17 @@ pub(crate) struct NestedAxes {
 }
 
 impl NestedAxes {
-    /// Makes the axes with these sizes and strides, in elements: at most [`MAX_AXES`] axes. Axes become one axis where
-    /// their elements lie in one sequence.
+    /// Makes the axes with these sizes and strides, in elements: at most [`MAX_AXES`] axes. Neighbouring axes become
+    /// one axis if the outer stride is the size times the stride of the inner axis.
     pub(crate) fn new(axes: impl IntoIterator<Item = (usize, usize)>) -> NestedAxes {
         let mut merged = [(1, 0); MAX_AXES];
         for (number, (size, stride)) in axes.into_iter().enumerate() {
             assert!(number < MAX_AXES, "a matrix has at most {MAX_AXES} axes of rows or columns");
-            let (inner_size, inner_stride) = merged[MAX_AXES - 1];
-            if inner_size == 1 {
+            let (outer_size, outer_stride) = merged[MAX_AXES - 1];
+            if outer_size == 1 {
                 merged[MAX_AXES - 1] = (size, stride);
-            } else if inner_stride == size.saturating_mul(stride) {
-                merged[MAX_AXES - 1] = (inner_size.saturating_mul(size), stride);
+            } else if outer_stride == size.saturating_mul(stride) {
+                merged[MAX_AXES - 1] = (outer_size.saturating_mul(size), stride);
             } else if size != 1 {
                 merged.rotate_left(1);
                 merged[MAX_AXES - 1] = (size, stride);

@@ -27,13 +27,15 @@ pub(super) unsafe fn pack<T: Float>(to: *mut T, width: usize, panel: &UnpackedPa
     // SAFETY: the caller's promise, for every row and column.
     unsafe {
         if across == 1 {
-            // Steps are read `width` elements wide as long as this many elements lie in the panel's memory. Only the
-            // last steps may be narrower.
-            let last = (depth - 1) * along + count;
-            let wide = if last < width { 0 } else { (last - width).checked_div(along).map_or(0, |p| p + 1) };
-            let wide = wide.min(depth);
-            copy_steps(to, width, panel, 0..wide, width * size);
-            copy_steps(to, width, panel, wide..depth, count * size);
+            // A step is copied `width` elements wide if these elements lie in the panel's memory, which ends with the
+            // last element of the last step. So only the last steps may be narrower.
+            let panel_len = (depth - 1) * along + count;
+            let wide_steps = match panel_len.checked_sub(width) {
+                Some(last_start) => last_start.checked_div(along).map_or(0, |p| p + 1).min(depth),
+                None => 0,
+            };
+            copy_steps(to, width, panel, 0..wide_steps, width * size);
+            copy_steps(to, width, panel, wide_steps..depth, count * size);
         } else if along == 1 && depth.min(count) >= smallest(size) {
             let rows = std::array::from_fn(|i| start.wrapping_add(i * across));
             let done = if count == MAX_ROWS && width == MAX_ROWS { interleave(to, rows, depth) } else { 0 };

@@ -7,6 +7,7 @@ use crate::tiles::prefetch::prefetch_line;
 /// elements, some in each iteration of a tile's loop.
 #[derive(Clone, Copy)]
 pub(super) struct Prefetcher<T> {
+    /// The address that is prefetched next.
     next: *const T,
     /// Rows that remain.
     rows: usize,

@@ -271,14 +271,14 @@ impl<'a> InferenceContext<'a> {
             }
         }
         if self.table.keeps_definition_order() && self.table.symbol_count() > self.first_new_symbol {
-            self.name_expressions();
+            self.replace_hidden_symbols();
         }
         Ok(self.result)
     }
 
     /// Finds the symbols of this op that occur only inside expressions. A new symbol replaces every expression that
     /// mentions such a symbol.
-    fn name_expressions(&mut self) {
+    fn replace_hidden_symbols(&mut self) {
         let shapes = self.result.shapes.iter().flat_map(|shape| shape.dims().unwrap_or_default());
         let derived = self.result.derived.iter().flat_map(|(_, dims)| dims);
         let (mut plain, mut hidden): (Vec<Symbol>, Vec<Symbol>) = Default::default();
@@ -295,26 +295,27 @@ impl<'a> InferenceContext<'a> {
         if hidden.is_empty() {
             return;
         }
-        let mut names: Vec<(Dim, Dim)> = Vec::new();
+        // Pairs of an expression and the new symbol that replaces it.
+        let mut replaced: Vec<(Dim, Dim)> = Vec::new();
         let table = &mut *self.table;
-        let mut name = |dim: &Dim, kind: SymbolKind| {
+        let mut replace = |dim: &Dim, kind: SymbolKind| {
             if !hidden.iter().any(|symbol| dim.mentions(*symbol)) {
                 return dim.clone();
             }
-            match names.iter().find(|(named, _)| named == dim) {
-                Some((_, name)) => name.clone(),
+            match replaced.iter().find(|(expression, _)| expression == dim) {
+                Some((_, symbol)) => symbol.clone(),
                 None => {
                     let fresh = table.fresh(kind);
-                    names.push((dim.clone(), fresh.clone()));
+                    replaced.push((dim.clone(), fresh.clone()));
                     fresh
                 }
             }
         };
         for shape in &mut self.result.shapes {
-            *shape = shape.map(|dim| name(dim, SymbolKind::Size));
+            *shape = shape.map(|dim| replace(dim, SymbolKind::Size));
         }
         for dim in self.result.derived.iter_mut().flat_map(|(_, dims)| dims) {
-            *dim = name(dim, SymbolKind::Integer);
+            *dim = replace(dim, SymbolKind::Integer);
         }
     }
 

@@ -66,13 +66,13 @@ fn summed_axes(a: &[Dim], b: &[Dim]) -> Option<[Vec<i64>; 2]> {
     }
     let rank = a.len().max(b.len());
     let one = Dim::known(1);
-    let at = |dims: &[Dim], axis: usize| match axis.checked_sub(rank - dims.len()) {
+    let size_at = |dims: &[Dim], axis: usize| match axis.checked_sub(rank - dims.len()) {
         Some(axis) => dims[axis].clone(),
         None => one.clone(),
     };
     let mut summed = [Vec::new(), Vec::new()];
     for axis in 0..rank {
-        let (x, y) = (at(a, axis), at(b, axis));
+        let (x, y) = (size_at(a, axis), size_at(b, axis));
         let is_same = x.same(&y);
         let ones = [is_one(&x), is_one(&y)];
         let both = match (is_same, ones) {

@@ -2,8 +2,8 @@
 
 use crate::{Dim, InferenceContext, PartialElements, Result, normalize_axis};
 
-/// Output `i` has the length of operand `shape` number `i`. The elements are 0, except element `concat_dim`, which is
-/// the sum of the sizes of the preceding shapes along this axis.
+/// Output `i` is a vector as long as the `i`-th `shape` operand. Its elements are 0, except element `concat_dim`, which
+/// is the sum of the sizes of the preceding shapes along this axis.
 ///
 /// # Errors
 /// `concat_dim` is not a scalar or is outside the rank, a shape is not a vector, or the shapes
@@ -13,6 +13,7 @@ pub fn concat_offset(cx: &mut InferenceContext<'_>) -> Result<()> {
     let mut offset = Some(Dim::known(0));
     let mut first: Option<PartialElements> = None;
     for (output, index) in cx.operands_named("shape").enumerate() {
+        // `with_rank` alone would replace an unranked operand by a vector of a new unknown length.
         let shape = cx.with_rank_at_most(index, 1)?;
         if shape.rank() == Some(0) {
             cx.with_rank(index, 1)?;
@@ -25,7 +26,7 @@ pub fn concat_offset(cx: &mut InferenceContext<'_>) -> Result<()> {
         let axis = normalize_axis(axis, value.len())?;
         let common = first.get_or_insert_with(|| value.clone());
         let mut pairs = common.elements().iter().zip(value.elements()).enumerate();
-        let differs = pairs.any(|(at, (a, b))| at != axis && a.same(b) == Some(false));
+        let differs = pairs.any(|(position, (a, b))| position != axis && a.same(b) == Some(false));
         if differs || common.len() != value.len() {
             let message = format_args!(
                 "must agree with the first shape except at axis {axis}, got {value} and {common}"

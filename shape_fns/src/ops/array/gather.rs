@@ -20,10 +20,13 @@ pub fn gather(cx: &mut InferenceContext<'_>) -> Result<()> {
         0 => 0,
         batch => {
             let Some(rank) = indices.rank() else { return Ok(()) };
-            match normalize_axis(batch, rank + 1) {
-                Ok(_) if batch < 0 => normalize_axis(batch, rank)?,
-                Ok(batch) => batch,
-                Err(_) => bail!("batch_dims must be in [-{rank}, {rank}], got {batch}"),
+            let from_front = match batch < 0 {
+                true => normalize_axis(batch, rank).ok(),
+                false => usize::try_from(batch).ok().filter(|batch| *batch <= rank),
+            };
+            match from_front {
+                Some(batch) => batch,
+                None => bail!("batch_dims must be in [-{rank}, {rank}], got {batch}"),
             }
         }
     };
@@ -103,6 +106,7 @@ mod tests {
         {axis: 0} "[0, 3]; i32 [1] = [0]" => "error must be in [0, 0)";
         {axis: 1, batch_dims: 1} "[b, n, 3]; i32 [?, k]" => "[b, k, 3]";
         {axis: 2, batch_dims: -1} "[b, n, 3]; i32 [2, k]" => "[2, n, k]";
+        {axis: 2, batch_dims: -3} "[b, n, 3]; i32 [2, k]" => "error batch_dims must be in [-2, 2], got -3";
         {} "[n, 3]; i32 [k]" => "[k, 3]";
         {} "[n, 3]; i32 [k]; i32 []" => "[?, ?]";
         {} "[n, 3]; i32 [k]; [] = 1" => "[n, k]";

@@ -33,7 +33,8 @@ pub fn gather_nd(cx: &mut InferenceContext<'_>) -> Result<()> {
     let after = usize::try_from(depth).ok().and_then(|depth| depth.checked_add(batch));
     let Some(rest) = after.and_then(|after| dims.get(after..)) else {
         bail!(
-            "the last dimension of indices must be at most the rank of params, got {depth} and {} in {params}",
+            "the last dimension of indices must be at most the rank of params{}, got {depth} and {} in {params}",
+            if batch > 0 { " after the batch axes" } else { "" },
             dims.len() - batch
         );
     };
@@ -49,7 +50,8 @@ pub fn gather_nd(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Sets the output's elements to the elements of vector `value` at `indices`. Unknown indices give fresh integers.
+/// Sets the output's elements to the elements of vector `value` at `indices`. An index that is unknown or out of
+/// bounds gives a fresh integer.
 fn propagate_gathered(
     cx: &mut InferenceContext<'_>,
     value: &PartialElements,
@@ -83,7 +85,7 @@ mod tests {
         {batch_dims: 1} "[b, n, 3]; i32 [?, k, 1]" => "[b, k, 3]";
         {batch_dims: 1} "[2, n]; i32 [3, 1]" => "error batch dimensions must agree, got 2 and 3 at axis 0";
         {batch_dims: 1} "[2, n]; i32 [1]" => "error batch_dims must be less than the rank of indices, got 1 for [1]";
-        {batch_dims: 1} "[2, n]; i32 [2, 2]" => "error the last dimension of indices must be at most the rank of params, got 2 and 1 in [2, n]";
+        {batch_dims: 1} "[2, n]; i32 [2, 2]" => "error the last dimension of indices must be at most the rank of params after the batch axes, got 2 and 1 in [2, n]";
         {batch_dims: -1} "[2, n]; i32 [2, 2]" => "error batch_dims must not be negative, got -1";
         {} "[]; i32 [m, 0]" => "error params must have rank at least 1";
         {} "[n]; i32 []" => "error indices must have rank at least 1";

@@ -149,6 +149,7 @@ pub fn matrix_diag(cx: &mut InferenceContext<'_>) -> Result<()> {
     let least_rows = cx.sub(&length, &Dim::known(high.min(0)))?;
     let least_columns = cx.add(&length, &Dim::known(low.max(0)))?;
     let (given_rows, given_columns) = (Size::of(cx, "num_rows")?, Size::of(cx, "num_cols")?);
+    // The smallest square matrix fits by construction.
     let fits = matches!((&given_rows, &given_columns), (Size::Needed, Size::Needed));
     let (rows, columns) = match (given_rows, given_columns) {
         (Size::Needed, Size::Needed) => {

@@ -11,6 +11,7 @@ use crate::{Dim, Guard, InferenceContext, Param, PartialElements, Result, ShapeE
 /// the paddings are provably too long for the axis.
 pub fn mirror_pad_grad(cx: &mut InferenceContext<'_>) -> Result<()> {
     let mode = cx.str_or("mode", "REFLECT")?;
+    // The number of elements at an edge that the padding does not repeat.
     let excluded = match mode {
         "REFLECT" => 1,
         "SYMMETRIC" => 0,

@@ -17,7 +17,9 @@ pub fn one_hot(cx: &mut InferenceContext<'_>) -> Result<()> {
     }
     let indices = cx.input(0).clone();
     let Some(dims) = indices.dims() else { return Ok(()) };
-    let axis = normalize_axis(axis, dims.len() + 1)?;
+    let rank = dims.len();
+    let axis = normalize_axis(axis, rank + 1)
+        .map_err(|_| cx.blame_param("axis", format_args!("must be in [-1, {rank}], got {axis}")))?;
     let mut dims = dims.to_vec();
     dims.insert(axis, depth);
     cx.set_derived("axis", [crate::Dim::known(axis as i64)]);
@@ -38,7 +40,7 @@ mod tests {
         {} "i32 ?; [] = 2; []; []" => "?";
         {depth: -1} "i32 [2]; []; []" => "error depth must not be negative, got -1";
         {depth: 2, axis: -2} "i32 [2]; []; []" => "error axis must be at least -1, got -2";
-        {depth: 2, axis: 2} "i32 [2]; []; []" => "error axis must be in [-2, 2), got 2";
+        {depth: 2, axis: 2} "i32 [2]; []; []" => "error axis must be in [-1, 1], got 2";
         {depth: 2} "i32 [2]; [1]; []" => "error on_value must have rank 0";
     }
 }

@@ -132,15 +132,16 @@ fn regroup(cx: &mut InferenceContext<'_>, direction: Direction, name: &str) -> R
     let Some(mut dims) = input.dims().map(<[Dim]>::to_vec) else { return Ok(()) };
     dims[0] = match &blocks {
         Some(blocks) => {
-            let mut all = Dim::known(1);
+            // The number of positions of one block.
+            let mut per_block = Dim::known(1);
             for block in blocks {
-                all = cx.mul(&all, block)?;
+                per_block = cx.mul(&per_block, block)?;
             }
             match direction {
-                Direction::ToBatch => cx.mul(&dims[0], &all)?,
-                Direction::FromBatch => cx.exact_div(&dims[0], &all).map_err(|_| {
+                Direction::ToBatch => cx.mul(&dims[0], &per_block)?,
+                Direction::FromBatch => cx.exact_div(&dims[0], &per_block).map_err(|_| {
                     ShapeError::new(format_args!(
-                        "the batch must be a multiple of the product of block sizes, got {} and {all} in {input}",
+                        "the batch must be a multiple of the product of block sizes, got {} and {per_block} in {input}",
                         dims[0]
                     ))
                     .operand(0)
@@ -169,13 +170,13 @@ fn regroup(cx: &mut InferenceContext<'_>, direction: Direction, name: &str) -> R
                 })?
             }
             Direction::FromBatch => {
-                let whole = cx.mul(&dims[axis], block)?;
-                let rest = cx.sub(&whole, &both)?;
+                let uncropped = cx.mul(&dims[axis], block)?;
+                let rest = cx.sub(&uncropped, &both)?;
                 cx.require(Guard::Ge(rest.clone(), Dim::known(0))).map_err(|_| {
                     cx.blame_param(
                         name,
                         format_args!(
-                            "must not exceed the size, got {before} and {after} for size {whole} at axis {axis}"
+                            "must not exceed the size, got {before} and {after} for size {uncropped} at axis {axis}"
                         ),
                     )
                 })?;

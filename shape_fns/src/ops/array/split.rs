@@ -94,7 +94,7 @@ pub fn split_v(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Returns the sizes of the parts, with -1 inferred.
+/// Returns the sizes of the parts of dimension `whole`, with -1 inferred.
 fn part_sizes(cx: &mut InferenceContext<'_>, whole: &Dim, sizes: &[Dim]) -> Result<Vec<Dim>> {
     let mut inferred = None;
     let mut sum = Dim::known(0);

@@ -50,17 +50,18 @@ pub(super) fn sliced(cx: &mut InferenceContext<'_>, input: &TensorShape) -> Resu
     let mut entries = None;
     for (list, name) in lists.iter().zip(["begin", "end", "strides"]) {
         match (entries, list.known_len()) {
-            (None, len) => entries = len,
-            (Some(count), Some(len)) if count != len => {
+            (None, len) => entries = len.map(|len| (len, name)),
+            (Some((count, first)), Some(len)) if count != len => {
                 return Err(cx.blame_param(
                     name,
-                    format_args!("must have the same length as begin, got {len} and {count}"),
+                    format_args!("must have the same length as {first}, got {len} and {count}"),
                 ));
             }
             _ => {}
         }
     }
-    let Some(entries) = entries else { return Ok(None) };
+    let Some((entries, _)) = entries else { return Ok(None) };
+    // TensorFlow's masks have 32 bits.
     if entries > 32 {
         bail!("a strided slice must have at most 32 entries, got {entries}");
     }

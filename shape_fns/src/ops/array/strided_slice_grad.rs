@@ -25,9 +25,9 @@ pub fn strided_slice_grad(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Keeps the shape of `input`, whose [slice](super::strided_slice) has other elements in the result. `value` broadcasts
-/// to the shape of the slice; it may have more leading axes of size 1. Sets the derived parameters of the slice, and
-/// `sizes`: the sizes of the slice.
+/// Replaces the elements of a [slice](super::strided_slice) of `input` by `value`, and keeps the shape of `input`.
+/// `value` broadcasts to the shape of the slice; it may have more leading axes of size 1. Sets the derived parameters
+/// of the slice, and `sizes`: the sizes of the slice.
 ///
 /// # Errors
 /// Same as the slice, or `value` provably does not broadcast to the shape of the slice.

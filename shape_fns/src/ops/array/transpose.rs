@@ -21,11 +21,13 @@ pub fn transpose(cx: &mut InferenceContext<'_>) -> Result<()> {
         let missing = rank.checked_sub(axes).filter(|_| perm.as_known().is_some()).unwrap_or(0);
         let kept = (0..missing).map(|axis| axis as i64);
         let moved = perm.as_known().unwrap_or_default().into_iter();
-        let whole: Vec<i64> = kept.chain(moved.map(|axis| axis.saturating_add(missing as i64))).collect();
-        let help = missing > 0 && permutation(cx, &whole, rank).is_ok();
+        let full_perm: Vec<i64> = kept.chain(moved.map(|axis| axis.saturating_add(missing as i64))).collect();
+        let help = missing > 0 && permutation(cx, &full_perm, rank).is_ok();
         return Err(cx
             .blame_param("perm", format_args!("must have one entry per axis, got {axes} for {shape}"))
-            .with_help_if(help.then(|| format!("perm={whole:?} keeps the leading axes where they are"))));
+            .with_help_if(
+                help.then(|| format!("perm={full_perm:?} keeps the leading axes where they are")),
+            ));
     }
     let Some(rank) = shape.rank().or(perm.known_len()) else { return Ok(()) };
     let shape = cx.with_rank(0, rank)?;

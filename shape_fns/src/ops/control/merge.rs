@@ -27,7 +27,8 @@ pub fn merge(cx: &mut InferenceContext<'_>) -> Result<()> {
 }
 
 /// `index[]` and references: selects one of the references. The output has a known shape only if all references have
-/// the same fully known shape, because a variable of any other shape may be assigned a tensor of another shape.
+/// the same fully known shape, because a variable whose shape is not fully known may hold
+/// tensors of different shapes.
 ///
 /// # Errors
 /// The index is not a scalar.

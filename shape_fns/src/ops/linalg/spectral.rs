@@ -55,7 +55,8 @@ fn over_last(cx: &mut InferenceContext<'_>, count: usize, kind: TransformKind) -
     Ok(())
 }
 
-/// Returns `dims` with the lengths of the transform along `axes`. For [`TransformKind::Forward`], the last of `axes` is halved.
+/// Returns `dims` with the lengths of the transform along `axes`. For [`TransformKind::Forward`], the length along the
+/// last of `axes` is [`halved`].
 fn transformed(
     cx: &mut InferenceContext<'_>,
     dims: &[Dim],

@@ -1,5 +1,6 @@
 //! `add_n(inputs)`: the sum of any number of tensors of the same shape.
 
+use super::arithmetic::fits_type;
 use crate::error::bail;
 use crate::{Attr, InferenceContext, PartialElements, Result};
 
@@ -31,7 +32,7 @@ pub fn add_n(cx: &mut InferenceContext<'_>) -> Result<()> {
 /// Returns the elements of the result if shape inference tracks the elements of all operands.
 fn summed_elements(cx: &mut InferenceContext<'_>) -> Result<Option<PartialElements>> {
     let range = cx.input_dtype(0).filter(|dtype| dtype.is_integer()).and_then(|dtype| dtype.integer_range());
-    let (Some((low, high)), Some(first)) = (range, cx.input_value(0).cloned()) else { return Ok(None) };
+    let (Some(range), Some(first)) = (range, cx.input_value(0).cloned()) else { return Ok(None) };
     let mut sums = first.elements().to_vec();
     for index in 1..cx.len() {
         let Some(value) = cx.input_value(index).filter(|value| value.sizes() == first.sizes()) else {
@@ -45,8 +46,7 @@ fn summed_elements(cx: &mut InferenceContext<'_>) -> Result<Option<PartialElemen
         }
     }
     // A sum that does not fit the type wraps.
-    let fits = |value: i64| (low..=high).contains(&value.into());
-    if !sums.iter().all(|sum| sum.as_known().is_none_or(fits)) {
+    if !sums.iter().all(|sum| fits_type(sum, range)) {
         return Ok(None);
     }
     PartialElements::with_sizes(first.sizes(), sums).map(Some)
@@ -62,6 +62,7 @@ mod tests {
         {} "[1, ?]; ?; [?, 2]" => "[1, 2]";
         {} "?; [n]" => "[n]";
         {} "i32 [2] = [n, 1]; i32 [2] = [n, 3]; i32 [2] = [m, ?]" => "[2] = [m+2*n, v2_1+4]";
+        {} "u8 [1] = [?]; u8 [1] = [?]" => "[1]";
         {shape: shape![?, 2]} "[5, ?]; [5, ?]" => "[5, 2]";
         {} "[1, 2]; ?; [1, 4]" => "error shapes must agree, got 2 and 4 at axis 1";
         {} "" => "error add_n must have at least one operand, got none";

@@ -94,6 +94,10 @@ pub(super) fn propagate_binary(cx: &mut InferenceContext<'_>, function: Binary) 
         cx.input_value(index).map(|value| value.elements().to_vec())
     };
     let (x, y) = (elements_of(cx, 0), elements_of(cx, 1));
+    // The scalar result of a comparison of operands that do not broadcast ([`common::equality`]) is unknown here.
+    if [&x, &y].into_iter().flatten().any(|side| side.len() != 1 && side.len() != count) {
+        return;
+    }
     let broadcast_element = |side: &Option<Vec<Dim>>, position: usize| {
         let side = side.as_ref()?;
         side.get(if side.len() == 1 { 0 } else { position }).cloned()
@@ -119,25 +123,28 @@ fn operand_range(cx: &InferenceContext<'_>) -> Option<(i128, i128)> {
 }
 
 /// Returns an element of the output, or a fresh integer if the result is undefined or may wrap in the output's type.
-///
-/// Symbolic results of signed 32-bit and 64-bit types are assumed not to wrap, because they represent sizes. For other
-/// types, the bounds must prove that the result fits.
 pub(super) fn checked_element(
     cx: &mut InferenceContext<'_>,
     element: Result<Dim>,
     range: (i128, i128),
 ) -> Dim {
-    let inside = |dim: &Dim| {
-        let bounds = dim.bounds();
-        let is_assumed_size = !dim.is_known() && range.0 <= i32::MIN.into();
-        is_assumed_size
-            || (bounds.lower.is_some_and(|lower| lower >= range.0)
-                && bounds.upper.is_some_and(|upper| upper <= range.1))
-    };
     match element {
-        Ok(dim) if inside(&dim) => dim,
+        Ok(dim) if fits_type(&dim, range) => dim,
         _ => cx.fresh_integer(),
     }
+}
+
+/// Returns whether an element, which arithmetic computed, lies in the range of its integer type, so that it does not
+/// wrap.
+///
+/// Symbolic results of signed 32-bit and 64-bit types are assumed not to wrap, because they represent sizes. For other
+/// types, the bounds must prove that the result fits.
+pub(crate) fn fits_type(element: &Dim, range: (i128, i128)) -> bool {
+    let bounds = element.bounds();
+    let is_assumed_size = !element.is_known() && range.0 <= i32::MIN.into();
+    is_assumed_size
+        || (bounds.lower.is_some_and(|lower| lower >= range.0)
+            && bounds.upper.is_some_and(|upper| upper <= range.1))
 }
 
 #[cfg(test)]

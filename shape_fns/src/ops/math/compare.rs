@@ -55,6 +55,7 @@ mod tests {
     shape_table! { equalities: super::equal, ["x", "y"];
         {} "i32 [4] = [n, n, 3, m]; i32 [4] = [n, n+1, 3, 5]" => "[4] = [1, 0, 1, ?]";
         {} "[2]; [2]" => "[2]";
+        {incompatible_shape_error: false} "i32 [2] = [1, 2]; i32 [3] = [1, 2, 3]" => "[]";
     }
     shape_table! { inequalities: super::not_equal, ["x", "y"];
         {} "i32 [2] = [n, -1]; i32 [] = -1" => "[2] = [1, 0]";

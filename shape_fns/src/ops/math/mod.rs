@@ -8,6 +8,7 @@ mod rows;
 mod select;
 
 pub use add_n::add_n;
+pub(crate) use arithmetic::fits_type;
 pub use arithmetic::{add, floordiv, floormod, maximum, minimum, mul, neg, sub, truncatediv, truncatemod};
 pub use cast::cast;
 pub use compare::{equal, greater, greater_equal, less, less_equal, not_equal};

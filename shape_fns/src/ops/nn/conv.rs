@@ -157,16 +157,16 @@ fn filter(cx: &mut InferenceContext<'_>, layout: Layout) -> Result<Filter> {
     };
     let shape = cx.with_rank(1, layout.spatial + 2 + usize::from(has_vectors))?;
     let dims = shape.dims().unwrap_or_default();
-    let (spatial, [first, second]) = if outputs_first {
+    let (spatial, [inputs, outputs]) = if outputs_first {
         (dims[2..2 + layout.spatial].to_vec(), [dims[1].clone(), dims[0].clone()])
     } else {
         (dims[..layout.spatial].to_vec(), [dims[layout.spatial].clone(), dims[layout.spatial + 1].clone()])
     };
     let inputs = match dims.last() {
-        Some(inner) if has_vectors => cx.mul(&first, inner)?,
-        _ => first,
+        Some(vector_len) if has_vectors => cx.mul(&inputs, vector_len)?,
+        _ => inputs,
     };
-    Ok(Filter { spatial, inputs, outputs: second })
+    Ok(Filter { spatial, inputs, outputs })
 }
 
 /// Requires that the numbers of channels of the input and of the filter fit each other as `channels` says. Returns the

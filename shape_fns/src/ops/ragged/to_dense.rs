@@ -68,7 +68,7 @@ pub fn ragged_to_dense(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Requires sizes of at least -1, and -1 of a scalar `shape`.
+/// Requires sizes of at least -1. A scalar `shape` must be -1.
 fn check_requested(cx: &mut InferenceContext<'_>, given: &List) -> Result<()> {
     let scalar = match cx.input(0).rank() {
         Some(0) => cx.input_value(0).and_then(|value| value.get(0).and_then(Dim::as_known)),

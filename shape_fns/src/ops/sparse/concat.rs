@@ -2,7 +2,7 @@
 
 use super::operand::{SparseOperand, set_sparse};
 use crate::error::bail;
-use crate::{Dim, InferenceContext, PartialElements, Result, normalize_axis};
+use crate::{Dim, InferenceContext, PartialElements, Result};
 
 /// The operands are the indices of all sparse tensors, then all values, then all shapes. The output has the sum of the
 /// numbers of elements and, along axis `concat_dim`, the sum of the sizes.
@@ -30,7 +30,7 @@ pub fn concat(cx: &mut InferenceContext<'_>) -> Result<()> {
     if let Some(known) = rank.as_known().and_then(|rank| usize::try_from(rank).ok())
         && cx.attr("concat_dim").is_some()
     {
-        let axis = normalize_axis(cx.int("concat_dim")?, known)?;
+        let axis = cx.axis_of("concat_dim", cx.int("concat_dim")?, known)?;
         if let Some(sizes) = joined_sizes(cx, 2 * number, axis)? {
             cx.set_output_value(2, PartialElements::vector(sizes));
         }
@@ -63,7 +63,7 @@ mod tests {
         {concat_dim: 0} "[4, 5]; [3, ?]; ?; ?; ?; ?" => "[7, 5]; [7]; [5]";
         {concat_dim: 0} "?; [m, ?]; [n]; ?; i64 [?]; ?" => "[m+n, d1_1]; [m+n]; [d1_1]";
         {concat_dim: -1} "[n, 2]; [m, 2]; ?; ?; i64 [2] = [b, 3]; i64 [2] = [b, k]" => "[m+n, 2]; [m+n]; [2] = [b, k+3]";
-        {concat_dim: 2} "[n, 2]; ?; ?" => "error(3 outputs) axis must be in [-2, 2), got 2";
+        {concat_dim: 2} "[n, 2]; ?; ?" => "error(3 outputs) concat_dim must be in [-2, 2), got 2";
         {concat_dim: 0} "[?, 2]; [?, 3]; ?; ?; ?; ?" => "error(3 outputs) the ranks of the sparse tensors must agree, got 2 and 3";
         {concat_dim: 0} "[100, ?]; ?; [200]; ?; ?; ?" => "error(3 outputs) the number of rows of the indices and the number of values must agree, got 100 and 200";
         {concat_dim: 0} "[1]; ?; ?; ?; ?; ?" => "error(3 outputs) operand 0 must have rank 2";

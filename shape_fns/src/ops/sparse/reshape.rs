@@ -25,7 +25,7 @@ pub fn reshape(cx: &mut InferenceContext<'_>) -> Result<()> {
 /// Returns the new sizes with -1 inferred, or `None` if a new size is unknown and may be negative.
 fn inferred_sizes(cx: &mut InferenceContext<'_>) -> Result<Option<Vec<Dim>>> {
     let Some(new) = cx.input_value(2).map(|value| value.elements().to_vec()) else { return Ok(None) };
-    let total = cx.input_value(1).map(|value| value.elements().to_vec());
+    let old_sizes = cx.input_value(1).map(|value| value.elements().to_vec());
     let (mut inferred_axis, mut others) = (None, Dim::known(1));
     for (axis, size) in new.iter().enumerate() {
         if *size == -1 {
@@ -42,12 +42,12 @@ fn inferred_sizes(cx: &mut InferenceContext<'_>) -> Result<Option<Vec<Dim>>> {
     }
     let Some(axis) = inferred_axis else { return Ok(Some(new)) };
     let mut sizes = new;
-    let quotient = match total {
+    let quotient = match old_sizes {
         // If every other size is unchanged, -1 keeps the old size, even if a size is 0.
-        Some(total) if stays(cx, &total, &sizes, axis) => total[axis].clone(),
-        Some(total) if cx.at_least(&others, &Dim::known(1)) => {
+        Some(old_sizes) if stays(cx, &old_sizes, &sizes, axis) => old_sizes[axis].clone(),
+        Some(old_sizes) if cx.at_least(&others, &Dim::known(1)) => {
             let mut product = Dim::known(1);
-            for size in &total {
+            for size in &old_sizes {
                 product = cx.mul(&product, size)?;
             }
             cx.exact_div(&product, &others).map_err(|_| {

@@ -48,7 +48,8 @@ pub fn parse_examples_by_keys(cx: &mut InferenceContext<'_>) -> Result<()> {
     cx.axes::<1>(1)?;
     let count = |name| cx.int(name).map(|count| usize::try_from(count).unwrap_or(0));
     let counts = FeatureCounts { sparse: count("Nsparse")?, dense: count("Ndense")?, ragged: 0 };
-    cx.takes(2 + counts.sparse + 2 * counts.dense)?;
+    let operands = counts.dense.saturating_mul(2).saturating_add(counts.sparse).saturating_add(2);
+    cx.takes(operands)?;
     for key in 0..counts.sparse + counts.dense {
         cx.scalar(2 + key)?;
     }
@@ -67,6 +68,7 @@ pub fn parse_single_example(cx: &mut InferenceContext<'_>) -> Result<()> {
     set_features(cx, &TensorShape::scalar(), &counts)
 }
 
+/// Sets the shapes of all outputs. `examples` is the shape of `serialized`.
 fn set_features(cx: &mut InferenceContext<'_>, examples: &TensorShape, counts: &FeatureCounts) -> Result<()> {
     let outputs = 3 * counts.sparse + counts.dense + 2 * counts.ragged;
     if cx.outputs() != outputs {
@@ -119,6 +121,7 @@ mod tests {
     }
     shape_table! { by_keys: parse_examples_by_keys, ["serialized", "names", "operands.."];
         {Nsparse: 1, Ndense: 1, dense_shapes: shapes(&[&[2]])} "[n]; [0]; []; []; []" => "[?, 2]; [?]; [2]; [n, 2]";
+        {Nsparse: 2, Ndense: i64::MAX, dense_shapes: shapes(&[])} "[n]; [0]" => "error the op must have";
         {Nsparse: 1, Ndense: 0, dense_shapes: shapes(&[])} "[n]; [0]; [1]" => "error(3 outputs) operand 2 must have rank 0";
     }
     shape_table! { single: parse_single_example, ["serialized", "dense_defaults.."];
