@@ -17,11 +17,22 @@ const fn lanes_with(bit: usize) -> u16 {
     lanes
 }
 
+/// Returns the numbers of the lanes of two vectors of `N` lanes, taken in turn. The lanes of the second vector have the
+/// numbers from `N` on.
+const fn turns<const N: usize>() -> [[u8; N]; 2] {
+    let (mut lane, mut turns) = (0, [[0; N]; 2]);
+    while lane < 2 * N {
+        turns[lane / N][lane % N] = (lane / 2 + lane % 2 * N) as u8;
+        lane += 1;
+    }
+    turns
+}
+
 macro_rules! vectors {
     (
         $Name:ident $T:ident $count:literal $Mask:ident,
         $splat:ident $min:ident $max:ident $mask_max:ident $greater:ident $compress:ident $permute:ident
-        $load_some:ident $store_some:ident $indices:ident
+        $permute_two:ident $load_some:ident $store_some:ident $indices:ident
     ) => {
         /// A vector of 512 bits.
         #[derive(Clone, Copy)]
@@ -84,12 +95,20 @@ macro_rules! vectors {
             }
 
             #[inline(always)]
-            unsafe fn exchange<const DISTANCE: usize, const BIT: usize>(self) -> Self {
+            unsafe fn exchange_with<const DISTANCE: usize, const BIT: usize>(self, other: Self) -> Self {
                 // SAFETY: the caller's promise.
                 unsafe {
-                    let partners = $permute($indices(const { partners(DISTANCE) }), self.0);
+                    let partners = $permute($indices(const { partners(DISTANCE) }), other.0);
                     let lanes = const { lanes_with(BIT) } as $Mask;
                     $Name($mask_max($min(self.0, partners), lanes, self.0, partners))
+                }
+            }
+
+            #[inline(always)]
+            unsafe fn interleaved(self, other: Self) -> [Self; 2] {
+                // SAFETY: the caller's promise.
+                unsafe {
+                    [0, 1].map(|half| $Name($permute_two(self.0, $indices(const { turns::<$count>() }[half]), other.0)))
                 }
             }
 
@@ -131,26 +150,26 @@ unsafe fn indices_of_8(bytes: [u8; 8]) -> __m512i {
 vectors! {
     Words u32 16 __mmask16,
     _mm512_set1_epi32 _mm512_min_epu32 _mm512_max_epu32 _mm512_mask_max_epu32 _mm512_cmpgt_epu32_mask
-    _mm512_maskz_compress_epi32 _mm512_permutexvar_epi32 _mm512_mask_loadu_epi32 _mm512_mask_storeu_epi32
-    indices_of_16
+    _mm512_maskz_compress_epi32 _mm512_permutexvar_epi32
+    _mm512_permutex2var_epi32 _mm512_mask_loadu_epi32 _mm512_mask_storeu_epi32 indices_of_16
 }
 vectors! {
     Doubles u64 8 __mmask8,
     _mm512_set1_epi64 _mm512_min_epu64 _mm512_max_epu64 _mm512_mask_max_epu64 _mm512_cmpgt_epu64_mask
-    _mm512_maskz_compress_epi64 _mm512_permutexvar_epi64 _mm512_mask_loadu_epi64 _mm512_mask_storeu_epi64
-    indices_of_8
+    _mm512_maskz_compress_epi64 _mm512_permutexvar_epi64
+    _mm512_permutex2var_epi64 _mm512_mask_loadu_epi64 _mm512_mask_storeu_epi64 indices_of_8
 }
 
 /// Sorts keys.
 #[target_feature(enable = "avx512f,popcnt")]
 pub(super) fn sort_u32(keys: &mut [u32]) {
     // SAFETY: the processor has AVX-512.
-    unsafe { quicksort::<Words>(keys) }
+    unsafe { quicksort::<Words, 8>(keys) }
 }
 
 /// Sorts keys.
 #[target_feature(enable = "avx512f,popcnt")]
 pub(super) fn sort_u64(keys: &mut [u64]) {
     // SAFETY: the processor has AVX-512.
-    unsafe { quicksort::<Doubles>(keys) }
+    unsafe { quicksort::<Doubles, 8>(keys) }
 }
