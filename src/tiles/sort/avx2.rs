@@ -180,7 +180,10 @@ impl Lanes for Words {
         unsafe {
             let low = _mm256_unpacklo_epi32(self.0, other.0);
             let high = _mm256_unpackhi_epi32(self.0, other.0);
-            [Words(_mm256_permute2x128_si256::<0x20>(low, high)), Words(_mm256_permute2x128_si256::<0x31>(low, high))]
+            [
+                Words(_mm256_permute2x128_si256::<0x20>(low, high)),
+                Words(_mm256_permute2x128_si256::<0x31>(low, high)),
+            ]
         }
     }
 
@@ -243,7 +246,10 @@ impl Lanes for Doubles {
         unsafe {
             let low = _mm256_unpacklo_epi64(self.0, other.0);
             let high = _mm256_unpackhi_epi64(self.0, other.0);
-            [Doubles(_mm256_permute2x128_si256::<0x20>(low, high)), Doubles(_mm256_permute2x128_si256::<0x31>(low, high))]
+            [
+                Doubles(_mm256_permute2x128_si256::<0x20>(low, high)),
+                Doubles(_mm256_permute2x128_si256::<0x31>(low, high)),
+            ]
         }
     }
 

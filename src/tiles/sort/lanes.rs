@@ -1,4 +1,7 @@
 //! [`Lanes`]: a vector of keys; [`sort_few`]: sorts the keys of a few vectors in registers.
+//!
+//! Every function is inlined into a function for processors with its instructions. In debug builds, the functions that
+//! sort several vectors are not: without optimization, each vector of each step takes its own place on the stack.
 
 use super::SortKeys;
 
@@ -95,7 +98,7 @@ pub(super) trait Lanes: Copy {
 
 /// Runs a block for every number below `$count`, which is at most 16. Each number is a constant in its copy of the
 /// block, so the elements of an array of vectors stay in registers. The compiler leaves some loops as loops, and keeps
-/// the arrays that they index in memory.
+/// the arrays that they index in memory. It also may not inline closures around vector instructions.
 macro_rules! unrolled {
     ($number:ident < $count:expr, $body:block) => {
         unrolled!(@ $number < $count, $body, 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15)
@@ -107,6 +110,8 @@ macro_rules! unrolled {
         })*
     };
 }
+
+pub(super) use unrolled;
 
 /// Sorts two vectors lane by lane: the smaller keys go to the vector of the first index.
 macro_rules! compare {
@@ -129,7 +134,7 @@ pub(super) const fn partners<const N: usize>(distance: usize) -> [u8; N] {
 ///
 /// # Safety
 /// The keys are readable and writable at `keys`. The processor has the instructions of `V`.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) unsafe fn sort_few<V: Lanes>(keys: *mut V::Key, count: usize) {
     // SAFETY: the caller's promise; each call has room for all keys.
     unsafe {
@@ -151,7 +156,7 @@ pub(super) unsafe fn sort_few<V: Lanes>(keys: *mut V::Key, count: usize) {
 ///
 /// # Safety
 /// As [`sort_few`].
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 unsafe fn sort_vectors<V: Lanes, const N: usize>(keys: *mut V::Key, count: usize) {
     // SAFETY: the caller's promise: vector `i` has keys from `i * COUNT` on, as far as there are `count`.
     unsafe {
@@ -181,7 +186,7 @@ unsafe fn sort_vectors<V: Lanes, const N: usize>(keys: *mut V::Key, count: usize
 ///
 /// # Safety
 /// As [`Lanes`].
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) unsafe fn sort_all<V: Lanes, const N: usize>(vectors: &mut [V; N]) {
     // SAFETY: the caller's promise.
     unsafe {
@@ -210,7 +215,7 @@ pub(super) unsafe fn sort_all<V: Lanes, const N: usize>(vectors: &mut [V; N]) {
 ///
 /// # Safety
 /// As [`Lanes`].
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 unsafe fn sort_matrix<V: Lanes, const N: usize, const ROWS: usize>(vectors: &mut [V; N], first: usize) {
     // SAFETY: the caller's promise.
     unsafe {
@@ -241,7 +246,7 @@ unsafe fn sort_matrix<V: Lanes, const N: usize, const ROWS: usize>(vectors: &mut
 ///
 /// # Safety
 /// As [`Lanes`].
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 unsafe fn sort_columns<V: Lanes, const N: usize>(rows: &mut [V; N]) {
     // SAFETY: the caller's promise.
     unsafe {
@@ -267,7 +272,7 @@ unsafe fn sort_columns<V: Lanes, const N: usize>(rows: &mut [V; N]) {
 ///
 /// # Safety
 /// As [`Lanes`].
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 unsafe fn merge_columns<V: Lanes, const N: usize, const DISTANCE: usize, const COLUMNS: usize>(
     rows: &mut [V; N],
 ) {
@@ -297,7 +302,7 @@ unsafe fn merge_columns<V: Lanes, const N: usize, const DISTANCE: usize, const C
 ///
 /// # Safety
 /// As [`Lanes`].
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 unsafe fn merge_rows<V: Lanes, const N: usize>(rows: &mut [V; N]) {
     // SAFETY: the caller's promise.
     unsafe {
@@ -336,7 +341,7 @@ unsafe fn merge_lanes<V: Lanes>(mut vector: V) -> V {
 ///
 /// # Safety
 /// As [`Lanes`].
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 unsafe fn merge<V: Lanes, const N: usize, const LOW: usize, const HIGH: usize>(vectors: &mut [V; N]) {
     // SAFETY: the caller's promise.
     unsafe {

@@ -1,7 +1,7 @@
 //! [`quicksort`]: sorts keys by vectors.
 
 use super::SortKeys;
-use super::lanes::{Lanes, sort_all, sort_few};
+use super::lanes::{Lanes, sort_all, sort_few, unrolled};
 
 /// The number of vectors from which the pivot of many keys is chosen.
 const SAMPLE: usize = 4;
@@ -97,7 +97,8 @@ unsafe fn pivot<V: Lanes>(keys: &[V::Key]) -> V::Key {
             return median([[1, 2, 3], [4, 5, 6], [7, 8, 9]].map(|tenths| median(tenths.map(key))));
         }
         let mut sorted = [V::Key::default(); MAX_COUNT];
-        let mut vectors: [V; SAMPLE] = std::array::from_fn(|i| V::load(from.add((2 * i + 1) * (len / 8))));
+        let mut vectors = [V::splat(V::Key::default()); SAMPLE];
+        unrolled!(i < SAMPLE, { vectors[i] = V::load(from.add((2 * i + 1) * (len / 8))) });
         sort_all(&mut vectors);
         vectors[SAMPLE / 2 - 1].store(sorted.as_mut_ptr());
         sorted[V::COUNT - 1]
@@ -149,6 +150,20 @@ impl<V: Lanes> Stored<V> {
     }
 }
 
+/// Loads neighbouring vectors.
+///
+/// # Safety
+/// `N` vectors are readable at `from`. The processor has the instructions of `V`.
+#[inline(always)]
+unsafe fn load_block<V: Lanes, const N: usize>(from: *const V::Key) -> [V; N] {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let mut vectors = [V::load(from); N];
+        unrolled!(i < N, { vectors[i] = V::load(from.add(i * V::COUNT)) });
+        vectors
+    }
+}
+
 /// Moves the keys that are at most `pivot` before the larger keys. Returns their number.
 ///
 /// # Safety
@@ -167,9 +182,7 @@ unsafe fn split<V: Lanes, const BLOCK: usize>(keys: &mut [V::Key], pivot: V::Key
     // when its first vector is stored, and `COUNT` or more when its last vector is stored. In the end the gaps are one.
     // It has as many places as vectors are left to store, so the places of a store are the same or do not overlap.
     unsafe {
-        let load =
-            |from: usize| -> [V; BLOCK] { std::array::from_fn(|i| V::load(keys.add(from + i * V::COUNT))) };
-        let (first, last) = (load(0), load(len - block));
+        let (first, last) = (load_block::<V, BLOCK>(keys), load_block::<V, BLOCK>(keys.add(len - block)));
         let mut rest = [[V::Key::default(); MAX_COUNT]; BLOCK];
         let rest = rest.as_flattened_mut();
         std::ptr::copy_nonoverlapping(keys.add(block), rest.as_mut_ptr(), rest_len);
@@ -182,18 +195,15 @@ unsafe fn split<V: Lanes, const BLOCK: usize>(keys: &mut [V::Key], pivot: V::Key
         while begin < end {
             let vectors = if begin - stored.low <= stored.high - end {
                 begin += block;
-                load(begin - block)
+                load_block::<V, BLOCK>(keys.add(begin - block))
             } else {
                 end -= block;
-                load(end)
+                load_block::<V, BLOCK>(keys.add(end))
             };
-            for vector in vectors {
-                stored.store(vector, pivots);
-            }
+            unrolled!(i < BLOCK, { stored.store(vectors[i], pivots) });
         }
-        for vector in first.into_iter().chain(last) {
-            stored.store(vector, pivots);
-        }
+        unrolled!(i < BLOCK, { stored.store(first[i], pivots) });
+        unrolled!(i < BLOCK, { stored.store(last[i], pivots) });
         for vector in 0..whole {
             stored.store(V::load(rest.as_ptr().add(vector * V::COUNT)), pivots);
         }
