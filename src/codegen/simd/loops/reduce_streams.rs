@@ -16,22 +16,16 @@ use crate::lower::kernel_body::{AccessPattern, LaneLayout, Pass, REDUCE_BYTES, R
 /// The number of sequences of cache lines that the streams of a reduction read together. A processor follows few
 /// sequences at a time, so more of them take longer.
 const SEQUENCES: usize = 4;
-/// The number of elements that the streams, 2 or 4, reduce while each has one turn. A quarter of it is a multiple of
-/// every [`round_elements`].
-const TURNS: i32 = 512;
+/// The number of elements that a stream reduces in its turn. The number is a multiple of every [`round_elements`].
+const TURN: i32 = 128;
 /// The least number of elements of a row for which rows are reduced side by side.
-const MIN_STREAM_ROW: i32 = 256;
+const MIN_STREAM_ROW: i32 = 2 * TURN;
 /// Bytes of a cache line.
 const LINE: i32 = 64;
 
 /// Returns the number of streams of a reduction that reads `slots` slots, before the limits of [`LoopBody::copied`].
 fn stream_count(slots: usize) -> usize {
     (SEQUENCES / slots).max(2)
-}
-
-/// Returns the number of elements that a stream reduces in its turn.
-fn turn_elements(body: &LoopBody<'_>) -> i32 {
-    TURNS / body.copies as i32
 }
 
 impl FunctionEmitter<'_> {
@@ -70,7 +64,7 @@ impl FunctionEmitter<'_> {
         self.asm.mov_imm(INDEX, 0);
         self.asm.bind(top);
         self.asm.store(turn, INDEX);
-        self.asm.lea(END, Mem::Base(INDEX, turn_elements(body)));
+        self.asm.lea(END, Mem::Base(INDEX, TURN));
         self.asm.alu(Alu::Cmp, END, length);
         self.asm.jump_if(Cond::LessEqual, full_turn);
         self.asm.mov(END, length);
@@ -117,7 +111,7 @@ impl FunctionEmitter<'_> {
             self.asm.mov(RAX, stride);
             self.asm.alu(Alu::Add, RAX, pointer);
             self.asm.lea(RAX, Mem::Indexed(RAX, INDEX, size.trailing_zeros() as u8, 0));
-            for line in (0..turn_elements(body) * size as i32).step_by(LINE as usize) {
+            for line in (0..TURN * size as i32).step_by(LINE as usize) {
                 self.asm.prefetch(Mem::Base(RAX, line));
             }
         }
