@@ -5,6 +5,7 @@
 //!   order in which [`Gemm`] reads it. [`SliceMatMul`] multiplies matrices in slices.
 //! - [`AddMultiple`] adds a multiple of a row to a row.
 //! - [`SortKeys`] sorts unsigned integers.
+//! - [`with_wide_vectors`] runs a loop of the caller with vectors of 256 bits.
 //! - [`compress`] moves the flagged elements of a row to the beginning of the row.
 //!
 //! Callers plan these loops once and run them many times, from threads of their own. Only [`SliceMatMul`] allocates: it
@@ -30,6 +31,7 @@ mod sort;
 mod stream;
 mod transpose;
 mod vector;
+mod wide;
 
 pub(crate) use add_multiple::AddMultiple;
 pub(crate) use compress::{compress, count};
@@ -40,3 +42,4 @@ pub(crate) use prefetch::prefetch;
 pub(crate) use slices::SliceMatMul;
 pub(crate) use sort::SortKeys;
 pub(crate) use vector::{Gemv, MatrixStrides};
+pub(crate) use wide::with_wide_vectors;

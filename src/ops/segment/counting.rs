@@ -64,15 +64,6 @@ fn count_numbers<I: Copy + Into<i64>>(
             format!("there must be one weight per number, got {} for {}", weights.len(), numbers.len());
         return Err(Error::new(ErrorKind::Shape, Phase::Run, message));
     }
-    // The sign bits of all numbers at once: a search that stops at the first negative number has a branch for each.
-    let signs = numbers.iter().fold(0, |signs, number| signs | (*number).into());
-    if signs < 0 {
-        let position = numbers.iter().position(|number| (*number).into() < 0).unwrap_or_default();
-        let negative: i64 = numbers[position].into();
-        let message = format!("a counted number must not be negative, got {negative}");
-        let place = place_text(position, cx.input(operand)?.sizes());
-        return Err(Error::new(ErrorKind::Index, Phase::Run, message).in_element(operand, &place));
-    }
     let size = sizes.last().copied().unwrap_or(0);
     let mut output = cx.output(0, sizes)?;
     macro_rules! of {
@@ -85,9 +76,10 @@ fn count_numbers<I: Copy + Into<i64>>(
                 (true, _) => for_each_count(counts, size, numbers, rows, one),
                 (_, true) => match rows {
                     CountedRows::Blocks(block) if size <= SMALL && *block >= MANY * size => {
-                        for (row, numbers) in numbers.chunks((*block).max(1)).enumerate() {
-                            count_in_tables(&mut counts[row * size..][..size], numbers, $many);
-                        }
+                        let rows = numbers.chunks((*block).max(1)).enumerate();
+                        rows.fold(true, |all, (row, numbers)| {
+                            all & count_in_tables(&mut counts[row * size..][..size], numbers, $many)
+                        })
                     }
                     _ => for_each_count(counts, size, numbers, rows, more),
                 },
@@ -95,13 +87,19 @@ fn count_numbers<I: Copy + Into<i64>>(
             }
         }};
     }
-    match weights.dtype() {
+    let all_count = match weights.dtype() {
         DType::I32 => of!(i32, 1, i32::wrapping_add, |count| count as i32),
         DType::I64 => of!(i64, 1, i64::wrapping_add, |count| count as i64),
         DType::F32 => of!(f32, 1.0, std::ops::Add::add, |count| count as f32),
         _ => of!(f64, 1.0, std::ops::Add::add, |count| count as f64),
-    }
-    Ok(())
+    };
+    // A negative number has no count, so no number is negative if each number has one.
+    let position = if all_count { None } else { numbers.iter().position(|number| (*number).into() < 0) };
+    let Some(position) = position else { return Ok(()) };
+    let negative: i64 = numbers[position].into();
+    let message = format!("a counted number must not be negative, got {negative}");
+    let place = place_text(position, cx.input(operand)?.sizes());
+    Err(Error::new(ErrorKind::Index, Phase::Run, message).in_element(operand, &place))
 }
 
 /// The greatest number of counts, and the least number of numbers for each count, for which [`count_in_tables`] is
@@ -112,9 +110,13 @@ const MANY: usize = 16;
 /// The number of tables of [`count_in_tables`].
 const TABLES: usize = 4;
 
-/// Sets `counts` to the counts of the numbers below `counts.len()`. Neighbours count in different tables, so that equal
-/// neighbours do not wait for each other.
-fn count_in_tables<T, I: Copy + Into<i64>>(counts: &mut [T], numbers: &[I], number: impl Fn(u64) -> T) {
+/// Sets `counts` to the counts of the numbers below `counts.len()`. Returns whether every number has a count.
+/// Neighbours count in different tables, so that equal neighbours do not wait for each other.
+fn count_in_tables<T, I: Copy + Into<i64>>(
+    counts: &mut [T],
+    numbers: &[I],
+    number: impl Fn(u64) -> T,
+) -> bool {
     let size = counts.len();
     let mut tables = vec![0u64; TABLES * size];
     let (first, rest) = tables.split_at_mut(size);
@@ -133,25 +135,31 @@ fn count_in_tables<T, I: Copy + Into<i64>>(counts: &mut [T], numbers: &[I], numb
         add(fourth, *d);
     }
     left.iter().for_each(|number| add(first, *number));
+    let mut total = 0;
     for (at, count) in counts.iter_mut().enumerate() {
-        *count = number(first[at] + second[at] + third[at] + fourth[at]);
+        let sum = first[at] + second[at] + third[at] + fourth[at];
+        *count = number(sum);
+        total += sum;
     }
+    total == numbers.len() as u64
 }
 
-/// Calls `change` with the count of each number and the position of the number. A number of `size` or more has no
-/// count.
+/// Calls `change` with the count of each number and the position of the number. Returns whether every number has a
+/// count: a negative number or a number of `size` or more has none.
 fn for_each_count<T, I: Copy + Into<i64>>(
     counts: &mut [T],
     size: usize,
     numbers: &[I],
     rows: &CountedRows,
     mut change: impl FnMut(&mut T, usize),
-) {
+) -> bool {
+    let mut all_count = true;
     let mut in_row = |row: usize, numbers: &[I], first: usize| {
         let counts = &mut counts[row * size..][..size];
         for (offset, number) in numbers.iter().enumerate() {
-            if let Some(count) = counts.get_mut((*number).into() as u64 as usize) {
-                change(count, first + offset);
+            match counts.get_mut((*number).into() as u64 as usize) {
+                Some(count) => change(count, first + offset),
+                None => all_count = false,
             }
         }
     };
@@ -167,4 +175,5 @@ fn for_each_count<T, I: Copy + Into<i64>>(
             }
         }
     }
+    all_count
 }

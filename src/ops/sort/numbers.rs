@@ -6,7 +6,7 @@ use super::columns::Columns;
 use super::radix::radix_sort;
 use crate::error::Result;
 use crate::tensor::{Element, TensorView, TensorViewMut};
-use crate::tiles::SortKeys;
+use crate::tiles::{SortKeys, with_wide_vectors};
 
 /// Sorts each column of bools or numbers. NaN counts as the largest, and equal elements keep their order.
 ///
@@ -53,7 +53,7 @@ pub(super) fn sort_columns(
 }
 
 /// The order of elements, given by their bits.
-trait Order<K> {
+trait Order<K>: Copy {
     /// Returns the key of an element. Keys have the order of the elements, and there is one element for each key.
     fn key(&self, bits: K) -> K;
     /// Returns the element of a key.
@@ -67,11 +67,13 @@ trait Order<K> {
 }
 
 /// The order of integers, whose keys have another sign bit. `sign` is 0 for unsigned integers.
+#[derive(Clone, Copy)]
 struct Integer<K> {
     sign: K,
 }
 
 /// The order of floats: the sign bit, and the bits of infinity.
+#[derive(Clone, Copy)]
 struct FloatOrder<K> {
     sign: K,
     infinity: K,
@@ -159,18 +161,31 @@ fn gathered_columns<T: Copy, K: Radix, O: Order<K>>(
     }
 }
 
-/// Sorts elements into `to`.
-fn sort_column<K: Radix, O: Order<K>>(elements: &[K], to: &mut [K], descending: bool, order: &O) {
+/// Writes the keys of elements to `to`. Returns whether an element is special.
+#[inline(always)]
+fn make_keys<K: Radix, O: Order<K>>(elements: &[K], to: &mut [K], order: O) -> bool {
     let mut is_special = false;
     for (to, bits) in to.iter_mut().zip(elements) {
         *to = order.key(*bits);
         is_special |= order.is_special(*bits);
     }
+    is_special
+}
+
+/// Replaces keys by their elements.
+#[inline(always)]
+fn make_bits<K: Radix, O: Order<K>>(keys: &mut [K], order: O) {
+    keys.iter_mut().for_each(|key| *key = order.bits(*key));
+}
+
+/// Sorts elements into `to`.
+fn sort_column<K: Radix, O: Order<K>>(elements: &[K], to: &mut [K], descending: bool, order: &O) {
+    let is_special = with_wide_vectors(|| make_keys(elements, to, *order));
     if is_special {
         return sort_special(elements, to, descending, order);
     }
     sort_keys(to);
-    to.iter_mut().for_each(|key| *key = order.bits(*key));
+    with_wide_vectors(|| make_bits(to, *order));
     if descending {
         to.reverse();
     }

@@ -165,12 +165,25 @@ impl Lanes for Words {
     }
 
     #[inline(always)]
-    unsafe fn exchange<const DISTANCE: usize, const BIT: usize>(self) -> Self {
+    unsafe fn exchange_with<const DISTANCE: usize, const BIT: usize>(self, other: Self) -> Self {
         // SAFETY: the caller's promise.
         unsafe {
-            let partners = Words(permuted(self.0, const { &partners(DISTANCE) }));
+            let partners = Words(permuted(other.0, const { &partners(DISTANCE) }));
             let lanes = _mm256_loadu_si256(const { &lanes_with(BIT, 4) }.as_ptr().cast());
             Words(_mm256_blendv_epi8(self.min(partners).0, self.max(partners).0, lanes))
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn interleaved(self, other: Self) -> [Self; 2] {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let low = _mm256_unpacklo_epi32(self.0, other.0);
+            let high = _mm256_unpackhi_epi32(self.0, other.0);
+            [
+                Words(_mm256_permute2x128_si256::<0x20>(low, high)),
+                Words(_mm256_permute2x128_si256::<0x31>(low, high)),
+            ]
         }
     }
 
@@ -218,12 +231,25 @@ impl Lanes for Doubles {
     }
 
     #[inline(always)]
-    unsafe fn exchange<const DISTANCE: usize, const BIT: usize>(self) -> Self {
+    unsafe fn exchange_with<const DISTANCE: usize, const BIT: usize>(self, other: Self) -> Self {
         // SAFETY: the caller's promise.
         unsafe {
-            let partners = Doubles(permuted(self.0, const { &pairs(partners(DISTANCE)) }));
+            let partners = Doubles(permuted(other.0, const { &pairs(partners(DISTANCE)) }));
             let lanes = _mm256_loadu_si256(const { &lanes_with(BIT, 8) }.as_ptr().cast());
             Doubles(_mm256_blendv_epi8(self.min(partners).0, self.max(partners).0, lanes))
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn interleaved(self, other: Self) -> [Self; 2] {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let low = _mm256_unpacklo_epi64(self.0, other.0);
+            let high = _mm256_unpackhi_epi64(self.0, other.0);
+            [
+                Doubles(_mm256_permute2x128_si256::<0x20>(low, high)),
+                Doubles(_mm256_permute2x128_si256::<0x31>(low, high)),
+            ]
         }
     }
 
@@ -250,12 +276,12 @@ impl Lanes for Doubles {
 #[target_feature(enable = "avx2,popcnt")]
 pub(super) fn sort_u32(keys: &mut [u32]) {
     // SAFETY: the processor has AVX2.
-    unsafe { quicksort::<Words>(keys) }
+    unsafe { quicksort::<Words, 4>(keys) }
 }
 
 /// Sorts keys.
 #[target_feature(enable = "avx2,popcnt")]
 pub(super) fn sort_u64(keys: &mut [u64]) {
     // SAFETY: the processor has AVX2.
-    unsafe { quicksort::<Doubles>(keys) }
+    unsafe { quicksort::<Doubles, 4>(keys) }
 }

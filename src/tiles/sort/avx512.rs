@@ -17,11 +17,39 @@ const fn lanes_with(bit: usize) -> u16 {
     lanes
 }
 
+/// Returns one half of the numbers of the lanes of two vectors, taken in turn. The vectors have `N` lanes each, and the
+/// lanes of the second vector have the numbers from `N` on.
+const fn turns<const N: usize>(half: usize) -> [u8; N] {
+    let (mut lane, mut turns) = (0, [0; N]);
+    while lane < N {
+        let turn = half * N + lane;
+        turns[lane] = (turn / 2 + turn % 2 * N) as u8;
+        lane += 1;
+    }
+    turns
+}
+
+macro_rules! widened {
+    ($name:ident $T:ident $count:literal) => {
+        /// Returns the numbers of lanes as lanes of a vector.
+        const fn $name(lanes: [u8; $count]) -> [$T; $count] {
+            let (mut lane, mut widened) = (0, [0; $count]);
+            while lane < $count {
+                widened[lane] = lanes[lane] as $T;
+                lane += 1;
+            }
+            widened
+        }
+    };
+}
+widened!(lanes_of_u32 u32 16);
+widened!(lanes_of_u64 u64 8);
+
 macro_rules! vectors {
     (
         $Name:ident $T:ident $count:literal $Mask:ident,
         $splat:ident $min:ident $max:ident $mask_max:ident $greater:ident $compress:ident $permute:ident
-        $load_some:ident $store_some:ident $indices:ident
+        $permute_two:ident $load_some:ident $store_some:ident $widened:ident
     ) => {
         /// A vector of 512 bits.
         #[derive(Clone, Copy)]
@@ -84,19 +112,35 @@ macro_rules! vectors {
             }
 
             #[inline(always)]
-            unsafe fn exchange<const DISTANCE: usize, const BIT: usize>(self) -> Self {
+            unsafe fn exchange_with<const DISTANCE: usize, const BIT: usize>(self, other: Self) -> Self {
                 // SAFETY: the caller's promise.
                 unsafe {
-                    let partners = $permute($indices(const { partners(DISTANCE) }), self.0);
+                    let lanes = const { &$widened(partners(DISTANCE)) }.as_ptr();
+                    let partners = $permute(_mm512_loadu_si512(lanes.cast()), other.0);
                     let lanes = const { lanes_with(BIT) } as $Mask;
                     $Name($mask_max($min(self.0, partners), lanes, self.0, partners))
                 }
             }
 
             #[inline(always)]
+            unsafe fn interleaved(self, other: Self) -> [Self; 2] {
+                // SAFETY: the caller's promise.
+                unsafe {
+                    let [low, high] = const { [$widened(turns(0)), $widened(turns(1))] };
+                    [
+                        $Name($permute_two(self.0, _mm512_loadu_si512(low.as_ptr().cast()), other.0)),
+                        $Name($permute_two(self.0, _mm512_loadu_si512(high.as_ptr().cast()), other.0)),
+                    ]
+                }
+            }
+
+            #[inline(always)]
             unsafe fn reversed(self) -> Self {
                 // SAFETY: the caller's promise.
-                unsafe { $Name($permute($indices(const { partners($count - 1) }), self.0)) }
+                unsafe {
+                    let lanes = const { &$widened(partners($count - 1)) }.as_ptr();
+                    $Name($permute(_mm512_loadu_si512(lanes.cast()), self.0))
+                }
             }
 
             #[inline(always)]
@@ -116,41 +160,29 @@ macro_rules! vectors {
     };
 }
 
-#[inline(always)]
-unsafe fn indices_of_16(bytes: [u8; 16]) -> __m512i {
-    // SAFETY: the processor has AVX-512, as the caller promises.
-    unsafe { _mm512_cvtepu8_epi32(_mm_loadu_si128(bytes.as_ptr().cast())) }
-}
-
-#[inline(always)]
-unsafe fn indices_of_8(bytes: [u8; 8]) -> __m512i {
-    // SAFETY: the processor has AVX-512, as the caller promises.
-    unsafe { _mm512_cvtepu8_epi64(_mm_loadl_epi64(bytes.as_ptr().cast())) }
-}
-
 vectors! {
     Words u32 16 __mmask16,
     _mm512_set1_epi32 _mm512_min_epu32 _mm512_max_epu32 _mm512_mask_max_epu32 _mm512_cmpgt_epu32_mask
-    _mm512_maskz_compress_epi32 _mm512_permutexvar_epi32 _mm512_mask_loadu_epi32 _mm512_mask_storeu_epi32
-    indices_of_16
+    _mm512_maskz_compress_epi32 _mm512_permutexvar_epi32
+    _mm512_permutex2var_epi32 _mm512_mask_loadu_epi32 _mm512_mask_storeu_epi32 lanes_of_u32
 }
 vectors! {
     Doubles u64 8 __mmask8,
     _mm512_set1_epi64 _mm512_min_epu64 _mm512_max_epu64 _mm512_mask_max_epu64 _mm512_cmpgt_epu64_mask
-    _mm512_maskz_compress_epi64 _mm512_permutexvar_epi64 _mm512_mask_loadu_epi64 _mm512_mask_storeu_epi64
-    indices_of_8
+    _mm512_maskz_compress_epi64 _mm512_permutexvar_epi64
+    _mm512_permutex2var_epi64 _mm512_mask_loadu_epi64 _mm512_mask_storeu_epi64 lanes_of_u64
 }
 
 /// Sorts keys.
 #[target_feature(enable = "avx512f,popcnt")]
 pub(super) fn sort_u32(keys: &mut [u32]) {
     // SAFETY: the processor has AVX-512.
-    unsafe { quicksort::<Words>(keys) }
+    unsafe { quicksort::<Words, 8>(keys) }
 }
 
 /// Sorts keys.
 #[target_feature(enable = "avx512f,popcnt")]
 pub(super) fn sort_u64(keys: &mut [u64]) {
     // SAFETY: the processor has AVX-512.
-    unsafe { quicksort::<Doubles>(keys) }
+    unsafe { quicksort::<Doubles, 8>(keys) }
 }

@@ -1,4 +1,7 @@
 //! [`Lanes`]: a vector of keys; [`sort_few`]: sorts the keys of a few vectors in registers.
+//!
+//! Every function is inlined into a function for processors with its instructions. In debug builds, the functions that
+//! sort several vectors are not: without optimization, each vector of each step takes its own place on the stack.
 
 use super::SortKeys;
 
@@ -56,12 +59,28 @@ pub(super) trait Lanes: Copy {
     /// As [`Lanes`].
     unsafe fn max(self, other: Self) -> Self;
 
-    /// Compares the keys of lanes `i` and `i ^ DISTANCE`. The lane whose number has the bit `BIT` gets the larger key,
-    /// the other lane the smaller key. `BIT` is the highest bit of `DISTANCE`.
+    /// Compares the key of lane `i` with the key of lane `i ^ DISTANCE` of `other`. The lanes whose number has the bit
+    /// `BIT` get the larger key, the other lanes the smaller key. `BIT` is the highest bit of `DISTANCE`.
     ///
     /// # Safety
     /// As [`Lanes`].
-    unsafe fn exchange<const DISTANCE: usize, const BIT: usize>(self) -> Self;
+    unsafe fn exchange_with<const DISTANCE: usize, const BIT: usize>(self, other: Self) -> Self;
+
+    /// Compares the keys of lanes `i` and `i ^ DISTANCE`, as [`Lanes::exchange_with`] does.
+    ///
+    /// # Safety
+    /// As [`Lanes`].
+    #[inline(always)]
+    unsafe fn exchange<const DISTANCE: usize, const BIT: usize>(self) -> Self {
+        // SAFETY: the caller's promise.
+        unsafe { self.exchange_with::<DISTANCE, BIT>(self) }
+    }
+
+    /// Returns the keys of both vectors in turn: `[a0, b0, a1, b1, ..]`.
+    ///
+    /// # Safety
+    /// As [`Lanes`].
+    unsafe fn interleaved(self, other: Self) -> [Self; 2];
 
     /// Returns the keys in reverse order.
     ///
@@ -75,6 +94,30 @@ pub(super) trait Lanes: Copy {
     /// # Safety
     /// The keys between `low` and `high` are writable and at least [`Lanes::COUNT`].
     unsafe fn split(self, pivot: Self, low: *mut Self::Key, high: *mut Self::Key) -> usize;
+}
+
+/// Runs a block for every number below `$count`, which is at most 16. Each number is a constant in its copy of the
+/// block, so the elements of an array of vectors stay in registers. The compiler leaves some loops as loops, and keeps
+/// the arrays that they index in memory. It also may not inline closures around vector instructions.
+macro_rules! unrolled {
+    ($number:ident < $count:expr, $body:block) => {
+        unrolled!(@ $number < $count, $body, 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15)
+    };
+    (@ $number:ident < $count:expr, $body:block, $($each:literal)*) => {
+        $(if $each < $count {
+            let $number: usize = $each;
+            $body
+        })*
+    };
+}
+
+pub(super) use unrolled;
+
+/// Sorts two vectors lane by lane: the smaller keys go to the vector of the first index.
+macro_rules! compare {
+    ($rows:ident: $($low:literal $high:literal,)*) => {{
+        $(($rows[$low], $rows[$high]) = ($rows[$low].min($rows[$high]), $rows[$low].max($rows[$high]));)*
+    }};
 }
 
 /// Returns the numbers `lane ^ distance`, in the order of the lanes.
@@ -91,7 +134,7 @@ pub(super) const fn partners<const N: usize>(distance: usize) -> [u8; N] {
 ///
 /// # Safety
 /// The keys are readable and writable at `keys`. The processor has the instructions of `V`.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) unsafe fn sort_few<V: Lanes>(keys: *mut V::Key, count: usize) {
     // SAFETY: the caller's promise; each call has room for all keys.
     unsafe {
@@ -113,28 +156,29 @@ pub(super) unsafe fn sort_few<V: Lanes>(keys: *mut V::Key, count: usize) {
 ///
 /// # Safety
 /// As [`sort_few`].
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 unsafe fn sort_vectors<V: Lanes, const N: usize>(keys: *mut V::Key, count: usize) {
     // SAFETY: the caller's promise: vector `i` has keys from `i * COUNT` on, as far as there are `count`.
     unsafe {
-        let mut vectors: [V; N] = std::array::from_fn(|i| {
+        // No key is read, so the address does not matter.
+        let mut vectors = [V::load_first(keys, 0); N];
+        unrolled!(i < N, {
             let begin = i * V::COUNT;
             match count.saturating_sub(begin) {
-                rest if rest >= V::COUNT => V::load(keys.add(begin)),
-                // No key is read, so the address does not matter.
-                0 => V::load_first(keys, 0),
-                rest => V::load_first(keys.add(begin), rest),
+                0 => {}
+                rest if rest >= V::COUNT => vectors[i] = V::load(keys.add(begin)),
+                rest => vectors[i] = V::load_first(keys.add(begin), rest),
             }
         });
         sort_all(&mut vectors);
-        for (i, vector) in vectors.into_iter().enumerate() {
+        unrolled!(i < N, {
             let begin = i * V::COUNT;
             match count.saturating_sub(begin) {
-                rest if rest >= V::COUNT => vector.store(keys.add(begin)),
                 0 => {}
-                rest => vector.store_first(keys.add(begin), rest),
+                rest if rest >= V::COUNT => vectors[i].store(keys.add(begin)),
+                rest => vectors[i].store_first(keys.add(begin), rest),
             }
-        }
+        });
     }
 }
 
@@ -142,53 +186,139 @@ unsafe fn sort_vectors<V: Lanes, const N: usize>(keys: *mut V::Key, count: usize
 ///
 /// # Safety
 /// As [`Lanes`].
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) unsafe fn sort_all<V: Lanes, const N: usize>(vectors: &mut [V; N]) {
     // SAFETY: the caller's promise.
     unsafe {
-        for vector in &mut *vectors {
-            *vector = sort_lanes(*vector);
-        }
-        for first in (0..N / 2).map(|group| 2 * group) {
-            merge::<V, 1, 1>(&mut vectors[first..]);
-        }
-        for first in (0..N / 4).map(|group| 4 * group) {
-            merge::<V, 2, 2>(&mut vectors[first..]);
-        }
-        for first in (0..N / 8).map(|group| 8 * group) {
-            merge::<V, 4, 4>(&mut vectors[first..]);
-        }
         match N {
-            6 => merge::<V, 4, 2>(vectors),
-            12 => merge::<V, 8, 4>(vectors),
-            16 => merge::<V, 8, 8>(vectors),
+            6 => {
+                sort_matrix::<V, N, 4>(vectors, 0);
+                sort_matrix::<V, N, 2>(vectors, 4);
+                merge::<V, N, 4, 2>(vectors);
+            }
+            12 => {
+                sort_matrix::<V, N, 8>(vectors, 0);
+                sort_matrix::<V, N, 4>(vectors, 8);
+                merge::<V, N, 8, 4>(vectors);
+            }
+            _ => sort_matrix::<V, N, N>(vectors, 0),
+        }
+    }
+}
+
+/// Sorts the keys of `ROWS` vectors from vector `first` on. There are 1, 2, 4, 8 or 16 of them.
+///
+/// The vectors are the rows of a matrix. Its columns are sorted first, all at once, because the comparison of two rows
+/// needs no permutation. Then each column is merged with its neighbour, each pair of columns with the next pair, and so
+/// on. The keys of merged columns ascend down the first column, then down the second column. In the end the matrix is
+/// transposed.
+///
+/// # Safety
+/// As [`Lanes`].
+#[cfg_attr(not(debug_assertions), inline(always))]
+unsafe fn sort_matrix<V: Lanes, const N: usize, const ROWS: usize>(vectors: &mut [V; N], first: usize) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let mut rows = [vectors[first]; ROWS];
+        unrolled!(i < ROWS, { rows[i] = vectors[first + i] });
+        sort_columns(&mut rows);
+        merge_columns::<V, ROWS, 1, 1>(&mut rows);
+        merge_columns::<V, ROWS, 3, 2>(&mut rows);
+        if V::COUNT > 4 {
+            merge_columns::<V, ROWS, 7, 4>(&mut rows);
+        }
+        if V::COUNT > 8 {
+            merge_columns::<V, ROWS, 15, 8>(&mut rows);
+        }
+        // Each round moves the highest bit of the row number below the bits of the column number.
+        unrolled!(round < ROWS.ilog2() as usize, {
+            let _ = round;
+            let before = rows;
+            unrolled!(i < ROWS / 2, {
+                [rows[2 * i], rows[2 * i + 1]] = before[i].interleaved(before[i + ROWS / 2]);
+            });
+        });
+        unrolled!(i < ROWS, { vectors[first + i] = rows[i] });
+    }
+}
+
+/// Sorts each column of 1, 2, 4, 8 or 16 rows by a network with the least known number of comparisons.
+///
+/// # Safety
+/// As [`Lanes`].
+#[cfg_attr(not(debug_assertions), inline(always))]
+unsafe fn sort_columns<V: Lanes, const N: usize>(rows: &mut [V; N]) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        match N {
+            2 => compare!(rows: 0 1,),
+            4 => compare!(rows: 0 1, 2 3, 0 2, 1 3, 1 2,),
+            8 => compare! { rows:
+                0 2, 1 3, 4 6, 5 7, 0 4, 1 5, 2 6, 3 7, 0 1, 2 3, 4 5, 6 7, 2 4, 3 5, 1 4, 3 6, 1 2, 3 4, 5 6,
+            },
+            16 => compare! { rows:
+                0 1, 2 3, 4 5, 6 7, 8 9, 10 11, 12 13, 14 15, 0 2, 1 3, 4 6, 5 7, 8 10, 9 11, 12 14, 13 15,
+                0 4, 1 5, 2 6, 3 7, 8 12, 9 13, 10 14, 11 15, 0 8, 1 9, 2 10, 3 11, 4 12, 5 13, 6 14, 7 15,
+                5 10, 6 9, 3 12, 13 14, 4 8, 7 11, 1 2, 1 4, 7 13, 2 8, 11 14, 2 4, 5 6, 9 10, 11 13, 3 8, 7 12,
+                6 8, 10 12, 3 5, 7 9, 3 4, 5 6, 7 8, 9 10, 11 12, 6 7, 8 9,
+            },
             _ => {}
         }
     }
 }
 
-/// Sorts the keys of a vector, by a bitonic network.
+/// Merges each group of `COLUMNS` columns with the next group. The keys of a group are sorted already. `DISTANCE` is
+/// `2 * COLUMNS - 1`.
 ///
 /// # Safety
 /// As [`Lanes`].
-#[inline(always)]
-unsafe fn sort_lanes<V: Lanes>(vector: V) -> V {
+#[cfg_attr(not(debug_assertions), inline(always))]
+unsafe fn merge_columns<V: Lanes, const N: usize, const DISTANCE: usize, const COLUMNS: usize>(
+    rows: &mut [V; N],
+) {
     // SAFETY: the caller's promise.
     unsafe {
-        let vector = vector.exchange::<1, 1>();
-        let vector = vector.exchange::<3, 2>().exchange::<1, 1>();
-        if V::COUNT == 4 {
-            return vector;
+        // The first key of a group meets the last key of the other group, the second key meets the last but one, and
+        // so on. Then the keys of each group are bitonic.
+        let before = *rows;
+        unrolled!(i < N, {
+            rows[i] = before[i].exchange_with::<DISTANCE, COLUMNS>(before[N - 1 - i]);
+        });
+        if COLUMNS > 4 {
+            unrolled!(i < N, { rows[i] = rows[i].exchange::<4, 4>() });
         }
-        let vector = vector.exchange::<7, 4>().exchange::<2, 2>().exchange::<1, 1>();
-        if V::COUNT == 8 {
-            return vector;
+        if COLUMNS > 2 {
+            unrolled!(i < N, { rows[i] = rows[i].exchange::<2, 2>() });
         }
-        vector.exchange::<15, 8>().exchange::<4, 4>().exchange::<2, 2>().exchange::<1, 1>()
+        if COLUMNS > 1 {
+            unrolled!(i < N, { rows[i] = rows[i].exchange::<1, 1>() });
+        }
+        merge_rows(rows);
     }
 }
 
-/// Sorts the keys of a vector. The keys must be bitonic: some rotation of them ascends and then descends.
+/// Sorts each column of 1, 2, 4, 8 or 16 rows. The columns must be bitonic: some rotation of the keys ascends and then
+/// descends.
+///
+/// # Safety
+/// As [`Lanes`].
+#[cfg_attr(not(debug_assertions), inline(always))]
+unsafe fn merge_rows<V: Lanes, const N: usize>(rows: &mut [V; N]) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        unrolled!(round < N.ilog2() as usize, {
+            let distance = N >> (round + 1);
+            unrolled!(i < N, {
+                if i & distance == 0 {
+                    let (a, b) = (rows[i], rows[i + distance]);
+                    (rows[i], rows[i + distance]) = (a.min(b), a.max(b));
+                }
+            });
+        });
+    }
+}
+
+/// Sorts the keys of a vector. The keys must be bitonic.
 ///
 /// # Safety
 /// As [`Lanes`].
@@ -207,43 +337,25 @@ unsafe fn merge_lanes<V: Lanes>(mut vector: V) -> V {
 }
 
 /// Merges the keys of the first `LOW` vectors, which are sorted, and of the `HIGH` vectors after them, which are sorted
-/// too. `HIGH` is at most `LOW`.
+/// too. `HIGH` is at most `LOW`, and `N` is the sum of both.
 ///
 /// # Safety
 /// As [`Lanes`].
-#[inline(always)]
-unsafe fn merge<V: Lanes, const LOW: usize, const HIGH: usize>(vectors: &mut [V]) {
+#[cfg_attr(not(debug_assertions), inline(always))]
+unsafe fn merge<V: Lanes, const N: usize, const LOW: usize, const HIGH: usize>(vectors: &mut [V; N]) {
     // SAFETY: the caller's promise.
     unsafe {
-        let mut low: [V; LOW] = std::array::from_fn(|i| vectors[i]);
-        let mut high: [V; HIGH] = std::array::from_fn(|i| vectors[LOW + HIGH - 1 - i].reversed());
+        let (mut low, mut high) = ([vectors[0]; LOW], [vectors[0]; HIGH]);
+        unrolled!(i < LOW, { low[i] = vectors[i] });
+        unrolled!(i < HIGH, { high[i] = vectors[N - 1 - i].reversed() });
         // The first vectors would meet vectors of the largest keys, which change nothing.
-        for (low, high) in low[LOW - HIGH..].iter_mut().zip(&mut high) {
-            (*low, *high) = (low.min(*high), low.max(*high));
-        }
-        merge_bitonic(&mut low);
-        merge_bitonic(&mut high);
-        vectors[..LOW].copy_from_slice(&low);
-        vectors[LOW..LOW + HIGH].copy_from_slice(&high);
-    }
-}
-
-/// Sorts the keys of 1, 2, 4 or 8 vectors. All the keys together must be bitonic.
-///
-/// # Safety
-/// As [`Lanes`].
-#[inline(always)]
-unsafe fn merge_bitonic<V: Lanes, const N: usize>(vectors: &mut [V; N]) {
-    // SAFETY: the caller's promise.
-    unsafe {
-        for distance in [4, 2, 1] {
-            for i in (0..N).filter(|i| 2 * distance <= N && i & distance == 0) {
-                let (a, b) = (vectors[i], vectors[i + distance]);
-                (vectors[i], vectors[i + distance]) = (a.min(b), a.max(b));
-            }
-        }
-        for vector in vectors {
-            *vector = merge_lanes(*vector);
-        }
+        unrolled!(i < HIGH, {
+            let (a, b) = (low[LOW - HIGH + i], high[i]);
+            (low[LOW - HIGH + i], high[i]) = (a.min(b), a.max(b));
+        });
+        merge_rows(&mut low);
+        merge_rows(&mut high);
+        unrolled!(i < LOW, { vectors[i] = merge_lanes(low[i]) });
+        unrolled!(i < HIGH, { vectors[LOW + i] = merge_lanes(high[i]) });
     }
 }

@@ -1,7 +1,7 @@
 //! [`quicksort`]: sorts keys by vectors.
 
 use super::SortKeys;
-use super::lanes::{Lanes, sort_all, sort_few};
+use super::lanes::{Lanes, sort_all, sort_few, unrolled};
 
 /// The number of vectors from which the pivot of many keys is chosen.
 const SAMPLE: usize = 4;
@@ -9,8 +9,8 @@ const SAMPLE: usize = 4;
 /// From this number of vectors on, keys are many.
 const MANY: usize = 64;
 
-/// The number of vectors that a split reads together.
-const BLOCK: usize = 4;
+/// The largest number of keys of a vector.
+const MAX_COUNT: usize = 16;
 
 /// A range of keys that are not sorted yet.
 #[derive(Clone, Copy)]
@@ -21,12 +21,12 @@ struct Unsorted {
     splits: u32,
 }
 
-/// Sorts keys.
+/// Sorts keys. A split reads `BLOCK` vectors together, at most half of [`Lanes::FEW`].
 ///
 /// # Safety
 /// The processor has the instructions of `V`.
 #[inline(always)]
-pub(super) unsafe fn quicksort<V: Lanes>(keys: &mut [V::Key]) {
+pub(super) unsafe fn quicksort<V: Lanes, const BLOCK: usize>(keys: &mut [V::Key]) {
     let splits = 2 * keys.len().max(1).ilog2();
     let mut part = Unsorted { begin: 0, len: keys.len(), splits };
     // The smaller part of each split comes first, so at most one part waits for each bit of the length.
@@ -36,7 +36,7 @@ pub(super) unsafe fn quicksort<V: Lanes>(keys: &mut [V::Key]) {
         let keys = &mut keys[part.begin..part.begin + part.len];
         if keys.len() > V::FEW * V::COUNT && part.splits > 0 {
             // SAFETY: the caller's promise; there are more than `FEW` vectors.
-            let [low, high] = unsafe { split_at_pivot::<V>(keys) };
+            let [low, high] = unsafe { split_at_pivot::<V, BLOCK>(keys) };
             let splits = part.splits - 1;
             let low = Unsorted { len: low, splits, ..part };
             let high = Unsorted { begin: part.begin + part.len - high, len: high, splits };
@@ -66,17 +66,17 @@ pub(super) unsafe fn quicksort<V: Lanes>(keys: &mut [V::Key]) {
 /// # Safety
 /// There are more than [`Lanes::FEW`] vectors. The processor has the instructions of `V`.
 #[inline(always)]
-unsafe fn split_at_pivot<V: Lanes>(keys: &mut [V::Key]) -> [usize; 2] {
+unsafe fn split_at_pivot<V: Lanes, const BLOCK: usize>(keys: &mut [V::Key]) -> [usize; 2] {
     // SAFETY: the caller's promise.
     unsafe {
         let pivot = pivot::<V>(keys);
-        let low = split::<V>(keys, pivot);
+        let low = split::<V, BLOCK>(keys, pivot);
         if low < keys.len() {
             return [low, keys.len() - low];
         }
         // The pivot is the largest key. The keys that equal it are in order when they are at the end.
         match pivot.before() {
-            Some(below) => [split::<V>(keys, below), 0],
+            Some(below) => [split::<V, BLOCK>(keys, below), 0],
             None => [0, 0],
         }
     }
@@ -93,15 +93,22 @@ unsafe fn pivot<V: Lanes>(keys: &[V::Key]) -> V::Key {
     // array has room for the vector with the most keys.
     unsafe {
         if len < MANY * V::COUNT {
-            let [a, b, c] = [1, 2, 3].map(|quarters| *from.add(quarters * (len / 4)));
-            return a.min(b).max(a.max(b).min(c));
+            let key = |tenths: usize| *from.add(tenths * (len / 10));
+            return median([[1, 2, 3], [4, 5, 6], [7, 8, 9]].map(|tenths| median(tenths.map(key))));
         }
-        let mut sorted = [V::Key::default(); 16];
-        let mut vectors: [V; SAMPLE] = std::array::from_fn(|i| V::load(from.add((2 * i + 1) * (len / 8))));
+        let mut sorted = [V::Key::default(); MAX_COUNT];
+        let mut vectors = [V::splat(V::Key::default()); SAMPLE];
+        unrolled!(i < SAMPLE, { vectors[i] = V::load(from.add((2 * i + 1) * (len / 8))) });
         sort_all(&mut vectors);
         vectors[SAMPLE / 2 - 1].store(sorted.as_mut_ptr());
         sorted[V::COUNT - 1]
     }
+}
+
+/// Returns the second largest of three keys.
+#[inline(always)]
+fn median<K: Copy + Ord>([a, b, c]: [K; 3]) -> K {
+    a.min(b).max(a.max(b).min(c))
 }
 
 /// The state of a split: the keys below `low` are at most the pivot, the keys from `high` on are larger. The keys
@@ -143,12 +150,27 @@ impl<V: Lanes> Stored<V> {
     }
 }
 
+/// Loads neighbouring vectors.
+///
+/// # Safety
+/// `N` vectors are readable at `from`. The processor has the instructions of `V`.
+#[inline(always)]
+unsafe fn load_block<V: Lanes, const N: usize>(from: *const V::Key) -> [V; N] {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let mut vectors = [V::load(from); N];
+        unrolled!(i < N, { vectors[i] = V::load(from.add(i * V::COUNT)) });
+        vectors
+    }
+}
+
 /// Moves the keys that are at most `pivot` before the larger keys. Returns their number.
 ///
 /// # Safety
-/// There are more than `2 * BLOCK` vectors. The processor has the instructions of `V`.
+/// There are more than [`Lanes::FEW`] vectors. The processor has the instructions of `V`.
 #[inline(always)]
-unsafe fn split<V: Lanes>(keys: &mut [V::Key], pivot: V::Key) -> usize {
+unsafe fn split<V: Lanes, const BLOCK: usize>(keys: &mut [V::Key], pivot: V::Key) -> usize {
+    const { assert!(2 * BLOCK <= V::FEW && V::COUNT <= MAX_COUNT) };
     let (len, block) = (keys.len(), BLOCK * V::COUNT);
     let rest_len = len % block;
     let keys = keys.as_mut_ptr();
@@ -160,10 +182,9 @@ unsafe fn split<V: Lanes>(keys: &mut [V::Key], pivot: V::Key) -> usize {
     // when its first vector is stored, and `COUNT` or more when its last vector is stored. In the end the gaps are one.
     // It has as many places as vectors are left to store, so the places of a store are the same or do not overlap.
     unsafe {
-        let load =
-            |from: usize| -> [V; BLOCK] { std::array::from_fn(|i| V::load(keys.add(from + i * V::COUNT))) };
-        let (first, last) = (load(0), load(len - block));
-        let mut rest = [V::Key::default(); BLOCK * 16];
+        let (first, last) = (load_block::<V, BLOCK>(keys), load_block::<V, BLOCK>(keys.add(len - block)));
+        let mut rest = [[V::Key::default(); MAX_COUNT]; BLOCK];
+        let rest = rest.as_flattened_mut();
         std::ptr::copy_nonoverlapping(keys.add(block), rest.as_mut_ptr(), rest_len);
         let (mut begin, mut end) = (block + rest_len, len - block);
         let (pivots, mut stored) = (V::splat(pivot), Stored::<V> { keys, low: 0, high: len });
@@ -174,18 +195,15 @@ unsafe fn split<V: Lanes>(keys: &mut [V::Key], pivot: V::Key) -> usize {
         while begin < end {
             let vectors = if begin - stored.low <= stored.high - end {
                 begin += block;
-                load(begin - block)
+                load_block::<V, BLOCK>(keys.add(begin - block))
             } else {
                 end -= block;
-                load(end)
+                load_block::<V, BLOCK>(keys.add(end))
             };
-            for vector in vectors {
-                stored.store(vector, pivots);
-            }
+            unrolled!(i < BLOCK, { stored.store(vectors[i], pivots) });
         }
-        for vector in first.into_iter().chain(last) {
-            stored.store(vector, pivots);
-        }
+        unrolled!(i < BLOCK, { stored.store(first[i], pivots) });
+        unrolled!(i < BLOCK, { stored.store(last[i], pivots) });
         for vector in 0..whole {
             stored.store(V::load(rest.as_ptr().add(vector * V::COUNT)), pivots);
         }

@@ -128,11 +128,11 @@ impl<'a> LoopBody<'a> {
         if code.layout != LaneLayout::Column || code.loops == 0 || pass.reduces.is_empty() {
             return None;
         }
-        self.copied(code, MAX_POSITIONS, CopySpacing::Position)
+        self.copied(code, |_| MAX_POSITIONS, CopySpacing::Position)
     }
 
-    /// Returns this body in several copies, each at another position. The number of copies is a power of two, 2 to
-    /// `max_copies`.
+    /// Returns this body in several copies, each at another position. The number of copies is a power of two.
+    /// `max_copies` returns its limit for a number of slots that move along the inner axis.
     ///
     /// Only slots that move along the inner axis have address registers in the copied body. These slots are loads and
     /// gathered rows. Returns `None` in each of these cases:
@@ -142,7 +142,12 @@ impl<'a> LoopBody<'a> {
     /// - The offsets of a gathered row are not index arithmetic, or the copies are not at positions of the innermost
     ///   loop.
     /// - Two copies need too many registers, or exceed `MAX_COPIED_INSTS`.
-    pub fn copied(&self, code: &KernelBody, max_copies: usize, spacing: CopySpacing) -> Option<LoopBody<'_>> {
+    pub fn copied(
+        &self,
+        code: &KernelBody,
+        max_copies: impl Fn(usize) -> usize,
+        spacing: CopySpacing,
+    ) -> Option<LoopBody<'_>> {
         let rows = self.gathered_rows(code);
         let moves = |slot: &u32| {
             let slot_type = &code.slots[*slot as usize];
@@ -165,9 +170,9 @@ impl<'a> LoopBody<'a> {
         if moving.is_empty() || !self.insts.iter().enumerate().all(fits) {
             return None;
         }
-        let max_copies =
-            max_copies.min(POINTERS.len() / moving.len()).min(MAX_COPIED_INSTS / self.insts.len());
-        let copies: usize = 1 << max_copies.checked_ilog2().filter(|log| *log > 0)?;
+        let by_registers = POINTERS.len() / moving.len();
+        let limit = max_copies(moving.len()).min(by_registers).min(MAX_COPIED_INSTS / self.insts.len());
+        let copies: usize = 1 << limit.checked_ilog2().filter(|log| *log > 0)?;
         let mut pointers = vec![None; copies * code.slots.len()];
         let entries = (0..copies)
             .flat_map(|copy| moving.iter().map(move |slot| copy * code.slots.len() + *slot as usize));

@@ -1,6 +1,7 @@
 //! Reductions of several rows, or of several tiles of one row, side by side. Each row or tile is a stream: one copy of
 //! the loop body reads it, and has its own accumulators. The streams take turns, so memory serves several sequences of
-//! cache lines at a time.
+//! cache lines at a time. Each turn of a stream prefetches what the stream reads in the next group of rows or tiles: a
+//! processor stops its own prefetching at the end of a page, and many rows are about as short as a page.
 
 use super::function::FunctionEmitter;
 use super::row_reduce::{Accumulators, round_elements};
@@ -10,14 +11,22 @@ use crate::codegen::simd::asm::{Alu, Cond, Label, Mem, RAX, RBX, RSP, opcode};
 use crate::codegen::simd::ir::roles::{END, INDEX};
 use crate::codegen::simd::ir::{CopySpacing, LoopBody, frame_mem};
 use crate::codegen::simd::select::{CodeVariant, SelectPlan};
-use crate::lower::kernel_body::{LaneLayout, Pass, REDUCE_BYTES, REDUCE_TILE};
+use crate::lower::kernel_body::{AccessPattern, LaneLayout, Pass, REDUCE_BYTES, REDUCE_TILE};
 
-/// The largest number of streams of a reduction.
-const STREAMS: usize = 4;
+/// The number of sequences of cache lines that the streams of a reduction read together. A processor follows few
+/// sequences at a time, so more of them take longer.
+const SEQUENCES: usize = 4;
 /// The number of elements that a stream reduces in its turn. The number is a multiple of every [`round_elements`].
 const TURN: i32 = 128;
 /// The least number of elements of a row for which rows are reduced side by side.
 const MIN_STREAM_ROW: i32 = 2 * TURN;
+/// Bytes of a cache line.
+const LINE: i32 = 64;
+
+/// Returns the number of streams of a reduction that reads `slots` slots, before the limits of [`LoopBody::copied`].
+fn stream_count(slots: usize) -> usize {
+    (SEQUENCES / slots).max(2)
+}
 
 impl FunctionEmitter<'_> {
     /// Allocates areas of the frame for the accumulators of streams. Returns their offsets by stream and reduction.
@@ -49,6 +58,7 @@ impl FunctionEmitter<'_> {
                 self.store_identity(*reduce, *area);
             }
         }
+        let ahead = self.store_group_strides(body);
         let turn = frame_mem(self.frame.word());
         let [top, full_turn] = std::array::from_fn(|_| self.asm.label());
         self.asm.mov_imm(INDEX, 0);
@@ -62,12 +72,49 @@ impl FunctionEmitter<'_> {
         let pressure = self.reduce_step(pass, body, plan, false).pressure();
         for (stream, area) in areas.iter().enumerate() {
             self.asm.mov(INDEX, turn);
+            self.prefetch_next_group(body, stream, &ahead);
             self.load_accumulators(first, area);
             self.emit_rounds(pass, body, plan, Accumulators::Registers(first), stream as u32, pressure);
             self.store_accumulators(first, area);
         }
         self.asm.alu(Alu::Cmp, INDEX, length);
         self.asm.jump_if(Cond::Less, top);
+    }
+
+    /// Stores in the frame, for each slot whose elements are adjacent, the number of bytes from a row or tile of this
+    /// group to the row or tile that the same stream reads next. Returns these slots and the numbers.
+    fn store_group_strides(&mut self, body: &LoopBody<'_>) -> Vec<(usize, Mem)> {
+        let code = self.code;
+        let mut strides = Vec::new();
+        for slot in body.slots.iter().map(|slot| *slot as usize) {
+            let of_stream = |stream: usize| body.pointers[stream * code.slots.len() + slot];
+            let (Some(first), Some(second)) = (of_stream(0), of_stream(1)) else { continue };
+            if code.slots[slot].pattern != AccessPattern::Contiguous {
+                continue;
+            }
+            // Neighbouring streams have the same distance everywhere, so the next group is `copies` distances ahead.
+            let stride = frame_mem(self.frame.word());
+            self.asm.mov(RAX, second);
+            self.asm.alu(Alu::Sub, RAX, first);
+            self.asm.shl(RAX, body.copies.trailing_zeros() as u8);
+            self.asm.store(stride, RAX);
+            strides.push((slot, stride));
+        }
+        strides
+    }
+
+    /// Prefetches the cache lines that a stream reads one group later, in the turn that starts at the current element.
+    fn prefetch_next_group(&mut self, body: &LoopBody<'_>, stream: usize, strides: &[(usize, Mem)]) {
+        for &(slot, stride) in strides {
+            let Some(pointer) = body.pointers[stream * self.code.slots.len() + slot] else { continue };
+            let size = size_of(self.code.slots[slot].dtype);
+            self.asm.mov(RAX, stride);
+            self.asm.alu(Alu::Add, RAX, pointer);
+            self.asm.lea(RAX, Mem::Indexed(RAX, INDEX, size.trailing_zeros() as u8, 0));
+            for line in (0..TURN * size as i32).step_by(LINE as usize) {
+                self.asm.prefetch(Mem::Base(RAX, line));
+            }
+        }
     }
 
     /// Reduces tiles of the current row side by side, from the current element on, while enough tiles remain.
@@ -79,7 +126,7 @@ impl FunctionEmitter<'_> {
         variant: CodeVariant,
     ) {
         let Accumulators::Registers(first) = accumulators else { return };
-        let Some(body) = body.copied(self.code, STREAMS, CopySpacing::Tile) else { return };
+        let Some(body) = body.copied(self.code, stream_count, CopySpacing::Tile) else { return };
         let areas = self.stream_areas(pass, body.copies);
         let (base, length) = (frame_mem(self.frame.word()), frame_mem(self.frame.word()));
         let elements = (body.copies * REDUCE_TILE) as i32;
@@ -123,7 +170,7 @@ impl FunctionEmitter<'_> {
         }
         let Accumulators::Registers(first) = self.accumulators(pass) else { return };
         let body = LoopBody::new(code, &pass.body, &pass.reduces, 0);
-        let Some(several) = body.copied(code, STREAMS, CopySpacing::Row) else { return };
+        let Some(several) = body.copied(code, stream_count, CopySpacing::Row) else { return };
         let areas = self.stream_areas(pass, several.copies);
         let (rows, n) = (frame_mem(self.layout.rows), frame_mem(self.layout.n));
         let [plain, each] = std::array::from_fn(|_| self.asm.label());
