@@ -90,7 +90,8 @@ pub(super) fn relies_on_others(graph: &GraphData, values: &[ValueIx], dim: &Dim)
     })
 }
 
-fn shares_symbol(a: &Dim, b: &Dim) -> bool {
+/// Returns whether two dims have a symbol in common.
+pub(crate) fn shares_symbol(a: &Dim, b: &Dim) -> bool {
     let mut is_shared = false;
     a.symbols(&mut |symbol| is_shared |= mentions(b, symbol));
     is_shared

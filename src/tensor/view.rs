@@ -68,6 +68,15 @@ impl<'a> Data<'a> {
 impl<'a> TensorView<'a> {
     /// Makes a row-major view of a slice. The address needs only the alignment of `T`.
     ///
+    /// ```
+    /// use shapeflow::TensorView;
+    ///
+    /// let data = vec![1.0f32, 2.0, 3.0, 4.0];
+    /// let view = TensorView::new(&[2, 2], &data)?; // borrows the data
+    /// assert_eq!(view.sizes(), [2, 2]);
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// `Shape`: `data.len()` is not the product of the sizes.
     #[track_caller]

@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 
 use crate::dim::poly::{Atom, Call, Function, Term};
 use crate::dim::symbol::Symbol;
-use crate::dim::{Dim, Repr, SymbolNames};
+use crate::dim::{Dim, Invalid, Repr, SymbolNames};
 
 /// Writes the text of [`Display`](fmt::Display) without numbers of symbols, also for `{:#?}`.
 impl fmt::Debug for Dim {
@@ -95,6 +95,7 @@ pub(crate) fn write_dim(f: &mut dyn Write, dim: &Dim, names: &Anonymous) -> fmt:
         Repr::Known(value) => write!(f, "{value}"),
         Repr::Symbol(symbol) => names.write(f, *symbol),
         Repr::Poly(poly) => write_terms(f, poly.terms(), names),
+        Repr::Invalid(Invalid::Name(name)) => f.write_str(&name.quoted().unwrap_or("<invalid>".to_string())),
         Repr::Invalid(_) => f.write_str("<invalid>"),
     }
 }
