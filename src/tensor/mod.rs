@@ -313,6 +313,13 @@ impl Tensor {
 
     /// Copies the elements, in row-major order, into a vector.
     ///
+    /// ```
+    /// use shapeflow::Tensor;
+    ///
+    /// assert_eq!(Tensor::from([[1i64, 2], [3, 4]]).to_vec::<i64>()?, [1, 2, 3, 4]);
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// `DType`: the elements are not `T`.
     #[track_caller]
