@@ -4,7 +4,9 @@ use std::panic::Location;
 
 use shapeflow_shape_fns::{DType, TensorShape};
 
-use super::{CONSTANT, Extra, Graph, INPUT, IntoConstant, Node, NodeIx, Value, ValueId};
+#[cfg(feature = "graphdef")]
+use super::ValueId;
+use super::{CONSTANT, Extra, Graph, INPUT, IntoConstant, Node, NodeIx, Value};
 use crate::dtype::type_text;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::eval::{elements_of, shape_of};
