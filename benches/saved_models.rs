@@ -1,10 +1,11 @@
 //! Measures a SavedModel: the time to load and compile it, to the first result, and of a run.
 //!
 //! `cargo bench --features saved_models --bench saved_models -- FOLDER FEEDS..` prints a table with a row for each file
-//! of feeds, an npz file with the inputs of the signature `serving_default` by name; a tensor of strings is written as
-//! in `tests/data/saved_models`. An input may have the prefix `in_`. With `--test` (`cargo test --benches
-//! --all-features`) it only checks that a small model runs. `benches/peers/saved_models.py` measures the same in
-//! TensorFlow.
+//! of feeds. Such an npz file has one array for each input of the signature `serving_default`, with the name of the
+//! input or `in_` and the name. Arrays `out_..` are ignored. Strings are encoded as in `tests/data/saved_models`.
+//!
+//! With `--test` (`cargo test --benches --all-features`) the program only checks that a small model runs.
+//! `benches/peers/saved_models.py` measures the same in TensorFlow.
 
 use std::path::PathBuf;
 use std::time::Instant;

@@ -29,9 +29,9 @@ pub(crate) enum Class {
     Numeric,
     /// Signed integers, floats and complex numbers.
     SignedNumeric,
-    /// Bool, numbers and quantized types.
+    /// Bool, integers, floats, complex numbers and quantized types.
     Equatable,
-    /// Bool, numbers, quantized types and strings.
+    /// Bool, integers, floats, complex numbers, quantized types and strings.
     EquatableOrString,
     /// Every dtype whose elements have a fixed size: not string, not variant.
     Fixed,
@@ -79,7 +79,7 @@ impl Class {
             Class::Inexact => "a float or a complex number",
             Class::Numeric => "an integer, a float or a complex number",
             Class::SignedNumeric => "a signed integer, a float or a complex number",
-            Class::EquatableOrString => "bool, a number, quantized or a string",
+            Class::EquatableOrString => "bool, an integer, a float, a complex number, quantized or a string",
             Class::Equatable => "bool, an integer, a float, a complex number or quantized",
             Class::Fixed => "any but string and variant",
             Class::Complex => "a complex number",
@@ -122,7 +122,8 @@ pub(crate) fn refuse_with_help<T>(message: String, help: String) -> Result<T> {
 
 /// Returns the common dtype of operands `from..to`, which must be in `class`.
 ///
-/// Operands missing before `to` are not an error here: the check of the operand count reports the missing operands.
+/// Operand `from` must be given. Operands missing after it are no error here: the check of the operand count reports
+/// them.
 pub(crate) fn common(dtypes: &[DType], from: usize, to: usize, class: Class) -> Result<DType> {
     let Some((&first, rest)) = dtypes.get(from..to.min(dtypes.len())).and_then(<[DType]>::split_first) else {
         return refuse(format!("operand {from} must be given, got {} operands", dtypes.len()));

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use shapeflow_shape_fns::{DType, TensorShape};
 
-use super::node::{Operands, add_node, refused};
+use super::node::{RegionOperands, add_node, refused};
 use super::recorder::{Recorded, Recorder, Region};
 use crate::compile::{CompileOptions, IntoOutputs};
 use crate::error::{Error, ErrorKind, Result};
@@ -123,7 +123,7 @@ impl Graph {
         };
         let recorded: Vec<Recorded<'g>> = (0..names.len()).map(&mut record).collect::<Result<_>>()?;
         let results = merge(&recorded).map_err(|error| error.with_op(op, op).at(location))?;
-        let mut operands = Operands { values: vec![selector] };
+        let mut operands = RegionOperands { values: vec![selector] };
         let captures = recorded.iter().map(|recorded| operands.add(recorded, 1)).collect();
         let regions = recorded.into_iter().map(|recorded| recorded.region).collect();
         let is_by_bool = selector.dtype() == DType::Bool;

@@ -106,7 +106,7 @@ impl Graph {
         };
         let results: Vec<(DType, TensorShape)> =
             function.results.iter().map(|(dtype, shape)| (*dtype, shape.substitute(&mut actual))).collect();
-        let control = Arc::new(Call(function.region.clone()));
+        let control = Arc::new(FunctionCall(function.region.clone()));
         add_node(self, "call", control, arguments, &results, location)
     }
 }
@@ -122,9 +122,9 @@ fn own_shapes(values: &[Value<'_>], sizes: &[Symbol]) -> Vec<(DType, TensorShape
 }
 
 /// A node that runs a function.
-struct Call(Arc<Region>);
+struct FunctionCall(Arc<Region>);
 
-impl Control for Call {
+impl Control for FunctionCall {
     fn compile(&self, options: &dyn Any) -> Result<CompiledControl> {
         let options = compile_options(options);
         let compiled = options.compiled_once(Arc::as_ptr(&self.0) as usize, &mut || {

@@ -71,11 +71,11 @@ fn set_shapes(cx: &mut InferenceContext<'_>) -> std::result::Result<(), ShapeErr
 
 /// The operands of a node with several regions: each value once, and for each region the operands that it captures.
 #[derive(Default)]
-pub(super) struct Operands<'g> {
+pub(super) struct RegionOperands<'g> {
     pub values: Vec<Value<'g>>,
 }
 
-impl<'g> Operands<'g> {
+impl<'g> RegionOperands<'g> {
     /// Adds the captures of a region that are not operands yet. Returns the operand of each capture. The first `fixed`
     /// operands are the selector of a branch, or the state and the rows of a loop. They are never operands of captures:
     /// a captured value that is also among them becomes a further operand.

@@ -115,6 +115,7 @@ impl<'g> Recorder<'g> {
             let is_given = matches!(data.nodes[number].op.body, Body::Input | Body::Constant);
             *marked &= number >= first && !is_given;
         }
+        // Also marks the nodes that define the symbolic dims of marked nodes.
         mark_definers(&data, &mut marked);
         let mut inputs = self.parameters.clone();
         let read_outside = wanted.iter().copied().filter(|value| {

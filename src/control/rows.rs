@@ -6,25 +6,25 @@ use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::tensor::{Tensor, TensorView, TensorViewMut};
 
 /// Tensors whose rows the iterations of a loop write one after the other.
-pub(super) struct Rows {
+pub(super) struct StackedRows {
     tensors: Vec<Tensor>,
     /// The sizes of a row of each tensor.
     sizes: Vec<Vec<usize>>,
 }
 
-impl Rows {
+impl StackedRows {
     /// Makes a tensor of `count` rows for each tensor of `first`, and stores the tensor of `first` as row 0.
     ///
     /// # Errors
     /// Memory is refused.
-    pub(super) fn new(count: usize, first: &[Tensor]) -> Result<Rows> {
+    pub(super) fn new(count: usize, first: &[Tensor]) -> Result<StackedRows> {
         let mut tensors = Vec::with_capacity(first.len());
         for row in first {
             let sizes: Vec<usize> = [count].into_iter().chain(row.sizes().iter().copied()).collect();
             tensors.push(Tensor::allocate(row.dtype(), &sizes)?);
         }
         let sizes = first.iter().map(|row| row.sizes().to_vec()).collect();
-        let mut rows = Rows { tensors, sizes };
+        let mut rows = StackedRows { tensors, sizes };
         rows.store(0, first)?;
         Ok(rows)
     }

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use shapeflow_shape_fns::{DType, Dim, IntoDim, TensorShape, Unknown};
 
 use super::loop_options::LoopOptions;
-use super::node::{Operands, add_node, refused};
+use super::node::{RegionOperands, add_node, refused};
 use super::recorder::Recorder;
 use super::relax::{StateShapes, keeps_sizes};
-use super::scan_kernel::{Scan, ScanKind};
+use super::scan_kernel::{ScanKind, ScanLoop};
 use super::step::StepLayout;
 use crate::compile::IntoOutputs;
 use crate::error::{Error, ErrorKind, Phase, Result};
@@ -169,7 +169,7 @@ impl Graph {
             break (recorder.finish(&all)?, unchanged, is_in_place, outputs.len());
         };
         let fixed = state.len() + xs.len();
-        let mut operands = Operands { values: state.iter().chain(xs).copied().collect() };
+        let mut operands = RegionOperands { values: state.iter().chain(xs).copied().collect() };
         let captures = operands.add(&step, fixed);
         let layout =
             StepLayout::new(state.len(), xs.len(), &|state| unchanged[state], &captures, is_in_place);
@@ -185,7 +185,7 @@ impl Graph {
             }
         }
         let output_dtypes = stacked.iter().map(|(dtype, _)| *dtype).collect();
-        let control = Scan {
+        let control = ScanLoop {
             kind,
             body: step.region,
             layout,

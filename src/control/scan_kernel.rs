@@ -9,8 +9,8 @@ use super::branch::compile_options;
 use super::loop_options::LoopOptions;
 use super::node::result_shapes;
 use super::recorder::Region;
-use super::rows::{CollectedRows, Rows};
-use super::step::{Step, StepLayout};
+use super::rows::{CollectedRows, StackedRows};
+use super::step::{CompiledLoopBody, StepLayout};
 use super::while_loop::in_iteration;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::exec::LoopRun;
@@ -41,7 +41,7 @@ impl ScanKind {
 }
 
 /// A loop over rows.
-pub(super) struct Scan {
+pub(super) struct ScanLoop {
     pub kind: ScanKind,
     pub body: Region,
     pub layout: StepLayout,
@@ -51,13 +51,13 @@ pub(super) struct Scan {
     pub options: LoopOptions,
 }
 
-impl Control for Scan {
+impl Control for ScanLoop {
     fn compile(&self, options: &dyn Any) -> Result<CompiledControl> {
         let body = self.body.compile(compile_options(options))?;
         let programs = vec![Some(body.to_any())];
         let kernel = Arc::new(ScanKernel {
             kind: self.kind,
-            step: Step::new(body, self.layout.clone()),
+            step: CompiledLoopBody::new(body, self.layout.clone()),
             states: self.states,
             xs: self.xs,
             output_dtypes: self.output_dtypes.clone(),
@@ -73,7 +73,7 @@ impl Control for Scan {
 
 struct ScanKernel {
     kind: ScanKind,
-    step: Step,
+    step: CompiledLoopBody,
     states: usize,
     xs: usize,
     output_dtypes: Vec<DType>,
@@ -93,7 +93,8 @@ impl HostKernel for ScanKernel {
             .map_err(|(number, error)| error.blame_element(self.states + number))?;
         let mut operands = all.clone();
         let mut state = self.step.begin();
-        let (mut rows, mut collected): (Option<Rows>, CollectedRows) = (None, CollectedRows::default());
+        let (mut rows, mut collected): (Option<StackedRows>, CollectedRows) =
+            (None, CollectedRows::default());
         let mut bound: Option<LoopRun<'_>> = None;
         let read = self.states..self.states + self.xs;
         for iteration in 0..count {
@@ -125,7 +126,9 @@ impl HostKernel for ScanKernel {
                 // The sizes of the outputs are known after the first iteration.
                 None => {
                     let outputs = self.step.advance(&mut state, &operands, cancel);
-                    outputs.and_then(|outputs| Rows::new(count, &outputs)).map(|made| rows = Some(made))
+                    outputs
+                        .and_then(|outputs| StackedRows::new(count, &outputs))
+                        .map(|made| rows = Some(made))
                 }
             };
             ran.map_err(|error| in_iteration(error, iteration as u64))?;
@@ -164,7 +167,7 @@ impl ScanKernel {
         bound: &mut LoopRun<'_>,
         operands: &[TensorView<'_>],
         iteration: usize,
-        rows: &mut Rows,
+        rows: &mut StackedRows,
         cancel: Cancel<'_>,
     ) -> Result<()> {
         // The parameters of the body are its first inputs, in the order of the operands.

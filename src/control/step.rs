@@ -1,4 +1,4 @@
-//! `Step`: the compiled body of a loop, and the state of a run in two sets of buffers.
+//! `CompiledLoopBody`: the compiled body of a loop, and the state of a run in two sets of buffers.
 
 use std::ops::Range;
 use std::sync::Mutex;
@@ -54,7 +54,7 @@ impl StepLayout {
 }
 
 /// The compiled body of a loop. If several threads run the loop at once, each run takes a state of its own.
-pub(super) struct Step {
+pub(super) struct CompiledLoopBody {
     program: Executable,
     layout: StepLayout,
     free: Mutex<Vec<StepState>>,
@@ -71,9 +71,9 @@ pub(super) struct StepState {
 
 type Views<'v> = SmallVec<[TensorView<'v>; 12]>;
 
-impl Step {
-    pub(super) fn new(program: Executable, layout: StepLayout) -> Step {
-        Step { program, layout, free: Mutex::default() }
+impl CompiledLoopBody {
+    pub(super) fn new(program: Executable, layout: StepLayout) -> CompiledLoopBody {
+        CompiledLoopBody { program, layout, free: Mutex::default() }
     }
 
     pub(super) fn is_in_place(&self) -> bool {

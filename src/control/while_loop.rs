@@ -8,10 +8,10 @@ use shapeflow_shape_fns::DType;
 
 use super::branch::compile_options;
 use super::loop_options::LoopOptions;
-use super::node::{Operands, add_node, refused};
+use super::node::{RegionOperands, add_node, refused};
 use super::recorder::{Recorded, Recorder, Region};
 use super::relax::{StateShapes, keeps_sizes};
-use super::step::{Step, StepLayout};
+use super::step::{CompiledLoopBody, StepLayout};
 use crate::compile::IntoOutputs;
 use crate::dtype::type_text;
 use crate::error::{Error, ErrorKind, Phase, Result};
@@ -132,7 +132,7 @@ impl Graph {
             let outputs: Vec<Value<'g>> = changing.map(|(value, _)| *value).chain([goes_on]).collect();
             break (start, recorder.finish(&outputs)?, unchanged, is_in_place);
         };
-        let mut operands = Operands { values: state.to_vec() };
+        let mut operands = RegionOperands { values: state.to_vec() };
         let captures = operands.add(&step, state.len());
         let layout = StepLayout::new(state.len(), 0, &|state| unchanged[state], &captures, is_in_place);
         let start_inputs = (0..state.len()).chain(operands.add(&start, state.len())).collect();
@@ -182,7 +182,7 @@ impl Control for WhileLoop {
         let kernel = Arc::new(WhileKernel {
             start,
             start_inputs: self.start_inputs.clone(),
-            step: Step::new(step, self.layout.clone()),
+            step: CompiledLoopBody::new(step, self.layout.clone()),
             states: self.states,
             options: self.options.clone(),
         });
@@ -203,7 +203,7 @@ impl Control for WhileLoop {
 struct WhileKernel {
     start: Executable,
     start_inputs: Vec<usize>,
-    step: Step,
+    step: CompiledLoopBody,
     states: usize,
     options: LoopOptions,
 }

@@ -28,7 +28,7 @@ pub(super) struct Drawn {
     /// The attributes that tell what the box shows, such as `data-node="3"`.
     pub data: String,
     pub title: String,
-    pub lines: Vec<Line>,
+    pub lines: Vec<BoxLine>,
     pub hint: String,
     pub kernel: Option<usize>,
     pub is_refused: bool,
@@ -45,7 +45,7 @@ pub(super) struct Drawn {
 }
 
 /// A line below the title of a box.
-pub(super) struct Line {
+pub(super) struct BoxLine {
     pub text: String,
     /// The constant that the line shows.
     pub constant: Option<usize>,

@@ -3,9 +3,9 @@
 use rustc_hash::FxHashMap;
 
 use super::Snapshot;
-use super::drawn::{Drawn, Line, Stub};
+use super::drawn::{BoxLine, Drawn, Stub};
 use super::labels::{count, short, short_name, wrapped};
-use super::layout::{Layout, Pin, Sketch, SketchBox, lay_out};
+use super::layout::{BoxLayout, Pin, Sketch, SketchBox, lay_out};
 use super::outline::{Child, Outline};
 use super::snapshot::{NodeKind, NodeView, ValueRef};
 
@@ -32,7 +32,7 @@ const MAX_BOUNDARY_VALUES: usize = 16;
 
 /// What a box of a picture shows.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(super) enum Content {
+pub(super) enum BoxContent {
     Child(Child),
     /// A value from outside the scope.
     Entry(ValueRef),
@@ -42,10 +42,10 @@ pub(super) enum Content {
 
 /// A scope as boxes and wires.
 pub(super) struct Picture {
-    pub boxes: Vec<(Content, Drawn)>,
+    pub boxes: Vec<(BoxContent, Drawn)>,
     /// The operands and outputs of each box, at the offsets where their wires arrive and leave.
     pub sketch: Sketch,
-    pub layout: Layout,
+    pub layout: BoxLayout,
     /// For each box: the value of each output of the box.
     pub outputs: Vec<Vec<ValueRef>>,
     /// For each box and each of its operands in the sketch: the number of the operand among all operands of the box.
@@ -66,17 +66,17 @@ impl Snapshot {
         let (entries, exits): (Vec<ValueRef>, Vec<ValueRef>) =
             (all_or_none(&view.inputs), all_or_none(&view.outputs));
         let children = outline.in_order(scope, self);
-        let mut contents: Vec<Content> = entries.into_iter().map(Content::Entry).collect();
-        contents.extend(children.into_iter().map(Content::Child));
-        contents.extend(exits.into_iter().map(Content::Exit));
-        let places: FxHashMap<Content, usize> =
+        let mut contents: Vec<BoxContent> = entries.into_iter().map(BoxContent::Entry).collect();
+        contents.extend(children.into_iter().map(BoxContent::Child));
+        contents.extend(exits.into_iter().map(BoxContent::Exit));
+        let places: FxHashMap<BoxContent, usize> =
             contents.iter().enumerate().map(|(place, content)| (*content, place)).collect();
         let outputs: Vec<Vec<ValueRef>> =
             contents.iter().map(|content| self.outputs_of(outline, *content)).collect();
         let mut picture = Picture {
             boxes: Vec::new(),
             sketch: Sketch::default(),
-            layout: Layout::default(),
+            layout: BoxLayout::default(),
             outputs,
             positions: vec![Vec::new(); contents.len()],
             loose: Vec::new(),
@@ -90,15 +90,15 @@ impl Snapshot {
                 operands: Vec::new(),
                 outputs: (0..picture.outputs[place].len()).map(|output| drawn.departure(output)).collect(),
                 pin: match content {
-                    Content::Entry(_) => Pin::Top,
-                    Content::Exit(_) => Pin::Bottom,
-                    Content::Child(_) => Pin::None,
+                    BoxContent::Entry(_) => Pin::Top,
+                    BoxContent::Exit(_) => Pin::Bottom,
+                    BoxContent::Child(_) => Pin::None,
                 },
             };
             for (position, value) in operands.iter().enumerate() {
                 let source = match outline.child_with(scope, value.node) {
-                    Some(child) => places.get(&Content::Child(child)),
-                    None => places.get(&Content::Entry(*value)),
+                    Some(child) => places.get(&BoxContent::Child(child)),
+                    None => places.get(&BoxContent::Entry(*value)),
                 };
                 let port = source.filter(|source| **source < place).and_then(|source| {
                     Some((*source, picture.outputs[*source].iter().position(|output| output == value)?))
@@ -118,26 +118,26 @@ impl Snapshot {
         picture
     }
 
-    fn operands_of(&self, outline: &Outline, content: Content) -> Vec<ValueRef> {
+    fn operands_of(&self, outline: &Outline, content: BoxContent) -> Vec<ValueRef> {
         match content {
-            Content::Child(Child::Node(node)) => {
+            BoxContent::Child(Child::Node(node)) => {
                 let operands = self.nodes[node].operands.iter().copied();
                 operands.filter(|value| outline.scope_of[value.node].is_some()).collect()
             }
-            Content::Child(Child::Scope(scope)) => outline.scopes[scope].inputs.iter().copied().collect(),
-            Content::Entry(_) => Vec::new(),
-            Content::Exit(value) => vec![value],
+            BoxContent::Child(Child::Scope(scope)) => outline.scopes[scope].inputs.iter().copied().collect(),
+            BoxContent::Entry(_) => Vec::new(),
+            BoxContent::Exit(value) => vec![value],
         }
     }
 
-    fn outputs_of(&self, outline: &Outline, content: Content) -> Vec<ValueRef> {
+    fn outputs_of(&self, outline: &Outline, content: BoxContent) -> Vec<ValueRef> {
         match content {
-            Content::Child(Child::Node(node)) => {
+            BoxContent::Child(Child::Node(node)) => {
                 (0..self.nodes[node].outputs.len()).map(|output| ValueRef { node, output }).collect()
             }
-            Content::Child(Child::Scope(scope)) => outline.scopes[scope].outputs.iter().copied().collect(),
-            Content::Entry(value) => vec![value],
-            Content::Exit(_) => Vec::new(),
+            BoxContent::Child(Child::Scope(scope)) => outline.scopes[scope].outputs.iter().copied().collect(),
+            BoxContent::Entry(value) => vec![value],
+            BoxContent::Exit(_) => Vec::new(),
         }
     }
 
@@ -147,13 +147,15 @@ impl Snapshot {
     }
 
     /// Draws the box of `content` in the scope `within`.
-    fn drawn(&self, outline: &Outline, within: usize, content: Content, operands: &[ValueRef]) -> Drawn {
+    fn drawn(&self, outline: &Outline, within: usize, content: BoxContent, operands: &[ValueRef]) -> Drawn {
         let arrivals = operands.iter().map(|value| self.type_of(value)).collect();
         let drawn = match content {
-            Content::Child(Child::Node(node)) => Drawn { arrivals, ..self.drawn_node(outline, within, node) },
-            Content::Child(Child::Scope(scope)) => {
+            BoxContent::Child(Child::Node(node)) => {
+                Drawn { arrivals, ..self.drawn_node(outline, within, node) }
+            }
+            BoxContent::Child(Child::Scope(scope)) => {
                 let view = &outline.scopes[scope];
-                let lines = vec![Line { text: format!("{} nodes", count(view.nodes)), constant: None }];
+                let lines = vec![BoxLine { text: format!("{} nodes", count(view.nodes)), constant: None }];
                 Drawn {
                     class: "scope",
                     data: format!("data-scope=\"{scope}\""),
@@ -166,10 +168,10 @@ impl Snapshot {
                     ..Drawn::default()
                 }
             }
-            Content::Entry(value) | Content::Exit(value) => {
+            BoxContent::Entry(value) | BoxContent::Exit(value) => {
                 let label = &self.nodes[value.node].label;
                 let (data, arrivals, stubs) = match content {
-                    Content::Entry(_) => ("entry", Vec::new(), vec![None]),
+                    BoxContent::Entry(_) => ("entry", Vec::new(), vec![None]),
                     _ => ("exit", vec![String::new()], Vec::new()),
                 };
                 Drawn {
@@ -195,14 +197,12 @@ impl Snapshot {
             .map(|value| value.node)
             .filter(|source| outline.scope_of[*source].is_none())
             .collect();
-        lines.extend(
-            constants.iter().take(CONSTANTS).map(|&constant| Line {
-                text: self.nodes[constant].constant_text(),
-                constant: Some(constant),
-            }),
-        );
+        lines.extend(constants.iter().take(CONSTANTS).map(|&constant| BoxLine {
+            text: self.nodes[constant].constant_text(),
+            constant: Some(constant),
+        }));
         if let Some(more) = constants.len().checked_sub(CONSTANTS).filter(|more| *more > 0) {
-            lines.push(Line { text: format!("and {more} more constants"), constant: None });
+            lines.push(BoxLine { text: format!("and {more} more constants"), constant: None });
         }
         let stubs = node.outputs.iter().enumerate().map(|(output, value)| {
             let text = value.type_text();
@@ -244,8 +244,8 @@ impl Snapshot {
 
 impl NodeView {
     /// Returns the title of the box and the lines below it. The name of the node omits the scope's path.
-    fn texts(&self, scope: &str) -> (String, Vec<Line>) {
-        let line = |text: String| Line { text, constant: None };
+    fn texts(&self, scope: &str) -> (String, Vec<BoxLine>) {
+        let line = |text: String| BoxLine { text, constant: None };
         let label = self.label.strip_prefix(scope).and_then(|label| label.strip_prefix('/'));
         let label = label.unwrap_or(&self.label);
         let named = || short_name(label, TITLE_CHARS);

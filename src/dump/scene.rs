@@ -5,9 +5,9 @@ use serde_json::{Value, json};
 
 use super::Snapshot;
 use super::labels::tenths;
-use super::layout::{Layout, Wire};
+use super::layout::{BoxLayout, Wire};
 use super::outline::{Child, Outline, ScopeView};
-use super::picture::{Content, Picture};
+use super::picture::{BoxContent, Picture};
 
 impl Snapshot {
     /// Returns the scopes, the root first. Lengths are tenths of a pixel.
@@ -41,13 +41,13 @@ impl Snapshot {
 }
 
 fn scope_json(scope: &ScopeView, picture: &Picture) -> Value {
-    let Layout { width, height, corners, wires } = &picture.layout;
+    let BoxLayout { width, height, corners, wires } = &picture.layout;
     let boxes = picture.boxes.iter().zip(corners).map(|((content, drawn), (x, y))| {
         let (kind, of) = match content {
-            Content::Child(Child::Node(node)) => ("node", *node),
-            Content::Child(Child::Scope(scope)) => ("scope", *scope),
-            Content::Entry(value) => ("entry", value.node),
-            Content::Exit(value) => ("exit", value.node),
+            BoxContent::Child(Child::Node(node)) => ("node", *node),
+            BoxContent::Child(Child::Scope(scope)) => ("scope", *scope),
+            BoxContent::Entry(value) => ("entry", value.node),
+            BoxContent::Exit(value) => ("exit", value.node),
         };
         json!({
             "kind": kind,
@@ -61,7 +61,7 @@ fn scope_json(scope: &ScopeView, picture: &Picture) -> Value {
             "svg": drawn.element(""),
         })
     });
-    let count = |is_counted: fn(&Content) -> bool| {
+    let count = |is_counted: fn(&BoxContent) -> bool| {
         picture.boxes.iter().filter(|(content, _)| is_counted(content)).count()
     };
     json!({
@@ -71,8 +71,8 @@ fn scope_json(scope: &ScopeView, picture: &Picture) -> Value {
         "nodes": scope.nodes,
         "width": tenths(*width),
         "height": tenths(*height),
-        "entries": count(|content| matches!(content, Content::Entry(_))),
-        "exits": count(|content| matches!(content, Content::Exit(_))),
+        "entries": count(|content| matches!(content, BoxContent::Entry(_))),
+        "exits": count(|content| matches!(content, BoxContent::Exit(_))),
         "boxes": boxes.collect::<Vec<_>>(),
         "wires": wires.iter().map(|wire| wire_json(wire, picture)).collect::<Vec<_>>(),
         "loose": picture.loose.iter().map(|(place, x)| json!([place, tenths(*x)])).collect::<Vec<_>>(),

@@ -12,9 +12,9 @@ use super::picture::Picture;
 pub(super) const STYLE: &str = include_str!("page/graph.css");
 
 impl Snapshot {
-    /// Returns the graph of the stage as an SVG picture: a layered layout. The text beside a wire is the dtype and the
+    /// Returns the graph of this snapshot as an SVG picture: a layered layout. The text beside a wire is the dtype and the
     /// shape of the tensor, and each kernel has a colour. A constant that nodes read is a line of text in the boxes of
-    /// these nodes. Only constants that are outputs of the graph, that no node reads, or that were refused have boxes.
+    /// these nodes. A constant has a box only if it is an output of the graph, if no node reads it, or if it has an error.
     pub fn to_svg(&self) -> String {
         let picture = self.picture(&Outline::flat(self), 0);
         let mut content = String::from("<g class=\"wires\">\n");
@@ -85,7 +85,7 @@ impl Picture {
     }
 }
 
-/// Appends a path from `from` through all crossings. The path is vertical within each crossing.
+/// Appends a path from `from` through the layers of boxes that the wire passes. The path is vertical within each layer.
 fn trunk(path: &mut String, from: (f64, f64), crossings: &[Crossing]) {
     let _ = write!(path, "M{}", point(from));
     let mut end = from;

@@ -22,17 +22,17 @@ use std::time::Instant;
 /// # Ok::<(), shapeflow::Error>(())
 /// ```
 #[derive(Clone)]
-pub struct Trace(Arc<Recorder>);
+pub struct Trace(Arc<TraceRecorder>);
 
 /// The events of a trace, and the time from which their times count.
-struct Recorder {
+struct TraceRecorder {
     start: Instant,
-    record: Mutex<Record>,
+    record: Mutex<TraceEvents>,
 }
 
 /// The events recorded so far.
 #[derive(Default)]
-pub(crate) struct Record {
+pub(crate) struct TraceEvents {
     pub events: Vec<Event>,
     /// The threads, each with its name and the index of its last event, in the order of their first events.
     pub threads: Vec<(ThreadId, String, usize)>,
@@ -45,7 +45,7 @@ pub(crate) struct Record {
 pub(crate) struct Event {
     pub name: Arc<str>,
     pub category: &'static str,
-    /// Index in [`Record::threads`].
+    /// Index in [`TraceEvents::threads`].
     pub thread: usize,
     /// Nanoseconds from the start of the trace to the begin of the span.
     pub begin: u64,
@@ -85,7 +85,7 @@ impl fmt::Debug for Trace {
 impl Trace {
     /// Creates an empty trace. Times count from now.
     pub fn new() -> Trace {
-        Trace(Arc::new(Recorder { start: Instant::now(), record: Mutex::default() }))
+        Trace(Arc::new(TraceRecorder { start: Instant::now(), record: Mutex::default() }))
     }
 
     /// Returns the number of events.
@@ -101,7 +101,7 @@ impl Trace {
     /// Removes all events. The first run is slower than later runs. Call this method after the first run to keep only
     /// the events of later runs.
     pub fn clear(&self) {
-        *self.record() = Record::default();
+        *self.record() = TraceEvents::default();
     }
 
     /// Runs `f` and records its time under `name`.
@@ -115,7 +115,7 @@ impl Trace {
         Span { trace: self, name: name.into(), category, kernel: None, begin: self.now() }
     }
 
-    pub(crate) fn record(&self) -> MutexGuard<'_, Record> {
+    pub(crate) fn record(&self) -> MutexGuard<'_, TraceEvents> {
         self.0.record.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -87,8 +87,8 @@ pub(crate) fn evaluate_into(
     evaluate_call(op, given_operands, attrs, operands, &|_| false, allocator)
 }
 
-/// Computes the outputs as [`evaluate`] does. While it builds its expression, the body may read the scalar operands for
-/// which `is_constant` is true, so a constant scalar may give another expression. `cancel` is the token of the run, for
+/// Computes the outputs as [`evaluate`] does. The body may read the scalar operands for which `is_constant` is true, and
+/// specialise its expression to their values. `cancel` is the token of the run, for
 /// host kernels.
 pub(crate) fn evaluate_with(
     op: &OpDef,
@@ -117,7 +117,7 @@ fn evaluate_call(
     is_constant: &dyn Fn(usize) -> bool,
     allocator: OutputAllocator<'_>,
 ) -> Result<Vec<HostOutput>> {
-    // The elements of data operands are not inferred: the body or the host kernel checks them.
+    // The shape function gets the elements of parameters only. The body or the host kernel checks those of data operands.
     let is_parameter = |number: usize| {
         op.operands_of(given_operands).nth(number).is_some_and(|operand| operand.is_parameter())
     };
@@ -133,6 +133,8 @@ fn evaluate_call(
         |run: Run<'_>, operands: &[TensorView<'_>], promised: &[(DType, &TensorShape)], allocator| {
             run_host(op.name(), run, attrs, operands, promised, allocator)
         };
+    // A body that only moves or compares strings runs on handles, integers that stand for strings. `needed` says
+    // which relations of the strings the handles must keep.
     let has_strings = operands.iter().any(|operand| operand.dtype() == DType::String);
     match (&op.body, op.string_handles().filter(|_| has_strings)) {
         (Body::Host(run), None) => return on_host(run, operands, &promised, allocator),

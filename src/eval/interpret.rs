@@ -7,8 +7,8 @@ use super::Template;
 use super::handles::handle_dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::expr::{
-    Axis, EXPONENT, Env, Evaluator, Expr, Fault, Interner, Program, Read, Scalar, StorageForm, StorageForms,
-    is_own_form, scalar_dtype,
+    Axis, EXPONENT, ElementRead, Env, Evaluator, Expr, ExprProgram, Fault, Interner, Scalar, StorageForm,
+    StorageForms, is_own_form, scalar_dtype,
 };
 use crate::tensor::{Tensor, TensorView, place_text};
 
@@ -29,8 +29,11 @@ pub(super) fn interpret(
     }
     let mut result = Tensor::zeros(dtype, sizes)?;
     let axes: Vec<Axis> = (0..template.rank as u32).map(Axis).collect();
-    let program = |expr: &Expr| Program::new(expr, &axes);
-    let programs: SmallVec<[Program; 2]> = if template.order.iter().all(|expr| is_own_form(expr.dtype())) {
+    // An expression whose elements are stored in another form than they are computed in, such as a complex number, is
+    // rewritten to its storage form.
+    let program = |expr: &Expr| ExprProgram::new(expr, &axes);
+    let programs: SmallVec<[ExprProgram; 2]> = if template.order.iter().all(|expr| is_own_form(expr.dtype()))
+    {
         [program(template.root())].into_iter().collect()
     } else {
         match StorageForms::new(&mut Interner::new()).of(template.root()) {
@@ -57,7 +60,7 @@ pub(crate) fn uncomputed(dtype: DType, phase: Phase) -> Error {
 ///
 /// # Errors
 /// An index is outside its axis, or an integer is divided by zero. The error names the element of the operand.
-fn fill(result: &mut Tensor, programs: &[Program], views: &[TensorView<'_>]) -> Result<()> {
+fn fill(result: &mut Tensor, programs: &[ExprProgram], views: &[TensorView<'_>]) -> Result<()> {
     let dtype_of = |source: u32| views.get(source as usize).map_or(DType::F32, |view| view.dtype());
     let scalar = |source: u32, part: i64, bytes: Option<&[u8]>| {
         let dtype = dtype_of(source).part().unwrap_or(dtype_of(source));
@@ -108,8 +111,9 @@ fn fill(result: &mut Tensor, programs: &[Program], views: &[TensorView<'_>]) -> 
     Ok(())
 }
 
-/// Makes the error for a failed check of a value, which comes from the element `read`.
-fn fault_error(fault: &Fault, read: Option<Read>, views: &[TensorView<'_>]) -> Error {
+/// Makes the error for `fault`. `read` is the element of an operand that gave the faulty value; for a read outside an
+/// operand, it is that read.
+fn fault_error(fault: &Fault, read: Option<ElementRead>, views: &[TensorView<'_>]) -> Error {
     let error = match fault {
         Fault::Index { index, axis: EXPONENT, .. } => Error::new(
             ErrorKind::Index,
@@ -127,9 +131,9 @@ fn fault_error(fault: &Fault, read: Option<Read>, views: &[TensorView<'_>]) -> E
         Fault::Outside { source } => {
             let sizes = views.get(*source as usize).map(|view| view.sizes()).unwrap_or_default();
             let got = match &read {
-                Some(Read::At(_, index)) => format!("{:?}", &index[..]),
-                Some(Read::Flat(_, position)) => format!("position {position}"),
-                None => "another index".to_string(),
+                Some(ElementRead::At(_, index)) => format!("{:?}", &index[..]),
+                Some(ElementRead::Flat(_, position)) => format!("position {position}"),
+                None => "an index outside".to_string(),
             };
             let message = format!("the body must read inside operand {source} of sizes {sizes:?}, got {got}");
             Error::new(ErrorKind::Custom, Phase::Run, message)
@@ -137,9 +141,11 @@ fn fault_error(fault: &Fault, read: Option<Read>, views: &[TensorView<'_>]) -> E
     };
     match read {
         Some(_) if matches!(fault, Fault::Outside { .. }) => error,
-        Some(Read::At(source, index)) if index.is_empty() => error.in_element(source as usize, ""),
-        Some(Read::At(source, index)) => error.in_element(source as usize, &format!(" at {:?}", &index[..])),
-        Some(Read::Flat(source, position)) => {
+        Some(ElementRead::At(source, index)) if index.is_empty() => error.in_element(source as usize, ""),
+        Some(ElementRead::At(source, index)) => {
+            error.in_element(source as usize, &format!(" at {:?}", &index[..]))
+        }
+        Some(ElementRead::Flat(source, position)) => {
             let sizes = views.get(source as usize).map_or(&[][..], |view| view.sizes());
             let position = usize::try_from(position).unwrap_or_default();
             error.in_element(source as usize, &place_text(position, sizes))

@@ -1,4 +1,4 @@
-//! [`Definitions`]: binds symbols to elements in memory, and to the results of shape functions that read such elements.
+//! [`PendingSymbols`]: binds symbols to elements in memory, and to the results of shape functions that read such elements.
 
 use shapeflow_shape_fns::{Dim, PartialElements};
 
@@ -13,17 +13,17 @@ use crate::lower::kernel::BufferIx;
 use crate::runtime::Memory;
 
 /// The sources of symbols that a run has not used yet, because their values are not in memory.
-pub(super) struct Definitions {
+pub(super) struct PendingSymbols {
     /// Nodes whose shape functions define symbols from values.
     definers: Vec<NodeIx>,
     /// Values whose elements are symbols, and their buffers.
     elements: Vec<(ValueIx, BufferIx)>,
 }
 
-impl Definitions {
+impl PendingSymbols {
     /// Returns all sources of symbols in a program.
-    pub(super) fn new(compiled: &CompiledProgram) -> Definitions {
-        Definitions {
+    pub(super) fn new(compiled: &CompiledProgram) -> PendingSymbols {
+        PendingSymbols {
             definers: compiled.lowered.definers.clone(),
             elements: compiled.lowered.elements.clone(),
         }

@@ -46,7 +46,7 @@ impl<'a> From<&'a RaggedTensor> for Feed<'a> {
 #[must_use = "the graph runs when `run` is called"]
 pub struct Feeds<'a> {
     executable: &'a Executable,
-    feeds: Vec<(String, Part<'a>)>,
+    feeds: Vec<(String, FeedPart<'a>)>,
     /// The first feed that does not fit its input.
     error: Option<Error>,
     cancel: Option<Arc<AtomicBool>>,
@@ -55,16 +55,16 @@ pub struct Feeds<'a> {
 /// The feed of one input of the compiled graph. A ragged input stands for several such inputs, so its feed has several
 /// parts.
 #[derive(Clone, Debug)]
-enum Part<'a> {
+enum FeedPart<'a> {
     View(TensorView<'a>),
     Tensor(Tensor),
 }
 
-impl Part<'_> {
+impl FeedPart<'_> {
     fn view(&self) -> TensorView<'_> {
         match self {
-            Part::View(view) => view.clone(),
-            Part::Tensor(tensor) => tensor.view(),
+            FeedPart::View(view) => view.clone(),
+            FeedPart::Tensor(tensor) => tensor.view(),
         }
     }
 }
@@ -153,7 +153,7 @@ impl<'a> Feeds<'a> {
     /// Feeds one more input by name.
     pub fn feed(mut self, name: &str, feed: impl Into<Feed<'a>>) -> Feeds<'a> {
         match feed.into() {
-            Feed::Dense(view) => self.feeds.push((name.to_string(), Part::View(view))),
+            Feed::Dense(view) => self.feeds.push((name.to_string(), FeedPart::View(view))),
             Feed::Ragged(ragged) => match self.parts(name, ragged) {
                 Ok(parts) => self.feeds.extend(parts),
                 Err(error) => drop(self.error.get_or_insert(error)),
@@ -167,7 +167,7 @@ impl<'a> Feeds<'a> {
     /// # Errors
     /// The input is dense, has another number of ragged axes, or has i32 row splits that cannot hold the row splits of
     /// the tensor.
-    fn parts(&self, name: &str, ragged: &RaggedTensor) -> Result<Vec<(String, Part<'a>)>> {
+    fn parts(&self, name: &str, ragged: &RaggedTensor) -> Result<Vec<(String, FeedPart<'a>)>> {
         let inputs = self.executable.inputs();
         let refuse = |message: String| Err(Error::new(ErrorKind::Feed, Phase::Run, message));
         if inputs.iter().any(|port| port.name == name) {
@@ -193,7 +193,7 @@ impl<'a> Feeds<'a> {
         // All row splits of an input have one dtype.
         let dtype = splits.first().map_or(DType::I64, |port| port.dtype);
         let parts = ragged.with_row_splits_dtype(dtype)?.feeds(name);
-        Ok(parts.into_iter().map(|(name, tensor)| (name, Part::Tensor(tensor))).collect())
+        Ok(parts.into_iter().map(|(name, tensor)| (name, FeedPart::Tensor(tensor))).collect())
     }
 
     /// Ends the run with an error once the token is true; see [`Runner::cancel`](crate::Runner::cancel).

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::bindings::Bindings;
-use super::definitions::Definitions;
+use super::definitions::PendingSymbols;
 use super::fault::find_fault;
 use super::guards::{check_guards, run_error};
 use super::host_step::{HostStep, is_constant, output_allocator, run_host_step};
@@ -85,9 +85,9 @@ fn initial_memory<'m>(
     Ok(memory)
 }
 
-/// Returns the error of a segment that cannot be planned. If the segment reads an empty axis at an index, the error
-/// names the index: the interpreter computes the program up to the node that fails. It does not repeat host kernels,
-/// which may act on the world.
+/// Returns the error of a segment that cannot be planned. After a read from an empty axis, the interpreter computes the
+/// program again, because its error names the index. A program with host kernels keeps `error`: running them twice could
+/// repeat their side effects.
 fn with_index(
     compiled: &CompiledProgram,
     inputs: &[TensorView<'_>],
@@ -136,7 +136,7 @@ impl<'r, 'm> Run<'r, 'm> {
             return collect_outputs(compiled, &sizes, self.memory, outputs);
         }
         self.bindings = Some(bind_inputs(&compiled.graph, &sizes_of_inputs(inputs))?);
-        let mut definitions = Definitions::new(compiled);
+        let mut definitions = PendingSymbols::new(compiled);
         let planner = self.planner();
         for number in 0..compiled.lowered.segments.len() {
             let bindings = self.define(&mut definitions)?;
@@ -152,7 +152,7 @@ impl<'r, 'm> Run<'r, 'm> {
     }
 
     /// Binds the symbols that can be bound now, checks the guards, and returns the bindings.
-    fn define(&mut self, definitions: &mut Definitions) -> Result<&Bindings<'r>> {
+    fn define(&mut self, definitions: &mut PendingSymbols) -> Result<&Bindings<'r>> {
         let bindings = self.bindings.as_mut().expect("a program that is not static has bindings");
         definitions.define(self.compiled, bindings, self.memory)?;
         check_guards(self.compiled, bindings)?;
@@ -221,8 +221,8 @@ impl<'r, 'm> Run<'r, 'm> {
             match (&compiled.lowered.steps[step], step_plan) {
                 (Step::Kernel(kernel), StepPlan::Kernel(kernel_plan, prepared)) => {
                     let code = &self.code.module;
-                    let is_whole = |_: &&PreparedLaunch| !is_cut_for(self.cancel, kernel, kernel_plan);
-                    let failed = match prepared.as_ref().filter(is_whole) {
+                    let runs_at_once = |_: &&PreparedLaunch| !is_cut_for(self.cancel, kernel, kernel_plan);
+                    let failed = match prepared.as_ref().filter(runs_at_once) {
                         Some(prepared) => prepared.run(kernel_plan, code, self.memory, workspaces)?,
                         None => {
                             let memory = &*self.memory;

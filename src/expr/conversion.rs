@@ -92,7 +92,7 @@ fn convert(x: &Expr, dtype: DType) -> Option<Expr> {
 }
 
 /// The layout of a float of 8 bits.
-struct Format {
+struct SmallFloat {
     /// The number of fraction bits.
     fraction: u32,
     bias: u64,
@@ -101,11 +101,11 @@ struct Format {
     nan: u64,
 }
 
-impl Format {
-    fn of(dtype: DType) -> Format {
+impl SmallFloat {
+    fn of(dtype: DType) -> SmallFloat {
         match dtype {
-            DType::F8E5M2 => Format { fraction: 2, bias: 15, overflow: 0x7c, nan: 0x7e },
-            _ => Format { fraction: 3, bias: 7, overflow: 0x7f, nan: 0x7f },
+            DType::F8E5M2 => SmallFloat { fraction: 2, bias: 15, overflow: 0x7c, nan: 0x7e },
+            _ => SmallFloat { fraction: 3, bias: 7, overflow: 0x7f, nan: 0x7f },
         }
     }
 }
@@ -118,7 +118,7 @@ fn decode(dtype: DType, bits: Expr) -> Expr {
         let eight = wide.like(8.0);
         return wide.binary(BinaryOp::Shl, eight).bitcast(DType::F16).cast(DType::F32);
     }
-    let Format { fraction, bias, .. } = Format::of(dtype);
+    let SmallFloat { fraction, bias, .. } = SmallFloat::of(dtype);
     let wide = bits.cast(DType::U32);
     let word = |bits: u32| Expr::constant(bits);
     let magnitude = &wide & &word(0x7f);
@@ -140,7 +140,7 @@ fn encode(x: &Expr, dtype: DType) -> Expr {
         DType::F64 => (DType::U64, 52, 1023),
         _ => (DType::U32, 23, 127),
     };
-    let Format { fraction, bias, overflow, nan } = Format::of(dtype);
+    let SmallFloat { fraction, bias, overflow, nan } = SmallFloat::of(dtype);
     let bits = |bits: u64| Expr::constant(Scalar::from_bits(word, bits).expect("words are integers"));
     let shift = wide_fraction - fraction;
     let magnitude = x.clone().abs();

@@ -13,7 +13,7 @@ const MAX_DEPTH: u32 = 40;
 /// are limited, and `…` stands for the nodes beyond a limit.
 impl Display for Expr {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        Printer { out: f, nodes: MAX_NODES, depth: MAX_DEPTH }.expr(self, Level::Reduce)
+        Printer { out: f, nodes: MAX_NODES, depth: MAX_DEPTH }.expr(self, Precedence::Reduce)
     }
 }
 
@@ -33,7 +33,7 @@ impl Display for Index {
 
 /// The precedence of an operator, weakest first. A weaker operator inside a stronger one gets parentheses.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Level {
+enum Precedence {
     Reduce,
     Comparison,
     Or,
@@ -45,32 +45,32 @@ enum Level {
     Prefix,
 }
 
-impl Level {
+impl Precedence {
     /// Returns the next stronger precedence.
-    fn tighter(self) -> Level {
+    fn tighter(self) -> Precedence {
         match self {
-            Level::Reduce => Level::Comparison,
-            Level::Comparison => Level::Or,
-            Level::Or => Level::Xor,
-            Level::Xor => Level::And,
-            Level::And => Level::Shift,
-            Level::Shift => Level::Sum,
-            Level::Sum => Level::Product,
-            Level::Product | Level::Prefix => Level::Prefix,
+            Precedence::Reduce => Precedence::Comparison,
+            Precedence::Comparison => Precedence::Or,
+            Precedence::Or => Precedence::Xor,
+            Precedence::Xor => Precedence::And,
+            Precedence::And => Precedence::Shift,
+            Precedence::Shift => Precedence::Sum,
+            Precedence::Sum => Precedence::Product,
+            Precedence::Product | Precedence::Prefix => Precedence::Prefix,
         }
     }
 }
 
 /// Returns the precedence of an infix operator; `None` for an operation written as a call.
-fn level_of(op: BinaryOp) -> Option<Level> {
+fn level_of(op: BinaryOp) -> Option<Precedence> {
     Some(match op {
-        BinaryOp::Add | BinaryOp::Sub => Level::Sum,
-        BinaryOp::Mul | BinaryOp::Div | BinaryOp::Rem => Level::Product,
-        BinaryOp::And => Level::And,
-        BinaryOp::Or => Level::Or,
-        BinaryOp::Xor => Level::Xor,
-        BinaryOp::Shl | BinaryOp::Shr => Level::Shift,
-        BinaryOp::Eq | BinaryOp::Ne | BinaryOp::Lt | BinaryOp::Le => Level::Comparison,
+        BinaryOp::Add | BinaryOp::Sub => Precedence::Sum,
+        BinaryOp::Mul | BinaryOp::Div | BinaryOp::Rem => Precedence::Product,
+        BinaryOp::And => Precedence::And,
+        BinaryOp::Or => Precedence::Or,
+        BinaryOp::Xor => Precedence::Xor,
+        BinaryOp::Shl | BinaryOp::Shr => Precedence::Shift,
+        BinaryOp::Eq | BinaryOp::Ne | BinaryOp::Lt | BinaryOp::Le => Precedence::Comparison,
         BinaryOp::Min | BinaryOp::Max => return None,
     })
 }
@@ -89,7 +89,7 @@ struct Printer<'a, 'f> {
 }
 
 impl Printer<'_, '_> {
-    fn expr(&mut self, expr: &Expr, level: Level) -> fmt::Result {
+    fn expr(&mut self, expr: &Expr, level: Precedence) -> fmt::Result {
         if self.nodes == 0 || self.depth == 0 {
             return self.out.write_char('…');
         }
@@ -100,12 +100,12 @@ impl Printer<'_, '_> {
         result
     }
 
-    fn node(&mut self, expr: &Expr, level: Level) -> fmt::Result {
+    fn node(&mut self, expr: &Expr, level: Precedence) -> fmt::Result {
         match expr.kind() {
             ExprKind::Const(value) => write!(self.out, "{value}"),
             ExprKind::Size(dim) => self.dim(dim),
             ExprKind::Iota(index) => {
-                self.grouped(level > Level::Reduce && !needs_no_parentheses(index), |p| p.index(index))
+                self.grouped(level > Precedence::Reduce && !needs_no_parentheses(index), |p| p.index(index))
             }
             ExprKind::Load { source, index } => {
                 write!(self.out, "%{source}[")?;
@@ -120,20 +120,23 @@ impl Printer<'_, '_> {
                 self.index(position)?;
                 self.out.write_char(']')
             }
-            ExprKind::Unary(UnaryOp::Neg, x) => self.grouped(level > Level::Prefix, |p| {
+            ExprKind::Unary(UnaryOp::Neg, x) => self.grouped(level > Precedence::Prefix, |p| {
                 p.out.write_char('-')?;
-                p.expr(x, Level::Prefix)
+                p.expr(x, Precedence::Prefix)
             }),
             ExprKind::Unary(UnaryOp::Not, x) => {
                 self.out.write_char('!')?;
-                self.expr(x, Level::Prefix)
+                self.expr(x, Precedence::Prefix)
             }
             ExprKind::Unary(op, x) => self.call(op, &[x]),
             ExprKind::Binary(op, a, b) => match level_of(*op) {
                 None => self.call(op, &[a, b]),
                 Some(operator) => self.grouped(level > operator, |p| {
                     // Comparisons do not chain; the other operators associate to the left.
-                    p.expr(a, if operator == Level::Comparison { operator.tighter() } else { operator })?;
+                    p.expr(
+                        a,
+                        if operator == Precedence::Comparison { operator.tighter() } else { operator },
+                    )?;
                     write!(p.out, " {op} ")?;
                     p.expr(b, operator.tighter())
                 }),
@@ -161,28 +164,28 @@ impl Printer<'_, '_> {
                         write!(self.out, " < {}", range.high)?;
                     }
                     self.out.write_str(": ")?;
-                    self.expr(value, Level::Reduce)?;
+                    self.expr(value, Precedence::Reduce)?;
                     self.out.write_str(", ")?;
                     if self.nodes == 0 {
                         break;
                     }
                 }
                 self.out.write_str("else: ")?;
-                self.expr(otherwise, Level::Reduce)?;
+                self.expr(otherwise, Precedence::Reduce)?;
                 self.out.write_char(')')
             }
-            ExprKind::Reduce { op, axes, body } => self.grouped(level > Level::Reduce, |p| {
+            ExprKind::Reduce { op, axes, body } => self.grouped(level > Precedence::Reduce, |p| {
                 write!(p.out, "{op}(")?;
                 for (position, (axis, extent)) in axes.iter().enumerate() {
                     p.comma(position)?;
                     write!(p.out, "{axis} < {extent}")?;
                 }
                 p.out.write_str(") ")?;
-                p.expr(body, Level::Reduce)
+                p.expr(body, Precedence::Reduce)
             }),
             ExprKind::CheckIndex { value, limit, .. } => {
                 self.out.write_str("check(0 <= ")?;
-                self.expr(value, Level::Or)?;
+                self.expr(value, Precedence::Or)?;
                 write!(self.out, " < {limit})")
             }
         }
@@ -201,7 +204,7 @@ impl Printer<'_, '_> {
         write!(self.out, "{name}(")?;
         for (position, argument) in arguments.iter().enumerate() {
             self.comma(position)?;
-            self.expr(argument, Level::Reduce)?;
+            self.expr(argument, Precedence::Reduce)?;
         }
         self.out.write_char(')')
     }
@@ -261,7 +264,7 @@ impl Printer<'_, '_> {
                     self.index(inner)?;
                     write!(self.out, ", {size})")?;
                 }
-                Atom::Value(expr) => self.expr(expr, Level::Prefix)?,
+                Atom::Value(expr) => self.expr(expr, Precedence::Prefix)?,
             }
         }
         self.depth += 1;

@@ -3,7 +3,7 @@
 use shapeflow_shape_fns::Dim;
 use smallvec::SmallVec;
 
-use super::program::{AxisId, DimId, EntryId, Linear, LinearAtom, Op, Program, StepId};
+use super::program::{AxisId, DimId, EntryId, ExprProgram, LinearAtom, NumberedIndex, Op, StepId};
 #[cfg(test)]
 use super::{Axis, Expr};
 use super::{ReduceOp, Scalar, eval_binary, eval_bitcast, eval_cast, eval_mul_add, eval_unary};
@@ -21,7 +21,7 @@ pub(crate) enum Fault {
 
 /// A read of an element of a source.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) enum Read {
+pub(crate) enum ElementRead {
     /// At an index, one integer per axis.
     At(u32, SmallVec<[i64; 6]>),
     /// At a row-major position.
@@ -44,13 +44,13 @@ pub(crate) struct Env<'a> {
     pub(crate) fused: bool,
 }
 
-/// Evaluates a [`Program`] for fixed sizes and sources.
+/// Evaluates a [`ExprProgram`] for fixed sizes and sources.
 ///
 /// Evaluation is lazy: a node is computed when its value is needed, once for each combination of values of the axes
 /// that the node depends on. Reductions run in row-major order; float sums and products accumulate in `f64` and round
 /// once at the end. Index arithmetic wraps as an `i64`.
 pub(crate) struct Evaluator<'a> {
-    program: &'a Program,
+    program: &'a ExprProgram,
     env: &'a Env<'a>,
     /// For each dimension of the program: its value.
     dims: Vec<i64>,
@@ -65,7 +65,7 @@ pub(crate) struct Evaluator<'a> {
     /// A clock that ticks whenever an axis changes.
     now: u64,
     /// The entries under evaluation, the innermost last.
-    frames: Vec<Frame>,
+    frames: Vec<EntryFrame>,
     /// The reductions under evaluation, the innermost last.
     reductions: Vec<Running>,
     /// The step whose value made the evaluation fail.
@@ -73,7 +73,7 @@ pub(crate) struct Evaluator<'a> {
 }
 
 /// An entry of the program under evaluation. An entry is a list of steps; the last step computes the entry's value.
-struct Frame {
+struct EntryFrame {
     entry: EntryId,
     /// The position of the current step in the entry's list.
     position: usize,
@@ -134,7 +134,7 @@ pub(crate) fn evaluate(expr: &Expr, axes: &[(Axis, i64)], env: &Env<'_>) -> Resu
     let super::StorageForm::Whole(expr) = super::StorageForms::new(&mut interner).of(expr) else {
         panic!("`Scalar` cannot hold a complex number");
     };
-    Evaluator::new(&Program::new(&expr, &names), env).element(&values)
+    Evaluator::new(&ExprProgram::new(&expr, &names), env).element(&values)
 }
 
 /// Evaluates an expression that has no loads, sizes or axes. `MulAdd` rounds once.
@@ -152,7 +152,7 @@ pub(crate) fn evaluate_constant(expr: &Expr) -> Result<Scalar, Fault> {
 
 impl<'a> Evaluator<'a> {
     /// Makes an evaluator of `program` in `env`.
-    pub(crate) fn new(program: &'a Program, env: &'a Env<'a>) -> Evaluator<'a> {
+    pub(crate) fn new(program: &'a ExprProgram, env: &'a Env<'a>) -> Evaluator<'a> {
         Evaluator {
             program,
             env,
@@ -170,15 +170,18 @@ impl<'a> Evaluator<'a> {
 
     /// Returns the read from which the value comes that made the evaluation fail. Casts, arithmetic and a selection may
     /// lie between the read and the value.
-    pub(crate) fn faulty_read(&self) -> Option<Read> {
+    pub(crate) fn faulty_read(&self) -> Option<ElementRead> {
         let mut stack = vec![self.faulty?];
         while let Some(step) = stack.pop() {
             match &self.program.steps[step as usize].op {
                 Op::Load { source, index } => {
-                    return Some(Read::At(*source, index.iter().map(|index| self.linear(index)).collect()));
+                    return Some(ElementRead::At(
+                        *source,
+                        index.iter().map(|index| self.linear(index)).collect(),
+                    ));
                 }
                 Op::LoadFlat { source, position } => {
-                    return Some(Read::Flat(*source, self.linear(position)));
+                    return Some(ElementRead::Flat(*source, self.linear(position)));
                 }
                 Op::Unary(_, a) | Op::Cast(a) | Op::Bitcast(a) | Op::CheckIndex { value: a, .. } => {
                     stack.push(*a);
@@ -235,7 +238,7 @@ impl<'a> Evaluator<'a> {
 
     fn run(&mut self) -> Result<Scalar, Fault> {
         let program = self.program;
-        self.frames.push(Frame { entry: program.root, position: 0 });
+        self.frames.push(EntryFrame { entry: program.root, position: 0 });
         while let Some(frame) = self.frames.last() {
             let list = &program.entries[frame.entry as usize];
             let Some(step) = list.get(frame.position).copied() else {
@@ -269,7 +272,7 @@ impl<'a> Evaluator<'a> {
                     frame.position += 1;
                 }
             }
-            Outcome::Enter(entry) => self.frames.push(Frame { entry, position: 0 }),
+            Outcome::Enter(entry) => self.frames.push(EntryFrame { entry, position: 0 }),
         }
     }
 
@@ -318,7 +321,7 @@ impl<'a> Evaluator<'a> {
                 Scalar::I64(index)
             }
             Op::Case(arms, otherwise) => {
-                let holds = |range: &super::program::Range| {
+                let holds = |range: &super::program::NumberedRange| {
                     let index = self.linear(&range.index);
                     self.dims[range.low as usize] <= index && index < self.dims[range.high as usize]
                 };
@@ -363,7 +366,7 @@ impl<'a> Evaluator<'a> {
     }
 
     /// Computes the value of an index.
-    fn linear(&self, index: &Linear) -> i64 {
+    fn linear(&self, index: &NumberedIndex) -> i64 {
         let mut sum = self.dims[index.constant as usize];
         for (atom, coefficient) in &index.terms {
             let value = match atom {

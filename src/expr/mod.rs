@@ -11,7 +11,7 @@
 //!   one expression into another).
 //! - `StorageForms` rewrites complex numbers as pairs of real expressions, and elements without arithmetic as their
 //!   bits.
-//! - `Program` flattens an expression, and `Evaluator` computes its elements one by one. This interpreter is the
+//! - `ExprProgram` flattens an expression, and `Evaluator` computes its elements one by one. This interpreter is the
 //!   reference: every emitter computes the same bits, except for NaN payloads.
 //! - `eval_unary`, `eval_binary`, `eval_cast` and the like define each primitive operation on [`Scalar`]s.
 //!
@@ -53,10 +53,10 @@ pub(crate) use eval::{eval_binary, eval_bitcast, eval_cast, eval_mul_add, eval_u
 pub(crate) use index::Atom;
 pub use index::{Axis, Index};
 pub(crate) use intern::Interner;
-pub(crate) use interpret::{Env, Evaluator, Fault, Read};
+pub(crate) use interpret::{ElementRead, Env, Evaluator, Fault};
 pub(crate) use kept_checks::keep_checks;
 pub use lower_cx::LowerCx;
-pub(crate) use program::Program;
+pub(crate) use program::ExprProgram;
 pub use scalar::Scalar;
 pub(crate) use scalar::scalar_dtype;
 pub(crate) use storage_form::{StorageForm, StorageForms, is_own_form};
@@ -223,24 +223,24 @@ pub(crate) enum ExprKind {
 /// Stands for an axis in a check of an exponent.
 pub(crate) const EXPONENT: u32 = u32::MAX;
 
-struct Node {
+struct ExprNode {
     dtype: DType,
     kind: ExprKind,
 }
 
 /// Nodes stay small because indices are boxed: most nodes hold none.
-const _: () = assert!(size_of::<Node>() <= 48);
+const _: () = assert!(size_of::<ExprNode>() <= 48);
 
 /// One element of a result, as a scalar expression. A clone is cheap: it shares the node.
 ///
 /// Arithmetic operators build primitive operations on two expressions of the same dtype; a body that mixes dtypes is
 /// refused when its op is added to a graph. Operators on complex numbers build the operations on their parts.
 #[derive(Clone)]
-pub struct Expr(Arc<Node>);
+pub struct Expr(Arc<ExprNode>);
 
 impl Expr {
     pub(crate) fn new(dtype: DType, kind: ExprKind) -> Expr {
-        Expr(Arc::new(Node { dtype, kind }))
+        Expr(Arc::new(ExprNode { dtype, kind }))
     }
 
     pub(crate) fn kind(&self) -> &ExprKind {

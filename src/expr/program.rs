@@ -1,4 +1,4 @@
-//! `Program`: an expression flattened into numbered steps, so that evaluating many elements is cheap.
+//! `ExprProgram`: an expression flattened into numbered steps, so that evaluating many elements is cheap.
 
 use rustc_hash::FxHashMap;
 use shapeflow_shape_fns::Dim;
@@ -17,7 +17,7 @@ pub(super) type DimId = u32;
 pub(super) type AxisId = u32;
 
 /// An [`Index`] that refers to axes, dimensions and steps by number.
-pub(super) struct Linear {
+pub(super) struct NumberedIndex {
     pub(super) constant: DimId,
     pub(super) terms: Box<[(LinearAtom, DimId)]>,
 }
@@ -25,14 +25,14 @@ pub(super) struct Linear {
 /// An [`Atom`] that refers to axes, dimensions and steps by number.
 pub(super) enum LinearAtom {
     Axis(AxisId),
-    FloorDiv(Box<Linear>, DimId),
-    Mod(Box<Linear>, DimId),
+    FloorDiv(Box<NumberedIndex>, DimId),
+    Mod(Box<NumberedIndex>, DimId),
     Value(StepId),
 }
 
 /// An [`InRange`](super::InRange) that refers to dimensions by number.
-pub(super) struct Range {
-    pub(super) index: Linear,
+pub(super) struct NumberedRange {
+    pub(super) index: NumberedIndex,
     pub(super) low: DimId,
     pub(super) high: DimId,
 }
@@ -41,21 +41,21 @@ pub(super) struct Range {
 pub(super) enum Op {
     Const(Scalar),
     Size(DimId),
-    Iota(Linear),
-    Load { source: u32, index: Box<[Linear]> },
-    LoadFlat { source: u32, position: Linear },
+    Iota(NumberedIndex),
+    Load { source: u32, index: Box<[NumberedIndex]> },
+    LoadFlat { source: u32, position: NumberedIndex },
     Unary(UnaryOp, StepId),
     Binary(BinaryOp, StepId, StepId),
     MulAdd(StepId, StepId, StepId),
     Select(StepId, StepId, StepId),
     Cast(StepId),
     Bitcast(StepId),
-    Case(Box<[(Box<[Range]>, EntryId)]>, EntryId),
+    Case(Box<[(Box<[NumberedRange]>, EntryId)]>, EntryId),
     Reduce { op: ReduceOp, axes: Box<[(AxisId, DimId)]>, body: EntryId },
     CheckIndex { value: StepId, limit: DimId, axis: u32 },
 }
 
-pub(super) struct Step {
+pub(super) struct ExprStep {
     pub(super) op: Op,
     pub(super) dtype: shapeflow_shape_fns::DType,
     /// The class: the number of the set of axes that the value depends on.
@@ -67,8 +67,8 @@ pub(super) struct Step {
 /// The root, each arm of a `Case` and each body of a `Reduce` is an entry: the list of steps that its value always
 /// needs. A step may be in several lists; the first list that runs evaluates the step. The value of a step stays valid
 /// until an axis of the step's class changes.
-pub(crate) struct Program {
-    pub(super) steps: Vec<Step>,
+pub(crate) struct ExprProgram {
+    pub(super) steps: Vec<ExprStep>,
     /// The step numbers of each entry, ascending. The last step computes the value of the entry.
     pub(super) entries: Vec<Box<[StepId]>>,
     pub(super) root: EntryId,
@@ -84,11 +84,11 @@ pub(crate) struct Program {
     pub(super) classes: usize,
 }
 
-impl Program {
+impl ExprProgram {
     /// Flattens `root`, which is in its storage form and whose free axes are `outer`. An axis that is neither bound nor
     /// in `outer` has the value 0.
-    pub(crate) fn new(root: &Expr, outer: &[Axis]) -> Program {
-        let mut builder = Builder::default();
+    pub(crate) fn new(root: &Expr, outer: &[Axis]) -> ExprProgram {
+        let mut builder = ProgramBuilder::default();
         for axis in outer {
             builder.axis(*axis);
         }
@@ -101,7 +101,7 @@ impl Program {
         for expr in &order {
             let (op, depends) = builder.op(expr);
             let class = builder.class(depends);
-            builder.steps.push(Step { op, dtype: expr.dtype(), class });
+            builder.steps.push(ExprStep { op, dtype: expr.dtype(), class });
         }
         let root = builder.entry(root);
         builder.finish(root, outer_axes)
@@ -112,8 +112,8 @@ impl Program {
 type AxisSet = SmallVec<[AxisId; 6]>;
 
 #[derive(Default)]
-struct Builder {
-    steps: Vec<Step>,
+struct ProgramBuilder {
+    steps: Vec<ExprStep>,
     /// The step of each node, by the address of the node.
     numbers: FxHashMap<usize, StepId>,
     /// The step that computes the value of each entry.
@@ -127,7 +127,7 @@ struct Builder {
     class_of: FxHashMap<AxisSet, u32>,
 }
 
-impl Builder {
+impl ProgramBuilder {
     fn axis(&mut self, axis: Axis) -> AxisId {
         let next = self.axes.len() as AxisId;
         *self.axes.entry(axis).or_insert(next)
@@ -175,7 +175,7 @@ impl Builder {
         number
     }
 
-    fn linear(&mut self, index: &Index, depends: &mut AxisSet) -> Linear {
+    fn linear(&mut self, index: &Index, depends: &mut AxisSet) -> NumberedIndex {
         let constant = self.dim(&index.constant);
         let terms = index.terms.iter().map(|(atom, coefficient)| {
             let atom = match atom {
@@ -195,7 +195,7 @@ impl Builder {
             };
             (atom, self.dim(coefficient))
         });
-        Linear { constant, terms: terms.collect() }
+        NumberedIndex { constant, terms: terms.collect() }
     }
 
     fn op(&mut self, expr: &Expr) -> (Op, AxisSet) {
@@ -220,7 +220,7 @@ impl Builder {
             ExprKind::Bitcast(a) => Op::Bitcast(self.child(a, on)),
             ExprKind::Case(arms, otherwise) => {
                 let arms = arms.iter().map(|(ranges, value)| {
-                    let ranges = ranges.iter().map(|range| Range {
+                    let ranges = ranges.iter().map(|range| NumberedRange {
                         index: self.linear(&range.index, on),
                         low: self.dim(&range.low),
                         high: self.dim(&range.high),
@@ -250,7 +250,7 @@ impl Builder {
         (op, depends)
     }
 
-    fn finish(self, root: EntryId, outer: usize) -> Program {
+    fn finish(self, root: EntryId, outer: usize) -> ExprProgram {
         let mut needed = vec![EntryId::MAX; self.steps.len()];
         let entries = self.targets.iter().enumerate().map(|(entry, target)| {
             let (mut list, mut stack) = (Vec::new(), vec![*target]);
@@ -270,7 +270,7 @@ impl Builder {
                 classes_of[*axis as usize].push(class as u32);
             }
         }
-        Program {
+        ExprProgram {
             steps: self.steps,
             entries,
             root,
@@ -308,7 +308,7 @@ fn operands_needed(op: &Op, needed: &mut Vec<StepId>) {
     }
 }
 
-fn values_needed(index: &Linear, needed: &mut Vec<StepId>) {
+fn values_needed(index: &NumberedIndex, needed: &mut Vec<StepId>) {
     for (atom, _) in &index.terms {
         match atom {
             LinearAtom::Axis(_) => {}

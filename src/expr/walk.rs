@@ -4,7 +4,7 @@ use rustc_hash::{FxBuildHasher, FxHashSet};
 use shapeflow_shape_fns::Dim;
 use smallvec::SmallVec;
 
-use super::{Atom, Expr, ExprKind, Index, Node, Scalar};
+use super::{Atom, Expr, ExprKind, ExprNode, Index, Scalar};
 
 impl Expr {
     /// Calls `f` on every child, also on the run-time values inside indices.
@@ -71,7 +71,7 @@ type Pending = SmallVec<[Expr; 4]>;
 
 const LEAF: ExprKind = ExprKind::Const(Scalar::Bool(false));
 
-impl Drop for Node {
+impl Drop for ExprNode {
     /// Releases descendants in a loop. Recursion would overflow the stack on a long chain.
     fn drop(&mut self) {
         let mut pending = Pending::new();

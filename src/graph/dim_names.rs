@@ -96,7 +96,7 @@ impl GraphData {
         let symbols = std::mem::take(&mut unknown.unnamed);
         let makers = self.makers(&symbols);
         let origin = |symbol| (symbol, self.origin(symbol, makers.get(&symbol).copied()));
-        let mut unnamed: Vec<(Symbol, Origin)> = symbols.into_iter().map(origin).collect();
+        let mut unnamed: Vec<(Symbol, UnknownOrigin)> = symbols.into_iter().map(origin).collect();
         let taken = &mut unknown.taken;
         let longest = unnamed.iter().map(|(_, origin)| origin.path.len()).max().unwrap_or(0);
         for length in 1..=longest {
@@ -159,9 +159,9 @@ impl GraphData {
     }
 
     /// Returns the place where a symbol comes from. `maker` is the node that made the symbol.
-    fn origin(&self, symbol: Symbol, maker: Option<NodeIx>) -> Origin {
+    fn origin(&self, symbol: Symbol, maker: Option<NodeIx>) -> UnknownOrigin {
         let Some(index) = maker else {
-            return Origin { path: vec!["unknown".to_string()], axis: String::new(), line: None };
+            return UnknownOrigin { path: vec!["unknown".to_string()], axis: String::new(), line: None };
         };
         let (name, node) = (self.node_label(index), &self.nodes[index.index()]);
         let is_input = matches!(node.op.body, Body::Input);
@@ -175,8 +175,10 @@ impl GraphData {
         });
         let axis = axis.unwrap_or_default();
         match ragged_part(&name).filter(|_| is_input) {
-            Some((ragged, part)) => Origin { path: path_of(ragged, "input"), axis: part.axis(&axis), line },
-            None => Origin { path: path_of(&name, node.op.name()), axis, line },
+            Some((ragged, part)) => {
+                UnknownOrigin { path: path_of(ragged, "input"), axis: part.axis(&axis), line }
+            }
+            None => UnknownOrigin { path: path_of(&name, node.op.name()), axis, line },
         }
     }
 }
@@ -251,7 +253,7 @@ impl Unknowns {
 }
 
 /// Where an unknown dimension comes from.
-struct Origin {
+struct UnknownOrigin {
     /// The scopes and the name of the node that introduced the dimension.
     path: Vec<String>,
     /// The axis of the node's output, such as `.0`; empty for a dimension that is not an axis.
@@ -260,7 +262,7 @@ struct Origin {
     line: Option<u32>,
 }
 
-impl Origin {
+impl UnknownOrigin {
     /// Returns the name that consists of the last `length` parts of the path, and the axis.
     fn name(&self, length: usize) -> String {
         let first = self.path.len().saturating_sub(length);

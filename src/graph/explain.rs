@@ -113,7 +113,7 @@ impl GraphData {
         text
     }
 
-    fn place_text(&self, place: &Place, named: &dyn Fn(&Dim) -> String) -> String {
+    fn place_text(&self, place: &Occurrence, named: &dyn Fn(&Dim) -> String) -> String {
         let info = &self.values[place.value.index()];
         let (label, at) = self.label_at(info.node.0);
         let has_no_operands = self.nodes[info.node.index()].operands.is_empty();
@@ -198,7 +198,7 @@ fn mentions(text: &str, word: &str) -> bool {
 
 /// A place where a dimension occurs: an axis of a value's shape, or an element of a value.
 #[derive(PartialEq)]
-struct Place {
+struct Occurrence {
     value: ValueIx,
     /// The axis that has the dimension; `None` if an element is the dimension.
     axis: Option<usize>,
@@ -209,7 +209,7 @@ struct Place {
 /// The origin of one dimension.
 struct Origin {
     /// The places where the dimension, or a symbol of it, first occurs.
-    places: Vec<Place>,
+    places: Vec<Occurrence>,
     /// The equalities that tied symbols of the dimension to other dimensions.
     ties: Vec<Equality>,
     /// The symbols of the dimension, and all symbols that the equalities relate to these symbols.
@@ -243,7 +243,7 @@ impl Origin {
                     };
                     let shown = origin.places.iter().any(|place| place.value == introduced.value);
                     if seen.insert((symbol, node)) && !shown {
-                        origin.places.push(Place { dim: Dim::from(symbol), ..introduced });
+                        origin.places.push(Occurrence { dim: Dim::from(symbol), ..introduced });
                     }
                 }
                 Provenance::Equated(tie) => {
@@ -295,7 +295,7 @@ fn sources(data: &GraphData, value: ValueIx, dim: &Dim) -> Vec<ValueIx> {
 }
 
 /// Finds the axis or the element of a value that resolves to the same dimension as `dim`.
-fn place(data: &GraphData, value: ValueIx, dim: &Dim) -> Place {
+fn place(data: &GraphData, value: ValueIx, dim: &Dim) -> Occurrence {
     let resolved = data.table.resolve(dim);
     let info = &data.values[value.index()];
     let mut dims = info.shape.dims().unwrap_or_default().iter().enumerate();
@@ -305,7 +305,7 @@ fn place(data: &GraphData, value: ValueIx, dim: &Dim) -> Place {
         elements.find(|other| data.table.resolve(other) == resolved).cloned()
     };
     match found {
-        Some((axis, written)) => Place { value, axis: Some(axis), dim: written.clone() },
-        None => Place { value, axis: None, dim: element().unwrap_or_else(|| dim.clone()) },
+        Some((axis, written)) => Occurrence { value, axis: Some(axis), dim: written.clone() },
+        None => Occurrence { value, axis: None, dim: element().unwrap_or_else(|| dim.clone()) },
     }
 }

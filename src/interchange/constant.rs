@@ -106,12 +106,16 @@ fn from_values<T: Element>(
     values: &[T],
 ) -> Result<Tensor> {
     let wanted = count.saturating_mul(values_per_element);
-    if values.len() > wanted || !values.len().is_multiple_of(values_per_element) {
-        let got = values.len();
-        return refuse(
-            ErrorKind::Parse,
-            format!("a constant {dtype}{sizes:?} must have at most {wanted} values, got {got}"),
+    let got = values.len();
+    if got > wanted {
+        let message = format!("a constant {dtype}{sizes:?} must have at most {wanted} values, got {got}");
+        return refuse(ErrorKind::Parse, message);
+    }
+    if !got.is_multiple_of(values_per_element) {
+        let message = format!(
+            "a constant {dtype}{sizes:?} must have {values_per_element} values an element, got {got}"
         );
+        return refuse(ErrorKind::Parse, message);
     }
     if values.len() == wanted {
         return Tensor::from_bits(dtype, sizes, values);

@@ -1,6 +1,6 @@
 //! The fields of TensorFlow's protobuf messages: the table by which protobuf text is read and written.
 
-use Kind::{Bool, Bytes, DataType, Double, Float, Int, Message as Sub, Str, UInt};
+use FieldKind::{Bool, Bytes, DataType, Double, Float, Int, Message as Sub, Str, UInt};
 
 /// A message type: its fields in the order of their numbers.
 pub(super) struct Message {
@@ -12,12 +12,12 @@ pub(super) struct Message {
 pub(super) struct Field {
     pub name: &'static str,
     pub number: u32,
-    pub kind: Kind,
+    pub kind: FieldKind,
 }
 
 /// The type of a field.
 #[derive(Clone, Copy)]
-pub(super) enum Kind {
+pub(super) enum FieldKind {
     /// A signed integer, as a varint.
     Int,
     /// An unsigned integer, as a varint.

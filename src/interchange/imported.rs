@@ -16,7 +16,7 @@ use crate::graph::{DimNames, Graph, GraphData, Value, ValueId, ValueInfo};
 #[derive(Debug)]
 pub struct Imported {
     pub(super) graph: Graph,
-    pub(super) nodes: Vec<Record>,
+    pub(super) nodes: Vec<NodeRecord>,
     pub(super) by_name: HashMap<String, usize>,
     /// The names of tensors in the SavedModel's signature.
     pub(super) names: SignatureNames,
@@ -30,12 +30,12 @@ pub struct Imported {
 
 /// An imported node.
 #[derive(Debug)]
-pub(super) struct Record {
+pub(super) struct NodeRecord {
     pub name: String,
     pub op: String,
     /// The outputs of the node. `None` stands for an output that was not imported: another output of the node is fed,
     /// and no imported node reads this output.
-    pub outputs: Vec<Option<Output>>,
+    pub outputs: Vec<Option<ImportedOutput>>,
     /// The reason why inference refused this node, if it did.
     pub error: Option<Error>,
     /// The reason why the values of the node cannot be used, if they cannot: inference refused the node itself, or a
@@ -49,7 +49,7 @@ pub(super) struct Record {
 
 /// An output of a node.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Output {
+pub(super) struct ImportedOutput {
     pub value: ValueId,
     /// Whether the dtype is known. The dtype of an output of an unknown op may be unknown; the value then has `f32`.
     pub has_known_dtype: bool,

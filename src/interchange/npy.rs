@@ -49,7 +49,7 @@ fn parse(bytes: &[u8]) -> Result<Tensor> {
             header.shape.len()
         ));
     }
-    let Some(kind) = Kind::parse(&header.descr) else {
+    let Some(kind) = ElementKind::parse(&header.descr) else {
         return refuse(format_args!("an npy file of dtype {} is not supported", header.descr));
     };
     let count = header.shape.iter().try_fold(1usize, |count, size| count.checked_mul(*size));
@@ -71,8 +71,8 @@ fn parse(bytes: &[u8]) -> Result<Tensor> {
         data
     };
     match kind {
-        Kind::Plain { dtype, big_endian } => raw::from_bytes(dtype, &header.shape, data, big_endian),
-        Kind::Strings { width, is_text, big_endian } => {
+        ElementKind::Plain { dtype, big_endian } => raw::from_bytes(dtype, &header.shape, data, big_endian),
+        ElementKind::Strings { width, is_text, big_endian } => {
             let strings: Result<Vec<Vec<u8>>> = match width {
                 0 => Ok(vec![Vec::new(); count.unwrap_or(0)]),
                 _ => data.chunks_exact(width).map(|chunk| read_string(chunk, is_text, big_endian)).collect(),
@@ -141,27 +141,27 @@ fn refuse<T>(message: impl std::fmt::Display) -> Result<T> {
 
 /// The type of the elements in a file.
 #[derive(Clone, Copy)]
-enum Kind {
+enum ElementKind {
     /// Numbers or bools.
     Plain { dtype: DType, big_endian: bool },
     /// Strings of `width` bytes, padded with zeros. A text is UTF-32; other strings are plain bytes.
     Strings { width: usize, is_text: bool, big_endian: bool },
 }
 
-impl Kind {
+impl ElementKind {
     /// Parses numpy's type string, such as `<f4`.
-    fn parse(descr: &str) -> Option<Kind> {
+    fn parse(descr: &str) -> Option<ElementKind> {
         let (big_endian, rest) = match descr.as_bytes().first()? {
             b'<' | b'|' | b'=' => (false, descr.get(1..)?),
             b'>' => (true, descr.get(1..)?),
             _ => (false, descr),
         };
         if let Some(width) = rest.strip_prefix('S') {
-            return Some(Kind::Strings { width: width.parse().ok()?, is_text: false, big_endian });
+            return Some(ElementKind::Strings { width: width.parse().ok()?, is_text: false, big_endian });
         }
         if let Some(width) = rest.strip_prefix('U') {
             let width = width.parse::<usize>().ok()?.checked_mul(4)?;
-            return Some(Kind::Strings { width, is_text: true, big_endian });
+            return Some(ElementKind::Strings { width, is_text: true, big_endian });
         }
         let dtype = match rest {
             "b1" | "?" => DType::Bool,
@@ -180,14 +180,14 @@ impl Kind {
             "c16" => DType::C128,
             _ => return None,
         };
-        Some(Kind::Plain { dtype, big_endian })
+        Some(ElementKind::Plain { dtype, big_endian })
     }
 
     /// Returns the number of bytes of an element.
     fn size(self) -> usize {
         match self {
-            Kind::Plain { dtype, .. } => dtype.size_bytes().unwrap_or(1),
-            Kind::Strings { width, .. } => width,
+            ElementKind::Plain { dtype, .. } => dtype.size_bytes().unwrap_or(1),
+            ElementKind::Strings { width, .. } => width,
         }
     }
 }

@@ -1,4 +1,4 @@
-//! `Signature`: inputs, outputs and attributes of a TensorFlow op, from the table `signatures.tsv`.
+//! `OpSignature`: inputs, outputs and attributes of a TensorFlow op, from the table `signatures.tsv`.
 
 use std::sync::{LazyLock, OnceLock};
 
@@ -9,7 +9,7 @@ static TABLE: &str = include_str!("signatures.tsv");
 
 /// A line of the table: op type, the text of the other columns, and the signature that is parsed from this text on
 /// first use.
-type Line = (&'static str, &'static str, OnceLock<Signature>);
+type Line = (&'static str, &'static str, OnceLock<OpSignature>);
 
 /// The lines of the table, sorted by op type.
 static LINES: LazyLock<Vec<Line>> = LazyLock::new(|| {
@@ -19,7 +19,7 @@ static LINES: LazyLock<Vec<Line>> = LazyLock::new(|| {
 
 /// A TensorFlow op's declaration.
 #[derive(Clone, Debug)]
-pub(super) struct Signature {
+pub(super) struct OpSignature {
     pub inputs: Vec<Argument>,
     pub outputs: Vec<Argument>,
     pub attrs: Vec<Attribute>,
@@ -64,10 +64,10 @@ pub(super) struct Attribute {
 }
 
 /// Returns the declaration of an op type; `None` if TensorFlow lacks the op.
-pub(super) fn signature(op_type: &str) -> Option<&'static Signature> {
+pub(super) fn signature(op_type: &str) -> Option<&'static OpSignature> {
     let row = LINES.binary_search_by(|line| line.0.cmp(op_type)).ok()?;
     let (_, rest, parsed) = LINES.get(row)?;
-    Some(parsed.get_or_init(|| Signature::of(rest)))
+    Some(parsed.get_or_init(|| OpSignature::of(rest)))
 }
 
 /// Parses an argument: `NAME:DTYPE`, `NAME:ATTR`, `NAME:COUNT*ATTR` or `NAME:[ATTR]`.
@@ -99,15 +99,15 @@ fn parse_attribute(word: &'static str) -> Option<Attribute> {
     Some(Attribute { name, kind, default })
 }
 
-impl Signature {
+impl OpSignature {
     /// Parses the columns after the op type: inputs, outputs, attributes.
-    fn of(line: &'static str) -> Signature {
+    fn of(line: &'static str) -> OpSignature {
         let mut columns = line.split('\t');
         let mut words = || columns.next().unwrap_or_default().split(' ').filter(|word| !word.is_empty());
         let inputs = words().filter_map(parse_argument).collect();
         let outputs = words().filter_map(parse_argument).collect();
         let attrs = words().filter_map(parse_attribute).collect();
-        Signature { inputs, outputs, attrs }
+        OpSignature { inputs, outputs, attrs }
     }
 
     /// Returns whether the dtypes or the number of the inputs determine this attribute. If list inputs have different

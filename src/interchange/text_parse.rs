@@ -3,7 +3,7 @@
 use prost::encoding::encode_varint;
 
 use super::dtype_number::number_of_text;
-use super::fields::{Kind, Message};
+use super::fields::{FieldKind, Message};
 use super::text_number::{float, integer};
 use crate::error::{Error, ErrorKind, Phase, Result};
 
@@ -149,7 +149,7 @@ impl<'a> Parser<'a> {
     /// value, which only a message may lack.
     fn value(
         &mut self,
-        field: Option<(u32, Kind)>,
+        field: Option<(u32, FieldKind)>,
         colon: bool,
         depth: usize,
         out: &mut Vec<u8>,
@@ -160,7 +160,7 @@ impl<'a> Parser<'a> {
             let mut inner = Vec::new();
             return match field {
                 None => self.message(None, Some(close), depth - 1, &mut inner),
-                Some((number, Kind::Message(message))) => {
+                Some((number, FieldKind::Message(message))) => {
                     self.message(Some(message), Some(close), depth - 1, &mut inner)?;
                     put_bytes(out, number, &inner);
                     Ok(())
@@ -176,16 +176,16 @@ impl<'a> Parser<'a> {
             return if is_text { self.string().map(drop) } else { self.word().map(drop) };
         };
         match kind {
-            Kind::Str | Kind::Bytes if is_text => {
+            FieldKind::Str | FieldKind::Bytes if is_text => {
                 let bytes = self.string()?;
-                if matches!(kind, Kind::Str) && std::str::from_utf8(&bytes).is_err() {
+                if matches!(kind, FieldKind::Str) && std::str::from_utf8(&bytes).is_err() {
                     return self.refuse("a text must be UTF-8");
                 }
                 put_bytes(out, number, &bytes);
                 return Ok(());
             }
-            Kind::Str | Kind::Bytes => return self.refuse("a text in quotes is expected"),
-            Kind::Message(_) => return self.refuse("a message in braces is expected"),
+            FieldKind::Str | FieldKind::Bytes => return self.refuse("a text in quotes is expected"),
+            FieldKind::Message(_) => return self.refuse("a message in braces is expected"),
             _ => {}
         }
         let start = self.offset;
@@ -196,14 +196,14 @@ impl<'a> Parser<'a> {
             this.refuse(format_args!("{what} is expected, got {word:?}"))
         };
         match kind {
-            Kind::Float => match float(word) {
+            FieldKind::Float => match float(word) {
                 Some(value) => {
                     encode_varint(tag | 5, out);
                     out.extend_from_slice(&(value as f32).to_le_bytes());
                 }
                 None => return wrong(self, "a number"),
             },
-            Kind::Double => match float(word) {
+            FieldKind::Double => match float(word) {
                 Some(value) => {
                     encode_varint(tag | 1, out);
                     out.extend_from_slice(&value.to_le_bytes());
@@ -212,12 +212,12 @@ impl<'a> Parser<'a> {
             },
             _ => {
                 let value = match kind {
-                    Kind::Bool => match word {
+                    FieldKind::Bool => match word {
                         "true" | "True" | "t" | "1" => Some(1),
                         "false" | "False" | "f" | "0" => Some(0),
                         _ => None,
                     },
-                    Kind::DataType => match number_of_text(word) {
+                    FieldKind::DataType => match number_of_text(word) {
                         Some(number) => Some(number as u64),
                         None => integer(word),
                     },
@@ -225,8 +225,8 @@ impl<'a> Parser<'a> {
                 };
                 let Some(value) = value else {
                     let what = match kind {
-                        Kind::Bool => "true or false",
-                        Kind::DataType => "a dtype",
+                        FieldKind::Bool => "true or false",
+                        FieldKind::DataType => "a dtype",
                         _ => "an integer of 64 bits",
                     };
                     return wrong(self, what);

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use prost::encoding::decode_varint;
 
 use super::dtype_number::text_of;
-use super::fields::{Kind, Message};
+use super::fields::{FieldKind, Message};
 
 /// Maximum nesting depth of messages.
 const DEPTH: usize = 96;
@@ -24,7 +24,7 @@ fn print_fields(mut bytes: &[u8], message: &'static Message, depth: usize, out: 
     while !bytes.is_empty() {
         let tag = decode_varint(&mut bytes).ok()?;
         let field = message.by_number(u32::try_from(tag >> 3).ok()?);
-        let mut put = |kind: Kind, bits: u64| {
+        let mut put = |kind: FieldKind, bits: u64| {
             if let Some(field) = field {
                 let text = scalar_text(kind, bits);
                 // Writing to a string does not fail.
@@ -38,33 +38,35 @@ fn print_fields(mut bytes: &[u8], message: &'static Message, depth: usize, out: 
                     put(field.kind, value);
                 }
             }
-            1 => put(Kind::Double, u64::from_le_bytes(take(&mut bytes, 8)?.try_into().ok()?)),
-            5 => put(Kind::Float, u32::from_le_bytes(take(&mut bytes, 4)?.try_into().ok()?).into()),
+            1 => put(FieldKind::Double, u64::from_le_bytes(take(&mut bytes, 8)?.try_into().ok()?)),
+            5 => put(FieldKind::Float, u32::from_le_bytes(take(&mut bytes, 4)?.try_into().ok()?).into()),
             2 => {
                 let length = usize::try_from(decode_varint(&mut bytes).ok()?).ok()?;
                 let mut value = take(&mut bytes, length)?;
                 let Some(field) = field else { continue };
                 match field.kind {
-                    Kind::Message(inner) => {
+                    FieldKind::Message(inner) => {
                         let _ = writeln!(out, "{:indent$}{} {{", "", field.name, indent = 2 * depth);
                         if depth < DEPTH {
                             print_fields(value, inner, depth + 1, out)?;
                         }
                         let _ = writeln!(out, "{:indent$}}}", "", indent = 2 * depth);
                     }
-                    Kind::Str | Kind::Bytes => {
+                    FieldKind::Str | FieldKind::Bytes => {
                         let indent = 2 * depth;
-                        let text = escaped(value, matches!(field.kind, Kind::Str));
+                        let text = escaped(value, matches!(field.kind, FieldKind::Str));
                         let _ = writeln!(out, "{:indent$}{}: \"{text}\"", "", field.name);
                     }
                     // A packed list of numbers.
                     kind => {
                         while !value.is_empty() {
                             let bits = match kind {
-                                Kind::Float => {
+                                FieldKind::Float => {
                                     u32::from_le_bytes(take(&mut value, 4)?.try_into().ok()?).into()
                                 }
-                                Kind::Double => u64::from_le_bytes(take(&mut value, 8)?.try_into().ok()?),
+                                FieldKind::Double => {
+                                    u64::from_le_bytes(take(&mut value, 8)?.try_into().ok()?)
+                                }
                                 _ => decode_varint(&mut value).ok()?,
                             };
                             put(kind, bits);
@@ -85,13 +87,13 @@ fn take<'a>(bytes: &mut &'a [u8], count: usize) -> Option<&'a [u8]> {
     Some(taken)
 }
 
-fn scalar_text(kind: Kind, bits: u64) -> String {
+fn scalar_text(kind: FieldKind, bits: u64) -> String {
     match kind {
-        Kind::Bool => (bits != 0).to_string(),
-        Kind::DataType => text_of(bits as i32),
-        Kind::Float => float_text(f32::from_bits(bits as u32).into(), &f32::from_bits(bits as u32)),
-        Kind::Double => float_text(f64::from_bits(bits), &f64::from_bits(bits)),
-        Kind::UInt => bits.to_string(),
+        FieldKind::Bool => (bits != 0).to_string(),
+        FieldKind::DataType => text_of(bits as i32),
+        FieldKind::Float => float_text(f32::from_bits(bits as u32).into(), &f32::from_bits(bits as u32)),
+        FieldKind::Double => float_text(f64::from_bits(bits), &f64::from_bits(bits)),
+        FieldKind::UInt => bits.to_string(),
         _ => (bits as i64).to_string(),
     }
 }

@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 use shapeflow_shape_fns::Dim;
 use smallvec::SmallVec;
 
-use super::cluster::{Cluster, Row};
+use super::cluster::{Cluster, RowAxes};
 use super::kernel::{BufferInfo, BufferIx, Decision, Kernel, Variant};
 use super::kernel_body::LaneLayout;
 use super::known_dims::known_dims;
@@ -18,7 +18,7 @@ use crate::error::Result;
 use crate::expr::{Axis, Expr, ExprKind, Index, Interner, is_own_form, keep_checks, post_order};
 use crate::graph::{GraphData, ValueIx};
 
-struct Builder<'a> {
+struct KernelBuilder<'a> {
     graph: &'a GraphData,
     partition: &'a Partition,
     cluster: &'a Cluster,
@@ -42,7 +42,7 @@ pub(crate) fn build(
     infos: &[BufferInfo],
 ) -> Result<Kernel> {
     let (axes, mut outer, row) = place_axes(cluster);
-    let mut this = Builder {
+    let mut this = KernelBuilder {
         graph,
         partition,
         cluster,
@@ -105,11 +105,11 @@ pub(crate) fn build(
 /// kernel.
 fn place_axes(cluster: &Cluster) -> (Vec<u32>, Vec<Dim>, Vec<Dim>) {
     match &cluster.row {
-        Row::None => ((0..cluster.domain.len() as u32).collect(), cluster.domain.clone(), Vec::new()),
-        Row::NewAxes(row) => {
+        RowAxes::None => ((0..cluster.domain.len() as u32).collect(), cluster.domain.clone(), Vec::new()),
+        RowAxes::NewAxes(row) => {
             ((0..(cluster.domain.len() + row.len()) as u32).collect(), cluster.domain.clone(), row.clone())
         }
-        Row::DomainAxes(reduced) => {
+        RowAxes::DomainAxes(reduced) => {
             let mut axes = vec![0; cluster.domain.len()];
             let (mut outer, mut row) = (Vec::new(), Vec::new());
             for (axis, extent) in cluster.domain.iter().enumerate() {
@@ -127,7 +127,7 @@ fn place_axes(cluster: &Cluster) -> (Vec<u32>, Vec<Dim>, Vec<Dim>) {
     }
 }
 
-impl Builder<'_> {
+impl KernelBuilder<'_> {
     /// Returns the index at which the kernel stores a root, in the kernel's axes: 0 on axes of size 1.
     fn root_index(&self, value: ValueIx) -> SmallVec<[Index; 4]> {
         let mut kernel_axes = self.axes.iter();

@@ -24,7 +24,7 @@ pub(crate) struct ClusterIx(pub u32);
 
 /// The axes that the reductions of a cluster run over.
 #[derive(Clone, PartialEq, Debug)]
-pub(crate) enum Row {
+pub(crate) enum RowAxes {
     /// The cluster has no reduction.
     None,
     /// Axes that the domain lacks, numbered after the axes of the domain: every root has one element per row.
@@ -52,7 +52,7 @@ pub(crate) struct Cluster {
     pub parent: ClusterIx,
     /// The size of each axis of the domain.
     pub domain: Vec<Dim>,
-    pub row: Row,
+    pub row: RowAxes,
     /// The stored values. Each value has the cluster's domain, apart from axes of size 1.
     pub roots: Vec<ValueIx>,
     /// All computed values.
@@ -78,7 +78,7 @@ impl Cluster {
         Cluster {
             parent: number,
             domain,
-            row: Row::None,
+            row: RowAxes::None,
             roots: vec![root],
             members: Vec::new(),
             cost: 0,
@@ -93,9 +93,9 @@ impl Cluster {
     /// Returns the numbers of the row axes.
     pub fn row_axes(&self) -> SmallVec<[usize; 4]> {
         match &self.row {
-            Row::None => SmallVec::new(),
-            Row::NewAxes(row) => (self.domain.len()..self.domain.len() + row.len()).collect(),
-            Row::DomainAxes(axes) => axes.iter().copied().collect(),
+            RowAxes::None => SmallVec::new(),
+            RowAxes::NewAxes(row) => (self.domain.len()..self.domain.len() + row.len()).collect(),
+            RowAxes::DomainAxes(axes) => axes.iter().copied().collect(),
         }
     }
 
@@ -113,7 +113,7 @@ impl Cluster {
     /// - A path of the graph may lead from one cluster to the other.
     pub fn joined(&self, other: &Cluster) -> Option<Cluster> {
         let row = match (&self.row, &other.row) {
-            (Row::None, row) | (row, Row::None) => row.clone(),
+            (RowAxes::None, row) | (row, RowAxes::None) => row.clone(),
             (a, b) if a == b => a.clone(),
             _ => return None,
         };
@@ -126,8 +126,8 @@ impl Cluster {
             && self.members.len() + other.members.len() <= MAX_MEMBERS
             && self.variants.saturating_mul(other.variants) <= MAX_VARIANTS
             && frontier.len() <= MAX_BUFFERS
-            && (row == Row::None || self.variants.max(other.variants) == 1)
-            && !matches!(&row, Row::DomainAxes(axes) if axes.iter().any(may_split))
+            && (row == RowAxes::None || self.variants.max(other.variants) == 1)
+            && !matches!(&row, RowAxes::DomainAxes(axes) if axes.iter().any(may_split))
             && (self.depth == depth || depth < self.producer_depth)
             && (other.depth == depth || depth < other.producer_depth);
         fits.then(|| Cluster {
@@ -177,7 +177,7 @@ impl Cluster {
         let row_axes = self.row_axes();
         let in_row = |axis: usize| row_axes.contains(&axis);
         let missing = self.missing_axes(index);
-        let has_row = self.row != Row::None;
+        let has_row = self.row != RowAxes::None;
         if has_row {
             let rank = index.len();
             let mut has_row_quotient = |index: &Index| quotient_axes(index).iter().any(|&axis| in_row(axis));
@@ -223,13 +223,13 @@ impl Cluster {
         }
         let extent = |axis: &usize| self.domain[*axis].clone();
         let fits = match &self.row {
-            Row::None => {
+            RowAxes::None => {
                 missing.is_empty()
                     || missing.iter().map(extent).collect::<Vec<_>>() == extents
                         && !missing.iter().any(|axis| self.quotient_axes.contains(axis))
             }
-            Row::NewAxes(row) => missing.is_empty() && *row == extents,
-            Row::DomainAxes(axes) => {
+            RowAxes::NewAxes(row) => missing.is_empty() && *row == extents,
+            RowAxes::DomainAxes(axes) => {
                 missing == &axes[..] && axes.iter().map(extent).collect::<Vec<_>>() == extents
             }
         };

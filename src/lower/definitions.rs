@@ -27,7 +27,7 @@ use crate::op::Body;
 
 /// Where each symbol gets its value.
 #[derive(Default)]
-pub(super) struct Definitions {
+pub(super) struct SymbolSources {
     /// For each symbol that the sizes of inputs do not bind: the values that must be computed before it is bound.
     pub late: LateSymbols,
     /// Nodes whose shape function defines symbols.
@@ -44,7 +44,7 @@ pub(super) struct Definitions {
 ///
 /// # Errors
 /// A node needs a symbol that nothing defines, such as a name in an attribute that no input has.
-pub(super) fn definitions(graph: &GraphData) -> Result<Definitions> {
+pub(super) fn definitions(graph: &GraphData) -> Result<SymbolSources> {
     let (found, mut defined) = find_definitions(graph);
     refuse_undefined(graph, &mut defined)?;
     Ok(found)
@@ -78,8 +78,8 @@ pub(crate) fn check_definitions(graph: &GraphData, is_inferred_again: &[bool]) -
 }
 
 /// Returns the definitions, and the symbols that have one.
-fn find_definitions(graph: &GraphData) -> (Definitions, FxHashSet<Symbol>) {
-    let mut found = Definitions::default();
+fn find_definitions(graph: &GraphData) -> (SymbolSources, FxHashSet<Symbol>) {
+    let mut found = SymbolSources::default();
     let mut seen: FxHashSet<Symbol> = FxHashSet::default();
     for (_, input) in &graph.inputs {
         new_symbols(&mut seen, graph.values[input.index()].shape.dims().unwrap_or_default());
@@ -131,7 +131,7 @@ fn find_definitions(graph: &GraphData) -> (Definitions, FxHashSet<Symbol>) {
     (found, seen)
 }
 
-impl Definitions {
+impl SymbolSources {
     /// Records that a definition reads a value.
     fn watch(&mut self, value: ValueIx) {
         if !self.watched.contains(&value) {

@@ -20,7 +20,7 @@ impl Display for Kernel {
         f.write_str(if self.can_fail { ", may fail {\n" } else { " {\n" })?;
         let lanes = self.nest().inner_axis();
         for (axis, extent) in self.outer.iter().enumerate() {
-            writeln!(f, "  for {}", Loop { axis, extent, lanes })?;
+            writeln!(f, "  for {}", LoopHead { axis, extent, lanes })?;
         }
         let has_choice = !matches!(self.decision, Decision::Variant(_));
         if has_choice {
@@ -53,7 +53,7 @@ impl Kernel {
                     f,
                     "{} {}",
                     if axis > self.outer.len() { "," } else { "" },
-                    Loop { axis, extent, lanes }
+                    LoopHead { axis, extent, lanes }
                 )?;
             }
             writeln!(f, ":")?;
@@ -72,13 +72,13 @@ impl Kernel {
 }
 
 /// The head of a loop: `i0 < n`, marked if the vector lanes run along it.
-struct Loop<'a> {
+struct LoopHead<'a> {
     axis: usize,
     extent: &'a Dim,
     lanes: Option<usize>,
 }
 
-impl Display for Loop<'_> {
+impl Display for LoopHead<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         write!(
             f,
@@ -120,7 +120,7 @@ fn write_decision(f: &mut Formatter<'_>, decision: &Decision, pad: &str) -> fmt:
 fn write_pass(f: &mut Formatter<'_>, variant: &Variant, pass: &Pass, pad: &str) -> fmt::Result {
     write_body(f, variant, &pass.body, pad)?;
     for step in &pass.reduces {
-        let value = Operand { variant, body: &pass.body, value: step.value };
+        let value = PrintedOperand { variant, body: &pass.body, value: step.value };
         writeln!(f, "{pad}f{} = {} of {value}", step.into, step.op)?;
     }
     Ok(())
@@ -134,11 +134,11 @@ fn write_body(f: &mut Formatter<'_>, variant: &Variant, body: &[Inst], pad: &str
             InstOp::Const(_) | InstOp::Scalar(_) | InstOp::Reduced(_) => {}
             InstOp::Store { slot, value } => {
                 let target = SlotRef { variant, slot: *slot, offsets: &[] };
-                writeln!(f, "{pad}{target} = {}", Operand { variant, body, value: *value })?;
+                writeln!(f, "{pad}{target} = {}", PrintedOperand { variant, body, value: *value })?;
             }
             InstOp::StorePair { slot, values } => {
                 let target = SlotRef { variant, slot: *slot, offsets: &[] };
-                let [a, b] = values.map(|value| Operand { variant, body, value });
+                let [a, b] = values.map(|value| PrintedOperand { variant, body, value });
                 writeln!(f, "{pad}{target} = pair({a}, {b})")?;
             }
             _ => writeln!(f, "{pad}v{number}: {} = {}", inst.dtype, Statement { variant, body, inst })?,
@@ -148,23 +148,23 @@ fn write_body(f: &mut Formatter<'_>, variant: &Variant, body: &[Inst], pad: &str
 }
 
 /// A value as an operand.
-struct Operand<'a> {
+struct PrintedOperand<'a> {
     variant: &'a Variant,
     body: &'a [Inst],
     value: InstId,
 }
 
-impl Display for Operand<'_> {
+impl Display for PrintedOperand<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match &self.body[self.value.0 as usize].op {
             InstOp::Const(value) => write!(f, "{value}"),
             InstOp::Scalar(number) => {
-                write!(f, "{}", Argument { variant: self.variant, number: *number })
+                write!(f, "{}", ScalarArgument { variant: self.variant, number: *number })
             }
             InstOp::Reduced(number) => write!(f, "f{number}"),
             // The result of a store is the stored value.
             InstOp::Store { value, .. } | InstOp::StorePair { values: [value, _], .. } => {
-                write!(f, "{}", Operand { value: *value, ..*self })
+                write!(f, "{}", PrintedOperand { value: *value, ..*self })
             }
             _ => write!(f, "v{}", self.value.0),
         }
@@ -172,12 +172,12 @@ impl Display for Operand<'_> {
 }
 
 /// A run-time scalar as an operand.
-struct Argument<'a> {
+struct ScalarArgument<'a> {
     variant: &'a Variant,
     number: u32,
 }
 
-impl Display for Argument<'_> {
+impl Display for ScalarArgument<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match &self.variant.scalars[self.number as usize] {
             ScalarArg::Size(dim) if dim.as_known().is_some() || dim.as_symbol().is_some() => {
@@ -199,7 +199,7 @@ struct Statement<'a> {
 impl Display for Statement<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let variant = self.variant;
-        let operand = |value: &InstId| Operand { variant, body: self.body, value: *value };
+        let operand = |value: &InstId| PrintedOperand { variant, body: self.body, value: *value };
         match &self.inst.op {
             InstOp::Load(slot) | InstOp::Iota(slot) => {
                 write!(f, "{}", SlotRef { variant, slot: *slot, offsets: &[] })
@@ -213,7 +213,7 @@ impl Display for Statement<'_> {
             InstOp::Cast(a) => write!(f, "cast({})", operand(a)),
             InstOp::Bitcast(a) => write!(f, "bitcast({})", operand(a)),
             InstOp::CheckIndex { value, limit } => {
-                write!(f, "check(0 <= {} < {})", operand(value), Argument { variant, number: *limit })
+                write!(f, "check(0 <= {} < {})", operand(value), ScalarArgument { variant, number: *limit })
             }
             InstOp::Const(_)
             | InstOp::Scalar(_)

@@ -5,7 +5,7 @@ use shapeflow_shape_fns::Dim;
 use smallvec::SmallVec;
 
 use super::access::Read;
-use super::cluster::{ClusterIx, Cost, Row, needs_interpreter, quotient_axes, reduce_index, substitute};
+use super::cluster::{ClusterIx, Cost, RowAxes, needs_interpreter, quotient_axes, reduce_index, substitute};
 use super::partition::{CHEAP, MAX_USES, Partitioner, Use};
 use super::placement::{MaterializeReason, Placement};
 use crate::expr::Index;
@@ -147,15 +147,15 @@ impl Partitioner<'_> {
             target.variants = target.variants.saturating_mul(access.variants);
             target.frontier.retain(|other| *other != value);
             if let Some(reduce) = access.reduces.first()
-                && target.row == Row::None
+                && target.row == RowAxes::None
             {
                 let extents: Vec<Dim> = reduce.iter().map(|(_, extent)| extent.clone()).collect();
                 let missing = target.missing_axes(&reduce_index(&access, index));
                 let same = missing.iter().map(|axis| &target.domain[*axis]).eq(&extents);
                 target.row = if same && !missing.is_empty() {
-                    Row::DomainAxes(missing)
+                    RowAxes::DomainAxes(missing)
                 } else {
-                    Row::NewAxes(extents)
+                    RowAxes::NewAxes(extents)
                 };
             }
         }

@@ -86,7 +86,8 @@ pub(super) struct Partitioner<'a> {
 /// For each symbol that the sizes of inputs do not bind: the values that must be computed before it is bound.
 pub(crate) type LateSymbols = FxHashMap<Symbol, SmallVec<[ValueIx; 2]>>;
 
-/// Partitions `graph`. The `outputs` need all its nodes. The outputs and the `watched` values are stored.
+/// Partitions `graph`. Every node of the graph must be an ancestor of an output, perhaps only by its shape. The outputs
+/// and the `watched` values are stored.
 pub(crate) fn partition(
     graph: &GraphData,
     outputs: &[ValueIx],
@@ -204,6 +205,7 @@ impl Partitioner<'_> {
             let elements = self.graph.values[value.index()].elements.as_ref();
             let known = elements
                 .is_some_and(|elements| self.graph.table.resolve_elements(elements).is_known())
+                // The run must check an equality of elements, so it needs them in memory.
                 && !self.graph.has_equated_elements(value);
             if !known {
                 required.push(value);

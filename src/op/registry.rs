@@ -9,11 +9,11 @@ use super::{OpDef, OpRef, TfOp};
 /// Op definitions by name, for import. A registry is a value. Clones share their tables, so a clone is cheap.
 #[derive(Clone, Default)]
 pub struct Registry {
-    tables: Arc<Tables>,
+    tables: Arc<RegistryTables>,
 }
 
 #[derive(Clone, Default)]
-struct Tables {
+struct RegistryTables {
     by_name: HashMap<&'static str, OpRef>,
     /// For each op type, the definitions that have it among their spellings, sorted by name, so that the choice among
     /// them does not depend on the order in which they were added.
@@ -24,7 +24,7 @@ impl Registry {
     /// Adds an op, which replaces an earlier op of the same name.
     pub fn with(mut self, def: impl Into<OpRef>) -> Registry {
         let def = def.into();
-        let Tables { by_name, by_op_type } = Arc::make_mut(&mut self.tables);
+        let RegistryTables { by_name, by_op_type } = Arc::make_mut(&mut self.tables);
         if let Some(replaced) = by_name.insert(def.name(), def.clone()) {
             for spelling in replaced.tensorflow_ops() {
                 by_op_type

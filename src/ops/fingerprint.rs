@@ -123,7 +123,7 @@ fn weak_hash(s: &[u8], at: usize, a: u64, b: u64) -> [u64; 2] {
 }
 
 /// The state of the hash of a long string.
-struct State {
+struct HashState {
     x: u64,
     y: u64,
     z: u64,
@@ -131,10 +131,10 @@ struct State {
     w: [u64; 2],
 }
 
-impl State {
+impl HashState {
     /// Mixes in 64 bytes from `at` on. `weight` is 9 for the last round and 1 for the others.
     fn mix(&mut self, s: &[u8], at: usize, factor: u64, weight: u64) {
-        let State { x, y, z, v, w } = self;
+        let HashState { x, y, z, v, w } = self;
         let next = x.wrapping_add(*y).wrapping_add(v[0]).wrapping_add(fetch(s, at + 8));
         *x = next.rotate_right(37).wrapping_mul(factor);
         let next = y.wrapping_add(v[1]).wrapping_add(fetch(s, at + 48));
@@ -153,7 +153,7 @@ fn long(s: &[u8]) -> u64 {
     let y = SEED.wrapping_mul(K1).wrapping_add(113);
     let z = shift_mix(y.wrapping_mul(K2).wrapping_add(113)).wrapping_mul(K2);
     let x = SEED.wrapping_mul(K2).wrapping_add(fetch(s, 0));
-    let mut state = State { x, y, z, v: [0; 2], w: [0; 2] };
+    let mut state = HashState { x, y, z, v: [0; 2], w: [0; 2] };
     let rounds = (s.len() - 1) / 64;
     for round in 0..rounds {
         state.mix(s, 64 * round, K1, 1);
@@ -164,7 +164,7 @@ fn long(s: &[u8]) -> u64 {
     state.v[0] = state.v[0].wrapping_add(state.w[0]);
     state.w[0] = state.w[0].wrapping_add(state.v[0]);
     state.mix(s, s.len() - 64, factor, 9);
-    let State { x, y, z, v, w } = state;
+    let HashState { x, y, z, v, w } = state;
     let left = hash_pair(v[0], w[0], factor).wrapping_add(shift_mix(y).wrapping_mul(K0)).wrapping_add(z);
     let right = hash_pair(v[1], w[1], factor).wrapping_add(x);
     hash_pair(left, right, factor)

@@ -171,13 +171,13 @@ pub(crate) fn combine(
             combine(&mut wide.view_mut()?, widened(&updates)?.view(), row, how, positions)?;
             narrow(wide.view(), target)
         }
-        other => Err(unsuitable(other)),
+        other => Err(unsuitable(other, how)),
     }
 }
 
-/// Makes the error about a dtype that cannot be combined.
-fn unsuitable(dtype: DType) -> Error {
-    Error::new(ErrorKind::DType, Phase::Run, format!("combined rows must be numbers, got {dtype}"))
+/// Makes the error about rows whose dtype lacks an operation.
+fn unsuitable(dtype: DType, how: Combine) -> Error {
+    Error::new(ErrorKind::DType, Phase::Run, format!("rows of {dtype} cannot be combined by {how:?}"))
 }
 
 /// Combines complex numbers. Sums and differences are computed part by part.
@@ -200,7 +200,7 @@ fn combine_complex<T: Element + Add<Output = T> + Sub<Output = T> + Mul<Output =
     match how {
         Combine::Add => combine_rows(target, updates, 2 * row, positions, T::add),
         Combine::Sub => combine_rows(target, updates, 2 * row, positions, T::sub),
-        _ => Err(unsuitable(dtype)),
+        _ => Err(unsuitable(dtype, how)),
     }
 }
 

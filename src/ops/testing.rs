@@ -45,7 +45,7 @@ pub(crate) use shape_table;
 pub(crate) use super::recorded_values::recorded;
 
 /// One operand of a row: `axis=i32[2]`.
-struct Input<'a> {
+struct TestOperand<'a> {
     parameter: Option<&'a str>,
     dtype: DType,
     shape: TensorShape,
@@ -58,7 +58,7 @@ fn typed(text: &str) -> (Option<DType>, &str) {
     ((!dtype.is_empty()).then(|| dtype.parse().unwrap()), shape)
 }
 
-fn parse_inputs(text: &str) -> Vec<Input<'_>> {
+fn parse_inputs(text: &str) -> Vec<TestOperand<'_>> {
     text.split(';')
         .map(str::trim)
         .filter(|part| !part.is_empty())
@@ -66,7 +66,7 @@ fn parse_inputs(text: &str) -> Vec<Input<'_>> {
             let (parameter, part) =
                 part.split_once('=').map_or((None, part), |(name, rest)| (Some(name), rest));
             let (dtype, shape) = typed(part);
-            Input { parameter, dtype: dtype.unwrap_or(DType::F32), shape: shape.parse().unwrap() }
+            TestOperand { parameter, dtype: dtype.unwrap_or(DType::F32), shape: shape.parse().unwrap() }
         })
         .collect()
 }
@@ -76,7 +76,7 @@ fn apply<'g>(
     graph: &'g Graph,
     def: &'static OpDef,
     attrs: &Attrs,
-    inputs: &[Input<'_>],
+    inputs: &[TestOperand<'_>],
     values: &[Value<'g>],
 ) -> Result<Vec<Value<'g>>> {
     let mut call = graph.op(def);
@@ -147,9 +147,9 @@ fn check_shape(row: &str, graph: &Graph, inputs: &[Value<'_>], output: Value<'_>
 }
 
 /// A random number generator with a fixed seed.
-struct Draws(u64);
+struct TestDraws(u64);
 
-impl Draws {
+impl TestDraws {
     /// Returns a number in `[0, limit)`.
     fn below(&mut self, limit: u64) -> i64 {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -170,14 +170,14 @@ fn refine(
     row: &str,
     def: &'static OpDef,
     attrs: &Attrs,
-    inputs: &[Input<'_>],
+    inputs: &[TestOperand<'_>],
     values: &[Value<'_>],
     promised: &[Value<'_>],
 ) {
     let promised: Vec<TensorShape> = promised.iter().map(|value| value.shape()).collect();
     let mut accepted = 0;
     for number in 0..DRAWS {
-        let mut draws = Draws(number);
+        let mut draws = TestDraws(number);
         let mut sizes: BTreeMap<Symbol, i64> = BTreeMap::new();
         let mut draw = |index: usize| match number {
             0 => index as i64 + 2,

@@ -2,8 +2,8 @@
 //!
 //! A loop runs on the host, and each iteration launches kernels. Unrolled iterations fuse with each other and with the
 //! nodes around the loop. A loop qualifies if its sizes are known and stay, and if no node of its body runs on the
-//! host, moves strings or can fail: the error of an iteration names the iteration. A loop with a limit or a token
-//! stays.
+//! host, moves strings or can fail. The error of a loop names the iteration, which unrolled nodes could not. A loop
+//! with a limit on its iterations or with a cancellation token stays.
 
 use rustc_hash::FxHashMap;
 

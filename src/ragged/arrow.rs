@@ -89,7 +89,7 @@ impl RaggedItem {
     /// `Shape`: a list or an element is null. `DType`: the elements are neither bools, numbers nor strings.
     pub fn from_arrow(array: &dyn Array) -> Result<RaggedItem> {
         // An axis around the values. The loop collects the axes, outermost first.
-        enum Axis {
+        enum ListAxis {
             // Lists of variable length.
             Ragged(RowPartition),
             // Lists of one fixed length; `rows` is their number.
@@ -100,15 +100,15 @@ impl RaggedItem {
             let (axis, values) = match array.data_type() {
                 DataType::List(_) => {
                     let (partition, values) = partition(array.as_list::<i32>())?;
-                    (Axis::Ragged(partition), values)
+                    (ListAxis::Ragged(partition), values)
                 }
                 DataType::LargeList(_) => {
                     let (partition, values) = partition(array.as_list::<i64>())?;
-                    (Axis::Ragged(partition), values)
+                    (ListAxis::Ragged(partition), values)
                 }
                 DataType::FixedSizeList(_, length) => {
                     check_no_nulls(&array)?;
-                    let axis = Axis::Fixed { length: *length as usize, rows: array.len() };
+                    let axis = ListAxis::Fixed { length: *length as usize, rows: array.len() };
                     (axis, array.as_fixed_size_list().values().clone())
                 }
                 _ => break,
@@ -117,19 +117,18 @@ impl RaggedItem {
             array = values;
         }
         let mut item = RaggedItem::Dense(Tensor::from_arrow(&array)?);
-        let is_large =
-            |axis: &Axis| matches!(axis, Axis::Ragged(rows) if rows.row_splits().dtype() == DType::I64);
+        let is_large = |axis: &ListAxis| matches!(axis, ListAxis::Ragged(rows) if rows.row_splits().dtype() == DType::I64);
         let dtype = if axes.iter().any(is_large) { DType::I64 } else { DType::I32 };
         for axis in axes.into_iter().rev() {
             item = match (axis, item) {
-                (Axis::Fixed { length, rows }, RaggedItem::Dense(values)) => {
+                (ListAxis::Fixed { length, rows }, RaggedItem::Dense(values)) => {
                     values.reshape(&[&[rows, length], &values.sizes()[1..]].concat())?.into()
                 }
-                (Axis::Fixed { length, rows }, values) => {
+                (ListAxis::Fixed { length, rows }, values) => {
                     let partition = RowPartition::uniform(length, rows, dtype)?;
                     RaggedTensor::partitioned(partition, values)?.into()
                 }
-                (Axis::Ragged(partition), values) => {
+                (ListAxis::Ragged(partition), values) => {
                     RaggedTensor::partitioned(partition.with_dtype(dtype)?, values)?.into()
                 }
             };

@@ -11,17 +11,17 @@ use crate::tensor::{Buffer, Tensor, TensorViewMut};
 
 /// The bytes of a buffer.
 #[derive(Clone, Copy)]
-struct Region {
+struct ByteRegion {
     /// Null if the buffer has no bytes yet; never null for a buffer of zero bytes.
     address: *mut u8,
     len: usize,
     writable: bool,
-    /// The index in [`Tables::held`] of the tensor that owns the bytes, if `Tables::held` has this tensor.
+    /// The index in [`MemoryTables::held`] of the tensor that owns the bytes, if `MemoryTables::held` has this tensor.
     held: Option<u32>,
 }
 
 /// The buffers of a run, by number. The bytes of a buffer are borrowed from the caller, or belong to a tensor in
-/// [`Tables::held`], or lie in the arena.
+/// [`MemoryTables::held`], or lie in the arena.
 ///
 /// Several buffers may share bytes. The plan ensures that these buffers are not in use at the same time, or that a
 /// kernel reads each element of one buffer before the kernel stores the same element of the other buffer.
@@ -32,7 +32,7 @@ struct Region {
 /// nothing else accesses these bytes.
 pub(crate) struct Memory<'a> {
     /// Boxed, because a run moves its memory several times.
-    tables: Box<Tables>,
+    tables: Box<MemoryTables>,
     /// For each buffer: the buffer that owns its bytes. A buffer that is not a view of another buffer owns its bytes
     /// itself.
     roots: Cow<'a, [BufferIx]>,
@@ -41,9 +41,9 @@ pub(crate) struct Memory<'a> {
 
 /// The tables of a [`Memory`].
 #[derive(Default)]
-struct Tables {
+struct MemoryTables {
     /// For each buffer: its bytes.
-    regions: Vec<Region>,
+    regions: Vec<ByteRegion>,
     arena: Option<Buffer>,
     /// The tensors that own the bytes of buffers; `None` for a tensor that was taken.
     held: Vec<Option<Tensor>>,
@@ -53,7 +53,7 @@ struct Tables {
 ///
 /// Invariant: `regions` and `held` are empty.
 #[derive(Default)]
-pub(crate) struct RetainedMemory(Option<Box<Tables>>);
+pub(crate) struct RetainedMemory(Option<Box<MemoryTables>>);
 
 // SAFETY: `regions` is empty, so there are no pointers.
 unsafe impl Send for RetainedMemory {}
@@ -66,15 +66,15 @@ unsafe impl Send for Memory<'_> {}
 // SAFETY: as above.
 unsafe impl Sync for Memory<'_> {}
 
-const ABSENT: Region = Region { address: std::ptr::null_mut(), len: 0, writable: false, held: None };
+const ABSENT: ByteRegion = ByteRegion { address: std::ptr::null_mut(), len: 0, writable: false, held: None };
 
-impl Region {
-    fn readable(bytes: &[u8]) -> Region {
-        Region { address: bytes.as_ptr().cast_mut(), len: bytes.len(), ..ABSENT }
+impl ByteRegion {
+    fn readable(bytes: &[u8]) -> ByteRegion {
+        ByteRegion { address: bytes.as_ptr().cast_mut(), len: bytes.len(), ..ABSENT }
     }
 
-    fn writable(address: *mut u8, len: usize) -> Region {
-        Region { address, len, writable: true, held: None }
+    fn writable(address: *mut u8, len: usize) -> ByteRegion {
+        ByteRegion { address, len, writable: true, held: None }
     }
 
     fn is_absent(&self) -> bool {
@@ -91,7 +91,7 @@ impl<'a> Memory<'a> {
         Memory { tables, roots, borrowed: PhantomData }
     }
 
-    fn region(&self, buffer: BufferIx) -> Region {
+    fn region(&self, buffer: BufferIx) -> ByteRegion {
         self.tables.regions[self.roots[buffer.index()].index()]
     }
 
@@ -109,23 +109,23 @@ impl<'a> Memory<'a> {
 
     /// Borrows bytes of the caller as the bytes of a buffer, to read.
     pub(crate) fn borrow_bytes(&mut self, buffer: BufferIx, bytes: &'a [u8]) {
-        self.tables.regions[buffer.index()] = Region::readable(bytes);
+        self.tables.regions[buffer.index()] = ByteRegion::readable(bytes);
     }
 
     /// Borrows bytes of the caller as the bytes of a buffer, to read and write.
     pub(crate) fn borrow_bytes_mut(&mut self, buffer: BufferIx, bytes: &'a mut [u8]) {
-        self.tables.regions[buffer.index()] = Region::writable(bytes.as_mut_ptr(), bytes.len());
+        self.tables.regions[buffer.index()] = ByteRegion::writable(bytes.as_mut_ptr(), bytes.len());
     }
 
     /// Gives a buffer the elements of `tensor` to read.
     pub(crate) fn hold(&mut self, buffer: BufferIx, tensor: Tensor) {
         let (address, len) = tensor.raw_bytes();
-        self.keep(buffer, Region { address, len, ..ABSENT }, tensor);
+        self.keep(buffer, ByteRegion { address, len, ..ABSENT }, tensor);
     }
 
-    fn keep(&mut self, buffer: BufferIx, region: Region, tensor: Tensor) {
+    fn keep(&mut self, buffer: BufferIx, region: ByteRegion, tensor: Tensor) {
         let index = u32::try_from(self.tables.held.len()).expect("buffers are numbered by u32");
-        self.tables.regions[buffer.index()] = Region { held: Some(index), ..region };
+        self.tables.regions[buffer.index()] = ByteRegion { held: Some(index), ..region };
         self.tables.held.push(Some(tensor));
     }
 
@@ -136,7 +136,7 @@ impl<'a> Memory<'a> {
     pub(crate) fn hold_mut(&mut self, buffer: BufferIx, mut tensor: Tensor) -> Result<()> {
         tensor.view_mut()?;
         let (address, len) = tensor.raw_bytes();
-        self.keep(buffer, Region::writable(address, len), tensor);
+        self.keep(buffer, ByteRegion::writable(address, len), tensor);
         Ok(())
     }
 
@@ -188,7 +188,7 @@ impl<'a> Memory<'a> {
     /// # Errors
     /// Memory is refused.
     pub(crate) fn place(&mut self, bytes: usize, buffers: &[(BufferIx, usize, usize)]) -> Result<()> {
-        let Tables { regions, arena, .. } = &mut *self.tables;
+        let MemoryTables { regions, arena, .. } = &mut *self.tables;
         if let Some(arena) = arena {
             let old = arena.as_ptr() as usize..arena.as_ptr() as usize + arena.len();
             for region in &mut *regions {
@@ -202,7 +202,7 @@ impl<'a> Memory<'a> {
                 assert_eq!(len, 0, "a buffer in an empty arena must be empty");
                 // Null stands for a buffer without bytes, so the address is not null.
                 let address = std::ptr::NonNull::<u128>::dangling().as_ptr().cast();
-                regions[buffer.index()] = Region::writable(address, 0);
+                regions[buffer.index()] = ByteRegion::writable(address, 0);
             }
             return Ok(());
         }
@@ -212,7 +212,7 @@ impl<'a> Memory<'a> {
             assert!(fits, "the arena of {bytes} bytes has no {len} bytes at {offset} for {buffer}");
             // SAFETY: the offset lies within the arena.
             let address = unsafe { arena.as_ptr().add(offset) };
-            regions[buffer.index()] = Region::writable(address, len);
+            regions[buffer.index()] = ByteRegion::writable(address, len);
         }
         Ok(())
     }
@@ -220,7 +220,7 @@ impl<'a> Memory<'a> {
     /// Gives a buffer the bytes of `owner`, until the tensor of `owner` is taken. The plan ensures that `buffer` and
     /// `owner` are not in use at the same time.
     pub(crate) fn share(&mut self, buffer: BufferIx, owner: BufferIx) {
-        self.tables.regions[buffer.index()] = Region { held: None, ..self.tables.regions[owner.index()] };
+        self.tables.regions[buffer.index()] = ByteRegion { held: None, ..self.tables.regions[owner.index()] };
     }
 
     /// Returns the bytes of a buffer. The buffer must have bytes: see [`Memory::has`].
@@ -279,7 +279,7 @@ impl<'a> Memory<'a> {
 
 /// The internal error of a buffer that is not what the plan needs.
 #[cold]
-fn unfit_error(region: Region, used: &BufferUse) -> Error {
+fn unfit_error(region: ByteRegion, used: &BufferUse) -> Error {
     let access = |writable: bool| if writable { "writable" } else { "readable" };
     let message = format!(
         "internal error: the plan needs {} {} bytes in buffer {}, which has {} {}",

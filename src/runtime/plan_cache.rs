@@ -14,7 +14,7 @@ pub(crate) type PlanKey = SmallVec<[i64; 8]>;
 pub(super) struct PlanCache {
     numbers: FxHashMap<PlanKey, usize>,
     /// The plans by number. `older` and `newer` link them in the order of their last uses.
-    entries: Vec<Entry>,
+    entries: Vec<CachedPlan>,
     /// Numbers of entries without a plan.
     free: Vec<usize>,
     oldest: usize,
@@ -23,7 +23,7 @@ pub(super) struct PlanCache {
     limit: usize,
 }
 
-struct Entry {
+struct CachedPlan {
     key: PlanKey,
     /// `None` if the entry is free.
     plan: Option<Arc<SegmentPlan>>,
@@ -66,8 +66,8 @@ impl PlanCache {
             // Another thread made the same plan meanwhile.
             self.remove(number);
         }
-        let bytes = plan.bytes() + 2 * size_of::<PlanKey>() + size_of::<Entry>();
-        let entry = Entry { key: key.clone(), plan: Some(plan), bytes, older: NONE, newer: NONE };
+        let bytes = plan.bytes() + 2 * size_of::<PlanKey>() + size_of::<CachedPlan>();
+        let entry = CachedPlan { key: key.clone(), plan: Some(plan), bytes, older: NONE, newer: NONE };
         let number = match self.free.pop() {
             Some(number) => {
                 self.entries[number] = entry;
@@ -96,7 +96,7 @@ impl PlanCache {
     }
 
     fn unlink(&mut self, number: usize) {
-        let Entry { older, newer, .. } = self.entries[number];
+        let CachedPlan { older, newer, .. } = self.entries[number];
         match older {
             NONE => self.oldest = newer,
             older => self.entries[older].newer = newer,

@@ -41,7 +41,7 @@ impl AlignedMemory {
 
     /// Makes a block without bytes.
     pub(super) fn empty() -> AlignedMemory {
-        let start = NonNull::<Line>::dangling().cast();
+        let start = NonNull::<AlignedLine>::dangling().cast();
         AlignedMemory { start, len: 0, base: start, layout: Layout::new::<()>() }
     }
 
@@ -118,9 +118,9 @@ impl Drop for AlignedMemory {
 
 /// A type with the alignment of blocks. The type gives empty blocks their dangling address.
 #[repr(align(64))]
-struct Line;
+struct AlignedLine;
 
-const _: () = assert!(align_of::<Line>() == AlignedMemory::ALIGN);
+const _: () = assert!(align_of::<AlignedLine>() == AlignedMemory::ALIGN);
 
 /// The natural alignment of every 64-bit system allocator.
 const MIN_ALIGN: usize = 16;

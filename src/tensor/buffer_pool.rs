@@ -12,13 +12,13 @@ pub(crate) struct BufferPool(Arc<FreeList>);
 
 struct FreeList {
     /// The free memory, oldest entry first.
-    entries: Mutex<Vec<Entry>>,
+    entries: Mutex<Vec<FreeBuffer>>,
     /// The maximum number of entries.
     capacity: usize,
 }
 
 /// The memory of a dropped buffer.
-pub(super) struct Entry {
+pub(super) struct FreeBuffer {
     pub memory: AlignedMemory,
     /// Whether all bytes are valid bools: 0 or 1.
     pub bools: bool,
@@ -46,7 +46,7 @@ impl BufferPool {
 
     /// Takes the smallest entry of at least `len` bytes, unless more than half of the entry would be wasted. Among
     /// entries of equal size, an entry with `entry.bools == bools` comes first.
-    pub(super) fn take(&self, len: usize, bools: bool) -> Option<Entry> {
+    pub(super) fn take(&self, len: usize, bools: bool) -> Option<FreeBuffer> {
         let mut entries = self.0.lock();
         let fitting = entries.iter().enumerate().filter(|(_, entry)| {
             let size = entry.memory.len();
@@ -70,7 +70,7 @@ impl BufferPool {
 }
 
 impl FreeList {
-    fn lock(&self) -> MutexGuard<'_, Vec<Entry>> {
+    fn lock(&self) -> MutexGuard<'_, Vec<FreeBuffer>> {
         self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -82,7 +82,7 @@ impl PoolReturn {
         let mut entries = free.lock();
         let oldest = (entries.len() >= free.capacity && !entries.is_empty()).then(|| entries.remove(0));
         if free.capacity > 0 {
-            entries.push(Entry { memory, bools: self.bools });
+            entries.push(FreeBuffer { memory, bools: self.bools });
         }
         drop(entries);
         // Freeing memory is slow, so it happens outside the lock.

@@ -12,23 +12,23 @@ pub(super) enum Datum<'a> {
     Int(i128),
     F32(f32),
     F64(f64),
-    Complex(Float, Float),
+    Complex(ComplexPart, ComplexPart),
     Bytes(&'a [u8]),
 }
 
 /// The real or imaginary part of a complex number. The precision of the part decides how many digits print.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Float {
+pub(super) enum ComplexPart {
     F32(f32),
     F64(f64),
 }
 
-impl Float {
+impl ComplexPart {
     /// Returns the value as an `f64`.
     pub(super) fn value(self) -> f64 {
         match self {
-            Float::F32(value) => value.into(),
-            Float::F64(value) => value,
+            ComplexPart::F32(value) => value.into(),
+            ComplexPart::F64(value) => value,
         }
     }
 }
@@ -61,8 +61,12 @@ impl<'a> Datum<'a> {
             DType::F8E5M2 | DType::F8E4M3FN => Datum::F32(float8(dtype, read!(u8, bytes))),
             DType::F32 => Datum::F32(read!(f32, bytes)),
             DType::F64 => Datum::F64(read!(f64, bytes)),
-            DType::C64 => Datum::Complex(Float::F32(read!(f32, first)), Float::F32(read!(f32, second))),
-            DType::C128 => Datum::Complex(Float::F64(read!(f64, first)), Float::F64(read!(f64, second))),
+            DType::C64 => {
+                Datum::Complex(ComplexPart::F32(read!(f32, first)), ComplexPart::F32(read!(f32, second)))
+            }
+            DType::C128 => {
+                Datum::Complex(ComplexPart::F64(read!(f64, first)), ComplexPart::F64(read!(f64, second)))
+            }
             _ => Datum::Bytes(bytes),
         }
     }
@@ -94,7 +98,9 @@ impl fmt::Display for Datum<'_> {
             // `Debug` prints the point of 1.0 and the exponent of 1e30; `Display` omits them.
             Datum::F32(value) => write!(f, "{value:?}"),
             Datum::F64(value) => write!(f, "{value:?}"),
-            Datum::Complex(Float::F32(real), Float::F32(imaginary)) => write!(f, "{real:?}{imaginary:+?}i"),
+            Datum::Complex(ComplexPart::F32(real), ComplexPart::F32(imaginary)) => {
+                write!(f, "{real:?}{imaginary:+?}i")
+            }
             Datum::Complex(real, imaginary) => write!(f, "{:?}{:+?}i", real.value(), imaginary.value()),
             Datum::Bytes(bytes) => write!(f, "{:?}", String::from_utf8_lossy(bytes)),
         }

@@ -24,7 +24,7 @@ pub(crate) struct TensorList {
     pub limit: Option<usize>,
     /// Whether the list grows when an item after its end is set.
     pub grows: bool,
-    root: Option<Arc<Node>>,
+    root: Option<Arc<ListNode>>,
     /// The number of levels of the tree.
     height: u32,
     len: usize,
@@ -33,15 +33,15 @@ pub(crate) struct TensorList {
 }
 
 #[derive(Clone, Debug)]
-enum Node {
+enum ListNode {
     Leaf([Option<Arc<Tensor>>; WIDTH]),
-    Branch([Option<Arc<Node>>; WIDTH]),
+    Branch([Option<Arc<ListNode>>; WIDTH]),
 }
 
-impl Node {
+impl ListNode {
     /// A node without children, `level` levels above the items.
-    fn empty(level: u32) -> Node {
-        if level == 0 { Node::Leaf(Default::default()) } else { Node::Branch(Default::default()) }
+    fn empty(level: u32) -> ListNode {
+        if level == 0 { ListNode::Leaf(Default::default()) } else { ListNode::Branch(Default::default()) }
     }
 }
 
@@ -79,8 +79,8 @@ impl TensorList {
         for level in (0..self.height).rev() {
             let child = child_of(index, level);
             match node {
-                Node::Leaf(items) => return items[child].as_deref(),
-                Node::Branch(children) => node = children[child].as_deref()?,
+                ListNode::Leaf(items) => return items[child].as_deref(),
+                ListNode::Branch(children) => node = children[child].as_deref()?,
             }
         }
         None
@@ -123,9 +123,9 @@ impl TensorList {
         let capacity = |height: u32| WIDTH.checked_pow(height).unwrap_or(usize::MAX);
         while capacity(self.height) < self.len || self.height == 0 {
             if let Some(root) = self.root.take() {
-                let mut children: [Option<Arc<Node>>; WIDTH] = Default::default();
+                let mut children: [Option<Arc<ListNode>>; WIDTH] = Default::default();
                 children[0] = Some(root);
-                self.root = Some(Arc::new(Node::Branch(children)));
+                self.root = Some(Arc::new(ListNode::Branch(children)));
             }
             self.height += 1;
         }
@@ -133,16 +133,16 @@ impl TensorList {
 
     fn replace(&mut self, index: usize, item: Option<Arc<Tensor>>) {
         let top = self.height - 1;
-        let mut node = Arc::make_mut(self.root.get_or_insert_with(|| Arc::new(Node::empty(top))));
+        let mut node = Arc::make_mut(self.root.get_or_insert_with(|| Arc::new(ListNode::empty(top))));
         for level in (0..self.height).rev() {
             let child = child_of(index, level);
             match node {
-                Node::Leaf(items) => {
+                ListNode::Leaf(items) => {
                     items[child] = item;
                     return;
                 }
-                Node::Branch(children) => {
-                    let next = children[child].get_or_insert_with(|| Arc::new(Node::empty(level - 1)));
+                ListNode::Branch(children) => {
+                    let next = children[child].get_or_insert_with(|| Arc::new(ListNode::empty(level - 1)));
                     node = Arc::make_mut(next);
                 }
             }

@@ -8,7 +8,7 @@ use super::element::{Element, as_bytes};
 use super::{Tensor, TensorView};
 use crate::error::{Error, ErrorKind, Phase, Result};
 
-/// The elements of an array that a tensor shares: a part of a vector.
+/// The memory that a tensor takes over from an array: `len` elements of `vector`, from `first` on.
 struct ArrayElements<T> {
     vector: Vec<T>,
     first: usize,

@@ -2,7 +2,7 @@
 
 use shapeflow_shape_fns::DType;
 
-use super::buffer_pool::{BufferPool, Entry, MIN_POOLED};
+use super::buffer_pool::{BufferPool, FreeBuffer, MIN_POOLED};
 use super::layout::Layout;
 use super::storage::Storage;
 use super::{Buffer, Tensor, size_of_element};
@@ -33,15 +33,15 @@ impl BufferPool {
         let entry = if pooled { self.take(len, bools) } else { None };
         let mut buffer = match entry {
             // The entry may later serve a larger tensor of bools, so all its bytes must become valid bools.
-            Some(Entry { memory, bools: false }) if bools => {
+            Some(FreeBuffer { memory, bools: false }) if bools => {
                 let size = memory.len();
                 let mut buffer = Buffer::initialised(memory, size);
                 buffer.bytes_mut().fill(0);
                 buffer.shorten(len);
                 buffer
             }
-            Some(Entry { memory, .. }) if bools && !zeroed => Buffer::initialised(memory, len),
-            Some(Entry { memory, .. }) => {
+            Some(FreeBuffer { memory, .. }) if bools && !zeroed => Buffer::initialised(memory, len),
+            Some(FreeBuffer { memory, .. }) => {
                 let mut buffer = Buffer::unspecified(memory, len);
                 if zeroed {
                     buffer.bytes_mut().fill(0);

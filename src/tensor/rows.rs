@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::TensorView;
-use super::view::Data;
+use super::view::ViewData;
 
 impl<'a> TensorView<'a> {
     /// Returns row `number` of a row-major view of rank 1 or more.
@@ -26,11 +26,11 @@ impl<'a> TensorView<'a> {
         let len = row * rows.len();
         let range = row * rows.start..row * rows.end;
         let data = match self.data {
-            Data::Bytes { bytes, size, .. } => {
-                Data::Bytes { bytes: &bytes[range.start * size..range.end * size], first: 0, size }
+            ViewData::Bytes { bytes, size, .. } => {
+                ViewData::Bytes { bytes: &bytes[range.start * size..range.end * size], first: 0, size }
             }
-            Data::Strings(strings) => Data::Strings(strings.slice(range)),
-            Data::Lists(lists) => Data::Lists(&lists[range]),
+            ViewData::Strings(strings) => ViewData::Strings(strings.slice(range)),
+            ViewData::Lists(lists) => ViewData::Lists(&lists[range]),
         };
         let mut sizes = self.sizes.clone();
         sizes[0] = rows.len();
@@ -51,7 +51,7 @@ impl super::Tensor {
     ) -> crate::error::Result<super::Tensor> {
         if dtype == shapeflow_shape_fns::DType::Variant {
             let lists = parts.iter().flat_map(|part| match part.data {
-                Data::Lists(lists) => lists,
+                ViewData::Lists(lists) => lists,
                 _ => &[],
             });
             return super::Tensor::from_lists(sizes, &lists.cloned().collect::<Vec<_>>());

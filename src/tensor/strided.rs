@@ -2,7 +2,7 @@
 
 use super::element::{self, Element};
 use super::layout::{byte_len, count, row_major_strides};
-use super::view::{Data, TensorView};
+use super::view::{TensorView, ViewData};
 use crate::error::{Error, ErrorKind, Phase, Result};
 
 impl<'a> TensorView<'a> {
@@ -47,13 +47,13 @@ impl<'a> TensorView<'a> {
         let bytes = element::as_bytes(data);
         let size = size_of::<T>();
         Ok(if len == 0 {
-            let data = Data::Bytes { bytes: &[], first: 0, size };
+            let data = ViewData::Bytes { bytes: &[], first: 0, size };
             TensorView { dtype: T::DTYPE, sizes: sizes.into(), strides: None, len, data }
         } else if plain {
-            let data = Data::Bytes { bytes: &bytes[first * size..(first + len) * size], first: 0, size };
+            let data = ViewData::Bytes { bytes: &bytes[first * size..(first + len) * size], first: 0, size };
             TensorView { dtype: T::DTYPE, sizes: sizes.into(), strides: None, len, data }
         } else {
-            let data = Data::Bytes { bytes, first, size };
+            let data = ViewData::Bytes { bytes, first, size };
             TensorView { dtype: T::DTYPE, sizes: sizes.into(), strides: Some(strides.into()), len, data }
         })
     }

@@ -6,7 +6,7 @@ use shapeflow_shape_fns::DType;
 
 use super::layout::Layout;
 use super::storage::Storage;
-use super::view::Data;
+use super::view::ViewData;
 use super::{Tensor, TensorList, TensorView};
 use crate::error::{Error, ErrorKind, Phase, Result};
 
@@ -27,14 +27,14 @@ impl Tensor {
 impl<'a> TensorView<'a> {
     /// Makes a view of lists, whose number must fit the sizes.
     pub(super) fn of_lists(sizes: &'a [usize], lists: &'a [TensorList]) -> TensorView<'a> {
-        let data = Data::Lists(lists);
+        let data = ViewData::Lists(lists);
         TensorView { dtype: DType::Variant, sizes: sizes.into(), strides: None, len: lists.len(), data }
     }
 
     /// Returns the greatest [`TensorList::depth`] of the elements; 0 if they are not lists.
     pub(crate) fn list_depth(&self) -> usize {
         match self.data {
-            Data::Lists(lists) => lists.iter().map(TensorList::depth).max().unwrap_or(0),
+            ViewData::Lists(lists) => lists.iter().map(TensorList::depth).max().unwrap_or(0),
             _ => 0,
         }
     }
@@ -45,7 +45,7 @@ impl<'a> TensorView<'a> {
     /// `DType`: the elements are not lists.
     pub(crate) fn lists(&self) -> Result<&'a [TensorList]> {
         match self.data {
-            Data::Lists(lists) => Ok(lists),
+            ViewData::Lists(lists) => Ok(lists),
             _ => {
                 let message = format!("tensor lists must be variants, got {}", self.dtype);
                 Err(Error::new(ErrorKind::DType, Phase::Run, message))
@@ -59,8 +59,8 @@ impl<'a> TensorView<'a> {
     /// `DType`: the elements are not lists. `Shape`: there is not exactly one element.
     pub(crate) fn list(&self) -> Result<&'a TensorList> {
         match self.data {
-            Data::Lists([list]) => Ok(list),
-            Data::Lists(lists) => {
+            ViewData::Lists([list]) => Ok(list),
+            ViewData::Lists(lists) => {
                 let message = format!("a tensor list must be a scalar, got {} lists", lists.len());
                 Err(Error::new(ErrorKind::Shape, Phase::Run, message))
             }

@@ -35,7 +35,7 @@ pub struct TensorView<'a> {
     /// The strides in elements; `None` for row-major.
     pub(super) strides: Option<SmallVec<[isize; 4]>>,
     pub(super) len: usize,
-    pub(super) data: Data<'a>,
+    pub(super) data: ViewData<'a>,
 }
 
 /// The elements of a view.
@@ -43,7 +43,7 @@ pub struct TensorView<'a> {
 /// Invariants: every offset that sizes and strides reach is in the slice; the address of the bytes is aligned for the
 /// type that holds the bits of an element; the bytes of bools are 0 or 1.
 #[derive(Clone, Copy)]
-pub(super) enum Data<'a> {
+pub(super) enum ViewData<'a> {
     /// Elements of `size` bytes. `first` is the offset of the element at index zero, in elements.
     Bytes {
         bytes: &'a [u8],
@@ -54,13 +54,13 @@ pub(super) enum Data<'a> {
     Lists(&'a [TensorList]),
 }
 
-impl<'a> Data<'a> {
+impl<'a> ViewData<'a> {
     /// Returns the bytes of the element at an offset that sizes and strides reach; empty for a list.
     pub(super) fn element(self, offset: usize) -> &'a [u8] {
         match self {
-            Data::Bytes { bytes, size, .. } => &bytes[offset * size..(offset + 1) * size],
-            Data::Strings(strings) => strings.at(offset),
-            Data::Lists(_) => &[],
+            ViewData::Bytes { bytes, size, .. } => &bytes[offset * size..(offset + 1) * size],
+            ViewData::Strings(strings) => strings.at(offset),
+            ViewData::Lists(_) => &[],
         }
     }
 }
@@ -82,7 +82,7 @@ impl<'a> TensorView<'a> {
     #[track_caller]
     pub fn new<T: Element>(sizes: &[usize], data: &'a [T]) -> Result<TensorView<'a>> {
         check_count(sizes, data.len())?;
-        let data_bytes = Data::Bytes { bytes: element::as_bytes(data), first: 0, size: size_of::<T>() };
+        let data_bytes = ViewData::Bytes { bytes: element::as_bytes(data), first: 0, size: size_of::<T>() };
         Ok(TensorView {
             dtype: T::DTYPE,
             sizes: sizes.into(),
@@ -104,7 +104,7 @@ impl<'a> TensorView<'a> {
         let per_element = check_bits::<T>(dtype)?;
         let len = check_values(data.len(), per_element, sizes)?;
         let data =
-            Data::Bytes { bytes: element::as_bytes(data), first: 0, size: per_element * size_of::<T>() };
+            ViewData::Bytes { bytes: element::as_bytes(data), first: 0, size: per_element * size_of::<T>() };
         Ok(TensorView { dtype, sizes: sizes.into(), strides: None, len, data })
     }
 
@@ -138,7 +138,7 @@ impl<'a> TensorView<'a> {
             sizes: sizes.into(),
             strides: None,
             len,
-            data: Data::Bytes { bytes, first: 0, size },
+            data: ViewData::Bytes { bytes, first: 0, size },
         })
     }
 
@@ -151,7 +151,7 @@ impl<'a> TensorView<'a> {
             sizes: sizes.into(),
             strides: None,
             len,
-            data: Data::Bytes { bytes, first: 0, size },
+            data: ViewData::Bytes { bytes, first: 0, size },
         }
     }
 
@@ -162,7 +162,7 @@ impl<'a> TensorView<'a> {
             sizes: sizes.into(),
             strides: None,
             len: strings.len(),
-            data: Data::Strings(strings),
+            data: ViewData::Strings(strings),
         }
     }
 
@@ -249,10 +249,12 @@ impl<'a> TensorView<'a> {
                     self.sizes
                 ),
             )),
-            (Data::Bytes { .. }, None) if self.len == 0 => Ok(&[]),
-            // SAFETY: `Data` guarantees alignment and valid bools; the callers have checked `T`.
-            (Data::Bytes { bytes, .. }, None) => Ok(unsafe { element::from_bytes(bytes) }),
-            (Data::Strings(_) | Data::Lists(_), None) => check_dtype::<T>(self.dtype).map(|()| &[][..]),
+            (ViewData::Bytes { .. }, None) if self.len == 0 => Ok(&[]),
+            // SAFETY: `ViewData` guarantees alignment and valid bools; the callers have checked `T`.
+            (ViewData::Bytes { bytes, .. }, None) => Ok(unsafe { element::from_bytes(bytes) }),
+            (ViewData::Strings(_) | ViewData::Lists(_), None) => {
+                check_dtype::<T>(self.dtype).map(|()| &[][..])
+            }
         }
     }
 
@@ -277,8 +279,8 @@ impl<'a> TensorView<'a> {
     #[track_caller]
     pub fn as_strings(&self) -> Result<Strings<'a>> {
         match self.data {
-            Data::Strings(strings) => Ok(strings),
-            Data::Bytes { .. } | Data::Lists(_) => Err(Error::new(
+            ViewData::Strings(strings) => Ok(strings),
+            ViewData::Bytes { .. } | ViewData::Lists(_) => Err(Error::new(
                 ErrorKind::DType,
                 Phase::Run,
                 format!("the element type must be {}, the tensor's dtype, got string", self.dtype),
@@ -319,11 +321,11 @@ impl<'a> TensorView<'a> {
     /// # Errors
     /// `Memory`: the allocation fails.
     pub fn to_tensor(&self) -> Result<Tensor> {
-        if let Data::Strings(strings) = self.data {
+        if let ViewData::Strings(strings) = self.data {
             let storage = Storage::of_strings(StringBuffer::copy_of(strings)?);
             return Ok(Tensor { dtype: self.dtype, layout: Layout::row_major(&self.sizes)?, storage });
         }
-        if let Data::Lists(lists) = self.data {
+        if let ViewData::Lists(lists) = self.data {
             return Tensor::from_lists(&self.sizes, lists);
         }
         let mut tensor = Tensor::allocate(self.dtype, &self.sizes)?;
@@ -335,21 +337,21 @@ impl<'a> TensorView<'a> {
     /// no lists.
     pub(super) fn copy_bytes_to(&self, target: &mut [u8]) {
         match (self.data, &self.strides) {
-            (Data::Bytes { bytes, .. }, None) => target.copy_from_slice(bytes),
-            (Data::Bytes { size, .. }, Some(_)) => {
+            (ViewData::Bytes { bytes, .. }, None) => target.copy_from_slice(bytes),
+            (ViewData::Bytes { size, .. }, Some(_)) => {
                 for (slot, element) in target.chunks_exact_mut(size).zip(self.elements()) {
                     slot.copy_from_slice(element);
                 }
             }
-            (Data::Strings(_) | Data::Lists(_), _) => {}
+            (ViewData::Strings(_) | ViewData::Lists(_), _) => {}
         }
     }
 
     /// Returns the memory that contains the elements; empty for strings.
     pub(crate) fn bytes(&self) -> &'a [u8] {
         match self.data {
-            Data::Bytes { bytes, .. } => bytes,
-            Data::Strings(_) | Data::Lists(_) => &[],
+            ViewData::Bytes { bytes, .. } => bytes,
+            ViewData::Strings(_) | ViewData::Lists(_) => &[],
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::datum::Datum;
 use super::layout::Offsets;
-use super::view::{Data, TensorView};
+use super::view::{TensorView, ViewData};
 
 impl<'a> TensorView<'a> {
     /// Returns the bytes of each element in row-major order.
@@ -15,8 +15,8 @@ impl<'a> TensorView<'a> {
     /// Returns the offset of the element at index zero.
     fn first(&self) -> usize {
         match self.data {
-            Data::Bytes { first, .. } => first,
-            Data::Strings(_) | Data::Lists(_) => 0,
+            ViewData::Bytes { first, .. } => first,
+            ViewData::Strings(_) | ViewData::Lists(_) => 0,
         }
     }
 

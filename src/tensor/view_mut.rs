@@ -16,14 +16,14 @@ pub struct TensorViewMut<'a> {
     dtype: DType,
     sizes: &'a [usize],
     len: usize,
-    data: Data<'a>,
+    data: ViewMutData<'a>,
 }
 
 /// The elements of a view. Their number is the product of the sizes.
 ///
 /// Invariants: the address of the bytes is aligned for the type that holds the bits of an element; the bytes of bools
 /// are 0 or 1, also after generated code has written them.
-enum Data<'a> {
+enum ViewMutData<'a> {
     Bytes(&'a mut [u8]),
     Strings(&'a mut Arc<StringBuffer>),
 }
@@ -46,9 +46,9 @@ impl<'a> TensorViewMut<'a> {
     pub fn new<T: Element>(sizes: &'a [usize], data: &'a mut [T]) -> Result<TensorViewMut<'a>> {
         check_count(sizes, data.len())?;
         let len = data.len();
-        // SAFETY: code that writes through the view keeps bools valid, which is an invariant of `Data`.
+        // SAFETY: code that writes through the view keeps bools valid, which is an invariant of `ViewMutData`.
         let bytes = unsafe { element::as_bytes_mut(data) };
-        Ok(TensorViewMut { dtype: T::DTYPE, sizes, len, data: Data::Bytes(bytes) })
+        Ok(TensorViewMut { dtype: T::DTYPE, sizes, len, data: ViewMutData::Bytes(bytes) })
     }
 
     /// Makes a view of elements given as their bits. `T` is as for [`TensorView::from_bits`].
@@ -64,18 +64,18 @@ impl<'a> TensorViewMut<'a> {
         let len = check_values(data.len(), check_bits::<T>(dtype)?, sizes)?;
         // SAFETY: as in `new`.
         let bytes = unsafe { element::as_bytes_mut(data) };
-        Ok(TensorViewMut { dtype, sizes, len, data: Data::Bytes(bytes) })
+        Ok(TensorViewMut { dtype, sizes, len, data: ViewMutData::Bytes(bytes) })
     }
 
     /// Makes the view of a tensor of strings. Only [`TensorViewMut::copy_from`] writes strings, and it replaces all
     /// strings at once.
     pub(super) fn of_strings(sizes: &'a [usize], len: usize, strings: &'a mut Arc<StringBuffer>) -> Self {
-        TensorViewMut { dtype: DType::String, sizes, len, data: Data::Strings(strings) }
+        TensorViewMut { dtype: DType::String, sizes, len, data: ViewMutData::Strings(strings) }
     }
 
     /// Makes the view of a tensor, which has the same invariants.
     pub(super) fn of_bytes(dtype: DType, sizes: &'a [usize], len: usize, bytes: &'a mut [u8]) -> Self {
-        TensorViewMut { dtype, sizes, len, data: Data::Bytes(bytes) }
+        TensorViewMut { dtype, sizes, len, data: ViewMutData::Bytes(bytes) }
     }
 
     /// Makes a view of the bytes of a row of another view. The elements have a fixed size.
@@ -136,26 +136,26 @@ impl<'a> TensorViewMut<'a> {
     /// Returns the slice. The caller has checked that `T` is as wide and as aligned as the type of the bits.
     fn typed<T: Element>(&mut self) -> Result<&mut [T]> {
         match &mut self.data {
-            Data::Bytes([]) => Ok(&mut []),
-            // SAFETY: `Data` guarantees alignment and valid bools; the callers have checked `T`.
-            Data::Bytes(bytes) => Ok(unsafe { element::from_bytes_mut(bytes) }),
-            Data::Strings(_) => check_dtype::<T>(DType::String).map(|()| &mut [][..]),
+            ViewMutData::Bytes([]) => Ok(&mut []),
+            // SAFETY: `ViewMutData` guarantees alignment and valid bools; the callers have checked `T`.
+            ViewMutData::Bytes(bytes) => Ok(unsafe { element::from_bytes_mut(bytes) }),
+            ViewMutData::Strings(_) => check_dtype::<T>(DType::String).map(|()| &mut [][..]),
         }
     }
 
     /// Borrows the elements for reading.
     pub fn as_view(&self) -> TensorView<'_> {
         match &self.data {
-            Data::Bytes(bytes) => TensorView::of_bytes(self.dtype, self.sizes, self.len, bytes),
-            Data::Strings(strings) => TensorView::of_strings(self.sizes, strings.view()),
+            ViewMutData::Bytes(bytes) => TensorView::of_bytes(self.dtype, self.sizes, self.len, bytes),
+            ViewMutData::Strings(strings) => TensorView::of_strings(self.sizes, strings.view()),
         }
     }
 
     /// Borrows the elements for writing, for a shorter lifetime.
     pub fn reborrow(&mut self) -> TensorViewMut<'_> {
         let data = match &mut self.data {
-            Data::Bytes(bytes) => Data::Bytes(bytes),
-            Data::Strings(strings) => Data::Strings(strings),
+            ViewMutData::Bytes(bytes) => ViewMutData::Bytes(bytes),
+            ViewMutData::Strings(strings) => ViewMutData::Strings(strings),
         };
         TensorViewMut { dtype: self.dtype, sizes: self.sizes, len: self.len, data }
     }
@@ -173,8 +173,10 @@ impl<'a> TensorViewMut<'a> {
             return Err(Error::new(ErrorKind::DType, Phase::Run, message));
         }
         match &mut self.data {
-            Data::Strings(strings) => **strings = Arc::new(StringBuffer::copy_of(source.as_strings()?)?),
-            Data::Bytes(bytes) => source.copy_bytes_to(bytes),
+            ViewMutData::Strings(strings) => {
+                **strings = Arc::new(StringBuffer::copy_of(source.as_strings()?)?)
+            }
+            ViewMutData::Bytes(bytes) => source.copy_bytes_to(bytes),
         }
         Ok(())
     }
@@ -199,16 +201,16 @@ impl<'a> TensorViewMut<'a> {
     /// Returns all bytes for writing; empty for strings. The caller writes only 0 and 1 into bools.
     pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
         match &mut self.data {
-            Data::Bytes(bytes) => bytes,
-            Data::Strings(_) => &mut [],
+            ViewMutData::Bytes(bytes) => bytes,
+            ViewMutData::Strings(_) => &mut [],
         }
     }
 
     /// Returns all bytes for writing, for the lifetime of the view; `None` for strings.
     pub(crate) fn into_bytes(self) -> Option<&'a mut [u8]> {
         match self.data {
-            Data::Bytes(bytes) => Some(bytes),
-            Data::Strings(_) => None,
+            ViewMutData::Bytes(bytes) => Some(bytes),
+            ViewMutData::Strings(_) => None,
         }
     }
 
@@ -221,8 +223,8 @@ impl<'a> TensorViewMut<'a> {
     /// Returns the number of bytes; zero for strings.
     pub(crate) fn byte_len(&self) -> usize {
         match &self.data {
-            Data::Bytes(bytes) => bytes.len(),
-            Data::Strings(_) => 0,
+            ViewMutData::Bytes(bytes) => bytes.len(),
+            ViewMutData::Strings(_) => 0,
         }
     }
 }

@@ -1,10 +1,10 @@
-//! [`Axes`]: the loops of a copy, merged into as few loops as possible.
+//! [`CopyLoops`]: the loops of a copy, merged into as few loops as possible.
 
 use smallvec::SmallVec;
 
 /// One loop of a copy: its trip count, and the stride of each side in bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Axis {
+pub(super) struct CopyLoop {
     pub n: usize,
     pub dst: isize,
     pub src: isize,
@@ -14,8 +14,8 @@ pub(super) struct Axis {
 ///
 /// Destination strides are positive and do not increase inwards. No loop has a single iteration, and no two
 /// neighbouring loops could be one longer loop.
-pub(super) struct Axes {
-    pub axes: SmallVec<[Axis; 6]>,
+pub(super) struct CopyLoops {
+    pub axes: SmallVec<[CopyLoop; 6]>,
     /// Byte offset of the element that the loops copy first, in the destination and in the source.
     pub dst_first: isize,
     pub src_first: isize,
@@ -24,26 +24,26 @@ pub(super) struct Axes {
     pub elem: usize,
 }
 
-impl Axes {
+impl CopyLoops {
     /// Returns the loops over `extents`; `None` if an extent is 0, so that there is nothing to copy.
     pub(super) fn new(
         dst_strides: &[isize],
         src_strides: &[isize],
         extents: &[usize],
         elem: usize,
-    ) -> Option<Axes> {
+    ) -> Option<CopyLoops> {
         debug_assert!(extents.len() == dst_strides.len() && extents.len() == src_strides.len());
-        let mut axes: SmallVec<[Axis; 6]> = SmallVec::new();
+        let mut axes: SmallVec<[CopyLoop; 6]> = SmallVec::new();
         let (mut dst_first, mut src_first) = (0isize, 0isize);
         for ((n, dst), src) in extents.iter().zip(dst_strides).zip(src_strides) {
-            let mut axis = Axis { n: *n, dst: *dst, src: *src };
+            let mut axis = CopyLoop { n: *n, dst: *dst, src: *src };
             match *n {
                 0 => return None,
                 1 => continue,
                 _ if *dst < 0 => {
                     dst_first += dst * (n - 1) as isize;
                     src_first += src * (n - 1) as isize;
-                    axis = Axis { n: *n, dst: -dst, src: -src };
+                    axis = CopyLoop { n: *n, dst: -dst, src: -src };
                 }
                 _ => {}
             }
@@ -56,7 +56,7 @@ impl Axes {
             let (outer, inner) = (axes[merged], axes[next]);
             let n = inner.n as isize;
             if outer.dst == inner.dst.wrapping_mul(n) && outer.src == inner.src.wrapping_mul(n) {
-                axes[merged] = Axis { n: outer.n * inner.n, ..inner };
+                axes[merged] = CopyLoop { n: outer.n * inner.n, ..inner };
             } else {
                 merged += 1;
                 axes[merged] = inner;
@@ -65,7 +65,7 @@ impl Axes {
         axes.truncate(merged + 1);
         let mut elem = elem;
         while axes.len() > 1
-            && let Some(Axis { n, dst, src }) = axes.last().copied()
+            && let Some(CopyLoop { n, dst, src }) = axes.last().copied()
             && dst == elem as isize
             && src == dst
             && n <= 16 / elem
@@ -74,13 +74,13 @@ impl Axes {
             elem *= n;
             axes.pop();
         }
-        Some(Axes { axes, dst_first, src_first, elem })
+        Some(CopyLoops { axes, dst_first, src_first, elem })
     }
 }
 
 /// Calls `visit(dst_offset, src_offset)`, in bytes, for every iteration of the loops, in order.
 #[inline]
-pub(super) fn for_each_offset(axes: &[Axis], mut visit: impl FnMut(isize, isize)) {
+pub(super) fn for_each_offset(axes: &[CopyLoop], mut visit: impl FnMut(isize, isize)) {
     if axes.is_empty() {
         return visit(0, 0);
     }
@@ -92,7 +92,7 @@ pub(super) fn for_each_offset(axes: &[Axis], mut visit: impl FnMut(isize, isize)
         loop {
             let Some(inner) = axis.checked_sub(1) else { return };
             axis = inner;
-            let Axis { n, dst: dst_stride, src: src_stride } = axes[axis];
+            let CopyLoop { n, dst: dst_stride, src: src_stride } = axes[axis];
             position[axis] += 1;
             dst += dst_stride;
             src += src_stride;
@@ -116,7 +116,7 @@ mod tests {
         extents: &[usize],
         elem: usize,
     ) -> (Vec<(usize, isize, isize)>, usize) {
-        let axes = Axes::new(dst, src, extents, elem).unwrap();
+        let axes = CopyLoops::new(dst, src, extents, elem).unwrap();
         (axes.axes.iter().map(|axis| (axis.n, axis.dst, axis.src)).collect(), axes.elem)
     }
 
@@ -125,7 +125,7 @@ mod tests {
         assert_eq!(axes(&[24, 8, 4], &[24, 8, 4], &[5, 3, 2], 4), (vec![(30, 4, 4)], 4));
         assert_eq!(axes(&[24, 8, 4], &[0, 0, 0], &[5, 3, 2], 4), (vec![(30, 4, 0)], 4));
         assert_eq!(axes(&[4, 4, 4], &[9, 9, 9], &[1, 1, 1], 4), (vec![], 4));
-        assert!(Axes::new(&[4], &[4], &[0], 4).is_none());
+        assert!(CopyLoops::new(&[4], &[4], &[0], 4).is_none());
     }
 
     #[test]
@@ -139,7 +139,7 @@ mod tests {
     #[test]
     fn all_offsets_are_visited_in_order() {
         let mut seen = Vec::new();
-        let axes = [Axis { n: 2, dst: 10, src: -1 }, Axis { n: 3, dst: 1, src: 0 }];
+        let axes = [CopyLoop { n: 2, dst: 10, src: -1 }, CopyLoop { n: 3, dst: 1, src: 0 }];
         for_each_offset(&axes, |dst, src| seen.push((dst, src)));
         assert_eq!(seen, [(0, 0), (1, 0), (2, 0), (10, -1), (11, -1), (12, -1)]);
         seen.clear();

@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 
-use super::axes::{Axes, Axis, for_each_offset};
+use super::axes::{CopyLoop, CopyLoops, for_each_offset};
 use super::cpu::is_streamed;
 use super::plane::{Plane, PlaneFn, PlaneKind};
 use super::plane_copy::{copy_streamed, copy_tiles, plane_fn};
@@ -50,7 +50,7 @@ const CHUNK: usize = 512;
 #[derive(Clone, Debug)]
 pub(crate) struct StridedCopy {
     /// The loops around the plane, which is the pair of innermost loops.
-    outer: SmallVec<[Axis; 6]>,
+    outer: SmallVec<[CopyLoop; 6]>,
     plane: Plane,
     walk: Walk,
     /// Byte offset of the element that the loops copy first, in the destination and in the source.
@@ -72,7 +72,7 @@ enum Walk {
 }
 
 /// An axis of one element.
-const ONE: Axis = Axis { n: 1, dst: 0, src: 0 };
+const ONE: CopyLoop = CopyLoop { n: 1, dst: 0, src: 0 };
 
 impl StridedCopy {
     /// Plans a copy of elements of `elem` bytes (1, 2, 4, 8, or 16).
@@ -88,7 +88,7 @@ impl StridedCopy {
         whole: usize,
     ) -> StridedCopy {
         debug_assert!(matches!(elem, 1 | 2 | 4 | 8 | 16));
-        match Axes::new(dst_strides, src_strides, extents, elem) {
+        match CopyLoops::new(dst_strides, src_strides, extents, elem) {
             Some(axes) => StridedCopy::from_axes(axes, whole),
             None => StridedCopy {
                 outer: SmallVec::new(),
@@ -140,10 +140,10 @@ impl StridedCopy {
     }
 
     /// Plans a copy over `axes`. `whole` is the size in bytes of the whole destination.
-    fn from_axes(axes: Axes, whole: usize) -> StridedCopy {
-        let Axes { axes: mut outer, mut dst_first, mut src_first, elem } = axes;
+    fn from_axes(axes: CopyLoops, whole: usize) -> StridedCopy {
+        let CopyLoops { axes: mut outer, mut dst_first, mut src_first, elem } = axes;
         let size = elem as isize;
-        let inner = outer.pop().unwrap_or(Axis { dst: size, src: size, ..ONE });
+        let inner = outer.pop().unwrap_or(CopyLoop { dst: size, src: size, ..ONE });
         let bypass = is_streamed(whole);
         if inner.dst == size && inner.src == size {
             let len = inner.n * elem;
@@ -201,7 +201,7 @@ impl StridedCopy {
             // Reversing the rows makes the source addresses increase. The destination addresses may then decrease.
             dst_first += rows.dst * (rows.n as isize - 1);
             src_first += rows.src * (rows.n as isize - 1);
-            rows = Axis { dst: -rows.dst, src: -rows.src, ..rows };
+            rows = CopyLoop { dst: -rows.dst, src: -rows.src, ..rows };
         }
         let mut plane = Plane { rows, cols: inner, kind, elem, stream: false };
         let is_transpose = contiguous && rows.src == size;
@@ -226,12 +226,12 @@ impl StridedCopy {
 
 /// Returns whether each row is a group of at most four columns, all groups are contiguous in the destination, and the
 /// source is contiguous along the rows.
-fn is_group(rows: Axis, cols: Axis, size: isize) -> bool {
+fn is_group(rows: CopyLoop, cols: CopyLoop, size: isize) -> bool {
     cols.n <= 4 && cols.dst == size && rows.dst == size * cols.n as isize && rows.src == size
 }
 
 /// Returns how many bytes of the destination the loops write in order, without a gap.
-fn stretch(outer: &[Axis], plane: &Plane) -> usize {
+fn stretch(outer: &[CopyLoop], plane: &Plane) -> usize {
     let mut bytes = plane.elem;
     for axis in outer.iter().chain([&plane.rows, &plane.cols]).rev() {
         if axis.n > 1 && axis.dst != bytes as isize {
@@ -244,7 +244,7 @@ fn stretch(outer: &[Axis], plane: &Plane) -> usize {
 
 /// Returns the index of the axis with the smallest source stride that is not 0, if that stride is smaller than
 /// `inner`'s source stride.
-fn nearest(outer: &[Axis], inner: Axis) -> Option<usize> {
+fn nearest(outer: &[CopyLoop], inner: CopyLoop) -> Option<usize> {
     let (index, axis) = outer
         .iter()
         .enumerate()

@@ -1,14 +1,14 @@
 //! [`Plane`]: the two innermost loops of a copy.
 
-use super::axes::Axis;
+use super::axes::CopyLoop;
 #[cfg(target_arch = "x86_64")]
 use super::cpu::has_avx2;
 
 /// Two nested loops. The body of the loops copies a contiguous run or a single element.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Plane {
-    pub rows: Axis,
-    pub cols: Axis,
+    pub rows: CopyLoop,
+    pub cols: CopyLoop,
     pub kind: PlaneKind,
     /// Bytes that the body copies: one element, or for runs the whole run.
     pub elem: usize,
@@ -53,8 +53,8 @@ pub(super) enum PlaneKind {
     Splat,
     /// Any strides.
     Strided,
-    /// Two to four columns, contiguous in the destination. The source is contiguous along the rows; its column stride
-    /// may be 0. So source rows are interleaved, or each element is repeated.
+    /// Two to four columns, contiguous in the destination. Each column is a contiguous run of the source. The copy
+    /// interleaves these runs. If their stride is 0, it repeats each element.
     Interleave,
 }
 

@@ -1,6 +1,6 @@
 //! Copies of a [`Plane`]: at once, tile by tile, or through a [`Stream`].
 
-use super::axes::Axis;
+use super::axes::CopyLoop;
 use super::moves;
 use super::plane::{Plane, PlaneFn, PlaneKind};
 use super::runs::runs_fn;
@@ -128,8 +128,8 @@ pub(super) unsafe fn copy_tiles(
     for col in (0..plane.cols.n).step_by(tile_cols) {
         for row in (0..plane.rows.n).step_by(tile_rows) {
             let tile = Plane {
-                rows: Axis { n: tile_rows.min(plane.rows.n - row), ..plane.rows },
-                cols: Axis { n: tile_cols.min(plane.cols.n - col), ..plane.cols },
+                rows: CopyLoop { n: tile_rows.min(plane.rows.n - row), ..plane.rows },
+                cols: CopyLoop { n: tile_cols.min(plane.cols.n - col), ..plane.cols },
                 ..*plane
             };
             let (row, col) = (row as isize, col as isize);
@@ -159,8 +159,8 @@ pub(super) unsafe fn copy_streamed(plane: &Plane, stream: &mut Stream, dst: *mut
         let n = step_rows.min(rows.n - row);
         for col in (0..cols.n).step_by(step_cols) {
             let piece = Plane {
-                rows: Axis { n, ..rows },
-                cols: Axis { n: step_cols.min(cols.n - col), ..cols },
+                rows: CopyLoop { n, ..rows },
+                cols: CopyLoop { n: step_cols.min(cols.n - col), ..cols },
                 ..*plane
             };
             let (row, col) = (row as isize, col as isize);

@@ -1,4 +1,4 @@
-//! [`SliceMatMul`]: a matmul of two matrices in slices.
+//! [`SliceMatMul`]: the matmul of two matrices that are given as Rust slices.
 
 use std::ops::Range;
 
@@ -7,9 +7,10 @@ use super::matmul::{Float, Gemm, LeftMatrix, NestedAxes, StridedMatrix};
 /// The matmul of two row-major matrices. An operand may hold its matrix transposed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SliceMatMul {
-    /// The rows of the result, the inner size, and the columns of the result.
+    /// `[m, k, n]`: the rows of the result, the inner size, and the columns of the result.
     pub sizes: [usize; 3],
-    /// Whether the left operand, `[k, m]`, and the right operand, `[n, k]`, are transposed.
+    /// Whether the left operand is held as `[k, m]` instead of `[m, k]`, and the right operand as `[n, k]` instead of
+    /// `[k, n]`.
     pub transposed: [bool; 2],
 }
 
@@ -27,7 +28,7 @@ impl SliceMatMul {
         assert!(rows.start <= rows.end && rows.end <= m, "the rows lie in the result");
         assert!(m.checked_mul(k) == Some(a.len()), "the left operand has m · k elements");
         assert!(k.checked_mul(n) == Some(b.len()), "the right operand has k · n elements");
-        assert!(rows.len().checked_mul(n) == Some(out.len()), "the result has its rows");
+        assert!(rows.len().checked_mul(n) == Some(out.len()), "`out` has rows.len() · n elements");
         if out.is_empty() {
             return;
         }

@@ -11,14 +11,14 @@ use super::moves;
 pub(super) const PIECE: usize = 8 << 10;
 
 #[repr(C, align(64))]
-struct Buffer(MaybeUninit<[u8; PIECE + CACHE_LINE]>);
+struct StreamBuffer(MaybeUninit<[u8; PIECE + CACHE_LINE]>);
 
 /// A buffer of bytes on their way to their destinations.
 ///
 /// If a piece continues the previous piece in the destination, both pieces fill the same cache line. So each line is
 /// stored once and whole, however short the pieces are.
 pub(super) struct Stream {
-    buffer: Buffer,
+    buffer: StreamBuffer,
     /// The destination of the buffer's first cache line.
     line: *mut u8,
     /// The buffer holds the bytes `first..held`. The bytes before `first` belong to the first line, but are not
@@ -29,7 +29,7 @@ pub(super) struct Stream {
 
 impl Stream {
     pub(super) fn new() -> Stream {
-        Stream { buffer: Buffer(MaybeUninit::uninit()), line: ptr::null_mut(), first: 0, held: 0 }
+        Stream { buffer: StreamBuffer(MaybeUninit::uninit()), line: ptr::null_mut(), first: 0, held: 0 }
     }
 
     /// Passes `fill` a buffer for the `len` bytes that belong at `dst`.

@@ -96,7 +96,7 @@ pub(super) unsafe fn transpose(plane: &Plane, dst: *mut u8, src: *const u8) {
             unsafe {
                 let from = src.offset(row * rows.src + col * cols.src);
                 let to = dst.offset(row * rows.dst + col * cols.dst);
-                let source = Source { start: from, stride: cols.src, far, next: Next::Below };
+                let source = TileSource { start: from, stride: cols.src, far, next: Next::Below };
                 transpose_tile(block, elem, tile, pitch as isize, source, n_rows, n_cols);
                 for line in 0..n_rows {
                     let from = tile.add(line * pitch);
@@ -157,8 +157,12 @@ unsafe fn transpose_unaligned(plane: &Plane, dst: *mut u8, src: *const u8) {
                 for part in (0..height).step_by(MAX_ROWS) {
                     let n_rows = MAX_ROWS.min(height - part).max(smallest(elem));
                     let part = part.min(height - n_rows);
-                    let source =
-                        Source { start: from.add(part * elem), stride: cols.src, far, next: Next::Beside };
+                    let source = TileSource {
+                        start: from.add(part * elem),
+                        stride: cols.src,
+                        far,
+                        next: Next::Beside,
+                    };
                     let tile = tile.add(first + part * pitch);
                     transpose_tile(block, elem, tile, pitch as isize, source, n_rows, n_cols);
                 }
@@ -191,7 +195,7 @@ pub(super) type BlockFn =
     unsafe fn(dst: *mut u8, dst_stride: isize, src: *const u8, src_stride: isize, rows: usize, cols: usize);
 
 /// The source of a tile.
-struct Source {
+struct TileSource {
     start: *const u8,
     /// Bytes from a column to the next.
     stride: isize,
@@ -221,11 +225,11 @@ unsafe fn transpose_tile(
     elem: usize,
     dst: *mut u8,
     dst_stride: isize,
-    source: Source,
+    source: TileSource,
     rows: usize,
     cols: usize,
 ) {
-    let Source { start: src, stride: src_stride, far, next } = source;
+    let TileSource { start: src, stride: src_stride, far, next } = source;
     // The number of source rows, which are columns of the plane, that one block reads.
     let group = 32 / elem;
     // Lines about 2 KiB apart map to two sets of the L1 cache, too few for a group of 32 rows. Groups of larger

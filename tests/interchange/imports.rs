@@ -218,16 +218,14 @@ fn every_importable_op_has_a_case_that_detects_swapped_operands() {
         }
         let (values, expected) = (case.values(), case.expected());
         let count = values.len();
-        let is_commutative = COMMUTATIVE.contains(&case.op.as_str());
-        let pairs = (0..count).flat_map(|first| (first + 1..count).map(move |second| (first, second)));
-        let shows = pairs.into_iter().all(|(first, second)| {
+        let mut pairs = (0..count).flat_map(|first| (first + 1..count).map(move |second| (first, second)));
+        let changes_the_result = |(first, second): (usize, usize)| {
             let mut order: Vec<usize> = (0..count).collect();
             order.swap(first, second);
-            let is_same = case
-                .run(&values, &order, true, Backend::Interpreter)
-                .is_ok_and(|swapped| are_close(&case.op, &swapped, &expected));
-            !is_same || is_commutative
-        });
+            let swapped = case.run(&values, &order, true, Backend::Interpreter);
+            !swapped.is_ok_and(|swapped| are_close(&case.op, &swapped, &expected))
+        };
+        let shows = COMMUTATIVE.contains(&case.op.as_str()) || pairs.all(changes_the_result);
         *shown.entry(&case.op).or_default() |= shows;
     }
     let missing: Vec<&str> = shown.iter().filter(|(_, shows)| !**shows).map(|(op, _)| *op).collect();

@@ -131,8 +131,10 @@ fn element(row: usize, column: usize) -> f32 {
 fn write_model(folder: &Path) -> std::io::Result<()> {
     fs::create_dir_all(folder.join("variables"))?;
     fs::write(folder.join("saved_model.pb"), saved_model())?;
-    let elements = (0..ROWS * WIDTH).map(|place| element(place / WIDTH, place % WIDTH));
-    let data: Vec<u8> = elements.flat_map(f32::to_le_bytes).collect();
+    let mut data = vec![0; BYTES];
+    for (place, bytes) in data.as_chunks_mut().0.iter_mut().enumerate() {
+        *bytes = element(place / WIDTH, place % WIDTH).to_le_bytes();
+    }
     fs::write(folder.join("variables/variables.data-00000-of-00001"), &data)?;
     let checksum = [vec![6 << 3 | 5], masked(&data).to_le_bytes().to_vec()].concat();
     let sizes = field(2, shape(&[ROWS as i64, WIDTH as i64]));

@@ -1,7 +1,8 @@
 //! Every op has a value recorded from TensorFlow for each of its dtypes, except for the pairs that
 //! `tests/data/unrecorded_dtypes.txt` lists.
 //!
-//! Most listed pairs have a dtype for which TensorFlow has no kernel, or an op that is a part of other ops.
+//! A listed pair is an op and a dtype. For most pairs, TensorFlow has no kernel for the dtype, or the op exists only
+//! inside the composites of this crate.
 
 use std::collections::{BTreeMap, BTreeSet};
 

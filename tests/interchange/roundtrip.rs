@@ -27,9 +27,9 @@ fn exported_graphs_import_unchanged() -> Result<()> {
         for node in imported.nodes() {
             assert!(node.error.is_none(), "{}: {}", sample.name, node.error.unwrap());
         }
-        // An imported node has the name of the exported node, such as `shape_7`, and its dims have names such as
-        // `shape_7.0`.
-        let unnumbered = |text: String, node: usize| {
+        // An imported dim has the name of the exported node, such as `shape_7.0`. The suffixes `_7` are removed before
+        // the texts are compared.
+        let without_suffix = |text: String, node: usize| {
             let number = format!("_{node}");
             let parts = text.split(&number).map(str::to_string);
             let join = |text: String, part: String| match part.starts_with(|c: char| c.is_alphanumeric()) {
@@ -38,9 +38,9 @@ fn exported_graphs_import_unchanged() -> Result<()> {
             };
             parts.reduce(join).unwrap_or_default()
         };
-        let dims = |text: String| (0..100).fold(text, unnumbered);
+        let without_suffixes = |text: String| (0..100).fold(text, without_suffix);
         let (got, expected) = (without_comments(imported.graph()), without_comments(&graph));
-        assert_eq!(dims(got), dims(expected), "{}", sample.name);
+        assert_eq!(without_suffixes(got), without_suffixes(expected), "{}", sample.name);
         assert_eq!(to_graphdef(imported.graph(), &[])?, bytes, "{}", sample.name);
         let text = to_pbtxt(&graph, &[])?;
         let read = Model::from_text(&text)?.import(None, &ImportOptions::new())?;

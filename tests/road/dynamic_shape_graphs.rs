@@ -232,7 +232,7 @@ fn fill(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
     g.add_step(call, &[value], &params, props)
 }
 
-/// Adds a `concat` of many operands of unknown size. A single dimension cannot hold the sum of this many sizes.
+/// Adds a `concat` of more operands of unknown size than the expression of a dimension may have terms.
 fn concat_many(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
     let runs = g.recipe.runs.len();
     let count = 64 + g.rng.below(16);

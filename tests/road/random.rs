@@ -164,7 +164,7 @@ fn first_seed() -> u64 {
 #[test]
 pub fn random_graphs_agree_with_the_interpreter() {
     let first = first_seed();
-    assert_backends_agree(first..first + case_count(1000), |seed| Some(random_graph(seed)));
+    assert_backends_agree(first..first + case_count(600), |seed| Some(random_graph(seed)));
 }
 
 #[test]
@@ -175,7 +175,7 @@ fn dynamic_shape_graphs_agree_with_the_interpreter() {
 
 #[test]
 fn single_op_graphs_agree_with_the_interpreter() {
-    let each = case_count(1000) / 100 + 1;
+    let each = case_count(500) / 100 + 1;
     let mut missing = Vec::new();
     let first = first_seed();
     for (number, (op, _)) in OPS.iter().enumerate() {

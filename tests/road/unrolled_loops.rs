@@ -19,7 +19,7 @@ fn halve(x: Value<'_>) -> Result<Value<'_>> {
 }
 
 #[test]
-fn short_loops_become_one_kernel() -> Result<()> {
+fn short_loops_become_kernels() -> Result<()> {
     for backend in [Backend::Jit, Backend::Interpreter] {
         for count in [0, 1, 2, 16] {
             let g = Graph::new();
@@ -57,11 +57,11 @@ fn other_loops_stay() -> Result<()> {
     assert_eq!(regions(&g, &repeat(&g, &LoopOptions::new().limit(9), 2, x, halve)?)?, 2, "there is a limit");
     let i = g.input("i", DType::I32, shape![3])?;
     let divided = repeat(&g, &free, 2, i, |x| g.constant(7)?.floordiv(x))?;
-    assert_eq!(regions(&g, &divided)?, 2, "a division by zero names its iteration");
+    assert_eq!(regions(&g, &divided)?, 2, "the error of a division by zero must name the iteration");
     let sorted = repeat(&g, &free, 2, x, |x| x.sort(0, false))?;
     assert_eq!(regions(&g, &sorted)?, 2, "a node of the body runs on the host");
-    let condition = [g.constant(0.0f32)?, x];
-    let by_data = g.while_loop(&condition, |s| s[0].less(1.0), |s| Ok([s[1].reduce_max(0)?, s[1] * 2.0]))?;
+    let start = [g.constant(0.0f32)?, x];
+    let by_data = g.while_loop(&start, |s| s[0].less(1.0), |s| Ok([s[1].reduce_max(0)?, s[1] * 2.0]))?;
     assert_eq!(regions(&g, &by_data)?, 2, "the number of iterations depends on data");
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use crate::dim::poly::{Atom, Call, Function, Monomial};
 use crate::dim::symbol::{Symbol, SymbolKind};
-use crate::dim::{Dim, Repr};
+use crate::dim::{Dim, DimRepr};
 
 /// A closed interval of integers. `None` means unbounded on that side.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -128,16 +128,16 @@ impl Dim {
     /// Returns the interval in which the value lies, as if the terms of a sum were independent of each other.
     pub(super) fn interval_given(&self, bounds_of: SymbolBounds<'_>) -> Bounds {
         match &self.0 {
-            Repr::Known(value) => Bounds::exact((*value).into()),
-            Repr::Symbol(symbol) => bounds_of(*symbol),
-            Repr::Poly(poly) => poly
+            DimRepr::Known(value) => Bounds::exact((*value).into()),
+            DimRepr::Symbol(symbol) => bounds_of(*symbol),
+            DimRepr::Poly(poly) => poly
                 .terms()
                 .iter()
                 .map(|(monomial, coefficient)| {
                     Bounds::exact((*coefficient).into()).times(monomial.bounds(bounds_of))
                 })
                 .fold(Bounds::exact(0), Bounds::plus),
-            Repr::Invalid(_) => Bounds::NONE,
+            DimRepr::Invalid(_) => Bounds::NONE,
         }
     }
 

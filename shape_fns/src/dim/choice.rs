@@ -2,7 +2,7 @@
 
 use super::bounds::{Bounds, SymbolBounds};
 use super::poly::{self, Atom, Call, Function, Monomial, Poly, Term};
-use super::{Dim, Invalid, Repr};
+use super::{Dim, DimRepr, Invalid};
 
 /// The maximum number of replacements of calls that one question for bounds makes.
 const MAX_REPLACEMENTS: u32 = 24;
@@ -14,14 +14,14 @@ impl Dim {
         let interval = self.interval_given(bounds_of);
         let mut replacements = MAX_REPLACEMENTS;
         match &self.0 {
-            Repr::Poly(poly) => bounds_by_choice(poly, interval, bounds_of, &mut replacements),
+            DimRepr::Poly(poly) => bounds_by_choice(poly, interval, bounds_of, &mut replacements),
             _ => interval,
         }
     }
 
     /// Returns whether the dimension is a sum with a call of `min` or `max`.
     pub(super) fn has_choice(&self) -> bool {
-        let Repr::Poly(poly) = &self.0 else { return false };
+        let DimRepr::Poly(poly) = &self.0 else { return false };
         poly.terms().iter().any(|(monomial, _)| monomial.0.iter().any(|atom| as_choice(atom).is_some()))
     }
 }
@@ -37,7 +37,7 @@ fn bounds_by_choice(
     // A call with a polynomial as an argument comes first, because the argument may contain other calls. Among equals,
     // the call with the fewest arguments comes first.
     let key = |call: &&Call| {
-        (call.args.iter().any(|arg| matches!(arg.0, Repr::Poly(_))), std::cmp::Reverse(call.args.len()))
+        (call.args.iter().any(|arg| matches!(arg.0, DimRepr::Poly(_))), std::cmp::Reverse(call.args.len()))
     };
     let Some(call) = calls.max_by_key(key).filter(|_| poly.terms().len() > 1) else {
         return interval;
@@ -48,7 +48,7 @@ fn bounds_by_choice(
         *replacements = rest;
         let Ok(replaced) = replace(poly, call, arg) else { return interval };
         each.push(match &replaced.0 {
-            Repr::Poly(poly) => {
+            DimRepr::Poly(poly) => {
                 bounds_by_choice(poly, replaced.interval_given(bounds_of), bounds_of, replacements)
             }
             _ => replaced.interval_given(bounds_of),

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use crate::dim::Repr;
+use crate::dim::DimRepr;
 use crate::dim::symbol::SymbolKind;
 use crate::error::bail;
 use crate::{Bounds, Dim, Result};
@@ -12,12 +12,13 @@ impl Dim {
     /// differ for all values, and `None` if neither is proven.
     pub fn same(&self, other: &Dim) -> Option<bool> {
         match (&self.0, &other.0) {
-            (Repr::Known(a), Repr::Known(b)) => return Some(a == b),
-            (Repr::Symbol(a), Repr::Symbol(b)) => return (a == b).then_some(true),
-            (Repr::Symbol(symbol), Repr::Known(value)) | (Repr::Known(value), Repr::Symbol(symbol)) => {
+            (DimRepr::Known(a), DimRepr::Known(b)) => return Some(a == b),
+            (DimRepr::Symbol(a), DimRepr::Symbol(b)) => return (a == b).then_some(true),
+            (DimRepr::Symbol(symbol), DimRepr::Known(value))
+            | (DimRepr::Known(value), DimRepr::Symbol(symbol)) => {
                 return (symbol.kind() == SymbolKind::Size && *value < 0).then_some(false);
             }
-            (Repr::Invalid(_), _) | (_, Repr::Invalid(_)) => return None,
+            (DimRepr::Invalid(_), _) | (_, DimRepr::Invalid(_)) => return None,
             _ => {}
         }
         if self == other {

@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 
 use crate::dim::poly::{Atom, Call, Function, Term};
 use crate::dim::symbol::Symbol;
-use crate::dim::{Dim, Invalid, Repr, SymbolNames};
+use crate::dim::{Dim, DimRepr, Invalid, SymbolNames};
 
 /// Writes the text of [`Display`](fmt::Display) without numbers of symbols, also for `{:#?}`.
 impl fmt::Debug for Dim {
@@ -92,11 +92,13 @@ impl Anonymous {
 /// Writes a dimension with the given spelling of anonymous symbols.
 pub(crate) fn write_dim(f: &mut dyn Write, dim: &Dim, names: &Anonymous) -> fmt::Result {
     match &dim.0 {
-        Repr::Known(value) => write!(f, "{value}"),
-        Repr::Symbol(symbol) => names.write(f, *symbol),
-        Repr::Poly(poly) => write_terms(f, poly.terms(), names),
-        Repr::Invalid(Invalid::Name(name)) => f.write_str(&name.quoted().unwrap_or("<invalid>".to_string())),
-        Repr::Invalid(_) => f.write_str("<invalid>"),
+        DimRepr::Known(value) => write!(f, "{value}"),
+        DimRepr::Symbol(symbol) => names.write(f, *symbol),
+        DimRepr::Poly(poly) => write_terms(f, poly.terms(), names),
+        DimRepr::Invalid(Invalid::Name(name)) => {
+            f.write_str(&name.quoted().unwrap_or("<invalid>".to_string()))
+        }
+        DimRepr::Invalid(_) => f.write_str("<invalid>"),
     }
 }
 
@@ -142,7 +144,7 @@ fn write_terms(f: &mut dyn Write, terms: &[Term], names: &Anonymous) -> fmt::Res
 fn write_call(f: &mut dyn Write, call: &Call, names: &Anonymous) -> fmt::Result {
     // `ceildiv(n, k)` with a known `k` is stored as `floordiv(n+k-1, k)`.
     if let (Function::FloorDiv, [dividend, divisor]) = (call.function, call.args.as_slice())
-        && let (Repr::Poly(poly), Some(by)) = (&dividend.0, divisor.as_known())
+        && let (DimRepr::Poly(poly), Some(by)) = (&dividend.0, divisor.as_known())
         && let Some((last, rest)) = poly.terms().split_last()
         && last.0.is_one()
         && last.1 == by - 1

@@ -6,7 +6,7 @@ use crate::dim::lattice;
 use crate::dim::poly::{Atom, Call, Function, call};
 use crate::dim::quotient::{ceil_div, floor_i128, floordiv, modulo, modulo_i128};
 use crate::dim::symbol::Symbol;
-use crate::dim::{Dim, Invalid, Repr};
+use crate::dim::{Dim, DimRepr, Invalid};
 use crate::{Result, ShapeError};
 
 impl Dim {
@@ -25,7 +25,7 @@ impl Dim {
     /// Returns whether the dimension broadcasts or divides by a dimension that is not a number. Such a dimension has no
     /// value for some values of its symbols, even without an overflow.
     pub fn is_partial(&self) -> bool {
-        let Repr::Poly(poly) = &self.0 else { return false };
+        let DimRepr::Poly(poly) = &self.0 else { return false };
         let mut calls = poly.terms().iter().flat_map(|term| &term.0.0).filter_map(|atom| match atom {
             Atom::Call(call) => Some(call),
             Atom::Symbol(_) => None,
@@ -44,9 +44,9 @@ impl Dim {
 
     fn visit(&self, f: &mut dyn FnMut(Symbol)) {
         match &self.0 {
-            Repr::Known(_) | Repr::Invalid(_) => {}
-            Repr::Symbol(symbol) => f(*symbol),
-            Repr::Poly(poly) => {
+            DimRepr::Known(_) | DimRepr::Invalid(_) => {}
+            DimRepr::Symbol(symbol) => f(*symbol),
+            DimRepr::Poly(poly) => {
                 for atom in poly.terms().iter().flat_map(|term| &term.0.0) {
                     match atom {
                         Atom::Symbol(symbol) => f(*symbol),
@@ -61,7 +61,7 @@ impl Dim {
     pub fn substitute(&self, f: &mut dyn FnMut(Symbol) -> Option<Dim>) -> Dim {
         match self.replace(f) {
             Ok(dim) => dim,
-            Err(why) => Dim(Repr::Invalid(why)),
+            Err(why) => Dim(DimRepr::Invalid(why)),
         }
     }
 
@@ -75,10 +75,10 @@ impl Dim {
 
     fn replace(&self, f: &mut dyn FnMut(Symbol) -> Option<Dim>) -> Result<Dim, Invalid> {
         let poly = match &self.0 {
-            Repr::Known(_) => return Ok(self.clone()),
-            Repr::Symbol(symbol) => return f(*symbol).map_or_else(|| Ok(self.clone()), |dim| dim.valid()),
-            Repr::Invalid(why) => return Err(*why),
-            Repr::Poly(poly) => poly,
+            DimRepr::Known(_) => return Ok(self.clone()),
+            DimRepr::Symbol(symbol) => return f(*symbol).map_or_else(|| Ok(self.clone()), |dim| dim.valid()),
+            DimRepr::Invalid(why) => return Err(*why),
+            DimRepr::Poly(poly) => poly,
         };
         let mut sum = Dim::known(0);
         for (monomial, coefficient) in poly.terms() {
@@ -104,8 +104,8 @@ impl Dim {
     /// invalid.
     pub fn eval(&self, values: &dyn Fn(Symbol) -> Option<i64>) -> Result<Option<i64>> {
         match &self.0 {
-            Repr::Known(value) => Ok(Some(*value)),
-            Repr::Symbol(symbol) => Ok(values(*symbol)),
+            DimRepr::Known(value) => Ok(Some(*value)),
+            DimRepr::Symbol(symbol) => Ok(values(*symbol)),
             _ => match self.eval_wide(values)? {
                 Some(value) => i64::try_from(value).map(Some).map_err(|_| Invalid::Overflow.into()),
                 None => Ok(None),
@@ -116,10 +116,10 @@ impl Dim {
     /// Evaluates in 128 bits, so that intermediate results may exceed 64 bits.
     fn eval_wide(&self, values: &dyn Fn(Symbol) -> Option<i64>) -> Result<Option<i128>> {
         let poly = match &self.0 {
-            Repr::Known(value) => return Ok(Some((*value).into())),
-            Repr::Symbol(symbol) => return Ok(values(*symbol).map(i128::from)),
-            Repr::Invalid(why) => return Err((*why).into()),
-            Repr::Poly(poly) => poly,
+            DimRepr::Known(value) => return Ok(Some((*value).into())),
+            DimRepr::Symbol(symbol) => return Ok(values(*symbol).map(i128::from)),
+            DimRepr::Invalid(why) => return Err((*why).into()),
+            DimRepr::Poly(poly) => poly,
         };
         let mut sum = 0i128;
         for (monomial, coefficient) in poly.terms() {

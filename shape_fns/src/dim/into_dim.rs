@@ -2,7 +2,7 @@
 
 use crate::Dim;
 use crate::dim::symbol::Symbol;
-use crate::dim::{Invalid, Repr};
+use crate::dim::{DimRepr, Invalid};
 
 /// The dimension `?`. Each conversion makes a new anonymous symbol.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -23,7 +23,7 @@ impl IntoDim for Dim {
 
 impl IntoDim for Unknown {
     fn into_dim(self) -> Dim {
-        Dim(Repr::Symbol(Symbol::free()))
+        Dim(DimRepr::Symbol(Symbol::free()))
     }
 }
 
@@ -35,7 +35,7 @@ impl IntoDim for &str {
 
 impl IntoDim for usize {
     fn into_dim(self) -> Dim {
-        i64::try_from(self).map_or(Dim(Repr::Invalid(Invalid::Overflow)), Dim::known)
+        i64::try_from(self).map_or(Dim(DimRepr::Invalid(Invalid::Overflow)), Dim::known)
     }
 }
 
@@ -72,7 +72,7 @@ impl From<i64> for Dim {
 
 impl From<Symbol> for Dim {
     fn from(symbol: Symbol) -> Dim {
-        Dim(Repr::Symbol(symbol))
+        Dim(DimRepr::Symbol(symbol))
     }
 }
 

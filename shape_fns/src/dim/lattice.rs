@@ -4,7 +4,7 @@ use smallvec::SmallVec;
 
 use crate::Result;
 use crate::dim::poly::{self, Atom, Function, call};
-use crate::dim::{Dim, IntoDim, Invalid, Repr};
+use crate::dim::{Dim, DimRepr, IntoDim, Invalid};
 
 impl Dim {
     /// Returns the smaller of two dimensions.
@@ -81,7 +81,7 @@ pub(crate) fn canonical_call<'a>(
 
 /// Returns the arguments if `dim` is nothing but one call of `function`.
 fn as_call(dim: &Dim, function: Function) -> Option<&[Dim]> {
-    let Repr::Poly(poly) = &dim.0 else { return None };
+    let DimRepr::Poly(poly) = &dim.0 else { return None };
     match poly.terms() {
         [(monomial, 1)] => match monomial.0.as_slice() {
             [Atom::Call(call)] if call.function == function => Some(&call.args),

@@ -85,10 +85,10 @@ use poly::Poly;
 /// # Ok::<(), shapeflow_shape_fns::ShapeError>(())
 /// ```
 #[derive(Clone, PartialEq, Eq, Hash)]
-pub struct Dim(pub(crate) Repr);
+pub struct Dim(pub(crate) DimRepr);
 
 #[derive(Clone, PartialEq, Eq, Hash)]
-pub(crate) enum Repr {
+pub(crate) enum DimRepr {
     Known(i64),
     Symbol(Symbol),
     Poly(Arc<Poly>),
@@ -131,15 +131,15 @@ impl Dim {
 
     /// Makes a known dimension. Negative values are elements of integer tensors; a shape refuses them.
     pub const fn known(value: i64) -> Dim {
-        Dim(Repr::Known(value))
+        Dim(DimRepr::Known(value))
     }
 
     /// Returns the symbol `name`, a size that is the same everywhere in the process. An ill-formed name gives an
     /// invalid dimension.
     pub fn symbol(name: &str) -> Dim {
         Dim(match Symbol::named(name) {
-            Some(symbol) => Repr::Symbol(symbol),
-            None => Repr::Invalid(Invalid::Name(BadName::new(name))),
+            Some(symbol) => DimRepr::Symbol(symbol),
+            None => DimRepr::Invalid(Invalid::Name(BadName::new(name))),
         })
     }
 
@@ -147,22 +147,22 @@ impl Dim {
     #[inline]
     pub fn as_known(&self) -> Option<i64> {
         match self.0 {
-            Repr::Known(value) => Some(value),
+            DimRepr::Known(value) => Some(value),
             _ => None,
         }
     }
 
     /// Returns whether the dimension is a number.
     pub fn is_known(&self) -> bool {
-        matches!(self.0, Repr::Known(_))
+        matches!(self.0, DimRepr::Known(_))
     }
 
     /// Returns whether the dimension is a number `>= 0` or a plain symbol of kind [`SymbolKind::Size`].
     #[inline]
     pub(crate) fn is_plain_size(&self) -> bool {
         match self.0 {
-            Repr::Known(value) => value >= 0,
-            Repr::Symbol(symbol) => symbol.kind() == SymbolKind::Size,
+            DimRepr::Known(value) => value >= 0,
+            DimRepr::Symbol(symbol) => symbol.kind() == SymbolKind::Size,
             _ => false,
         }
     }
@@ -170,7 +170,7 @@ impl Dim {
     /// Returns the symbol if the dimension is a plain symbol.
     pub fn as_symbol(&self) -> Option<Symbol> {
         match self.0 {
-            Repr::Symbol(symbol) => Some(symbol),
+            DimRepr::Symbol(symbol) => Some(symbol),
             _ => None,
         }
     }
@@ -181,7 +181,7 @@ impl Dim {
     /// The dimension is invalid.
     pub fn validate(&self) -> Result<()> {
         match self.0 {
-            Repr::Invalid(why) => Err(why.into()),
+            DimRepr::Invalid(why) => Err(why.into()),
             _ => Ok(()),
         }
     }
@@ -214,13 +214,13 @@ impl Dim {
     /// Returns `self + factor * other`.
     pub(crate) fn plus_times(&self, other: &Dim, factor: i64) -> Result<Dim, Invalid> {
         match (&self.0, &other.0) {
-            (Repr::Known(a), Repr::Known(b)) => {
+            (DimRepr::Known(a), DimRepr::Known(b)) => {
                 let b = b.checked_mul(factor).ok_or(Invalid::Overflow)?;
                 a.checked_add(b).map(Dim::known).ok_or(Invalid::Overflow)
             }
-            (Repr::Invalid(why), _) => Err(*why),
-            (_, Repr::Known(0)) => Ok(self.clone()),
-            (Repr::Known(0), _) if factor == 1 => other.valid(),
+            (DimRepr::Invalid(why), _) => Err(*why),
+            (_, DimRepr::Known(0)) => Ok(self.clone()),
+            (DimRepr::Known(0), _) if factor == 1 => other.valid(),
             _ => poly::add_scaled(self, other, factor),
         }
     }
@@ -228,11 +228,13 @@ impl Dim {
     /// Returns `self * other`.
     pub(crate) fn times(&self, other: &Dim) -> Result<Dim, Invalid> {
         match (&self.0, &other.0) {
-            (Repr::Known(a), Repr::Known(b)) => a.checked_mul(*b).map(Dim::known).ok_or(Invalid::Overflow),
-            (Repr::Known(0), _) => other.valid().map(|_| Dim::known(0)),
-            (_, Repr::Known(0)) => self.valid().map(|_| Dim::known(0)),
-            (Repr::Known(1), _) => other.valid(),
-            (_, Repr::Known(1)) => self.valid(),
+            (DimRepr::Known(a), DimRepr::Known(b)) => {
+                a.checked_mul(*b).map(Dim::known).ok_or(Invalid::Overflow)
+            }
+            (DimRepr::Known(0), _) => other.valid().map(|_| Dim::known(0)),
+            (_, DimRepr::Known(0)) => self.valid().map(|_| Dim::known(0)),
+            (DimRepr::Known(1), _) => other.valid(),
+            (_, DimRepr::Known(1)) => self.valid(),
             _ => poly::multiply(self, other),
         }
     }
@@ -240,7 +242,7 @@ impl Dim {
     /// Returns a clone of the dimension, or the reason why it is invalid.
     pub(crate) fn valid(&self) -> Result<Dim, Invalid> {
         match self.0 {
-            Repr::Invalid(why) => Err(why),
+            DimRepr::Invalid(why) => Err(why),
             _ => Ok(self.clone()),
         }
     }

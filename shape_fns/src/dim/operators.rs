@@ -3,12 +3,12 @@
 use std::ops::Neg;
 
 use crate::dim::quotient::modulo;
-use crate::dim::{Invalid, Repr};
+use crate::dim::{DimRepr, Invalid};
 use crate::{Dim, IntoDim};
 
 /// Turns an error into an invalid dimension, since operators cannot return errors.
 fn or_invalid(result: Result<Dim, Invalid>) -> Dim {
-    result.unwrap_or_else(|why| Dim(Repr::Invalid(why)))
+    result.unwrap_or_else(|why| Dim(DimRepr::Invalid(why)))
 }
 
 macro_rules! operators {

@@ -12,7 +12,7 @@ use rustc_hash::FxHasher;
 use smallvec::SmallVec;
 
 use crate::dim::symbol::Symbol;
-use crate::dim::{Dim, Invalid, Repr};
+use crate::dim::{Dim, DimRepr, Invalid};
 
 /// The greatest number of monomials of a polynomial. A polynomial that exceeds one of the limits is refused
 /// ([`Invalid::TooLarge`]), which also bounds every recursion over dimensions.
@@ -182,21 +182,21 @@ impl Atom {
 pub(crate) fn order(a: &Dim, b: &Dim) -> Ordering {
     fn rank(dim: &Dim) -> u8 {
         match &dim.0 {
-            Repr::Known(_) => 0,
-            Repr::Symbol(_) => 1,
-            Repr::Poly(_) => 2,
-            Repr::Invalid(_) => 3,
+            DimRepr::Known(_) => 0,
+            DimRepr::Symbol(_) => 1,
+            DimRepr::Poly(_) => 2,
+            DimRepr::Invalid(_) => 3,
         }
     }
     match (&a.0, &b.0) {
-        (Repr::Known(a), Repr::Known(b)) => a.cmp(b),
-        (Repr::Symbol(a), Repr::Symbol(b)) => a.cmp(b),
-        (Repr::Poly(a), Repr::Poly(b)) => a
+        (DimRepr::Known(a), DimRepr::Known(b)) => a.cmp(b),
+        (DimRepr::Symbol(a), DimRepr::Symbol(b)) => a.cmp(b),
+        (DimRepr::Poly(a), DimRepr::Poly(b)) => a
             .terms
             .len()
             .cmp(&b.terms.len())
             .then_with(|| order_slices(&a.terms, &b.terms, |x, y| x.0.order(&y.0).then(x.1.cmp(&y.1)))),
-        (Repr::Invalid(a), Repr::Invalid(b)) => a.cmp(b),
+        (DimRepr::Invalid(a), DimRepr::Invalid(b)) => a.cmp(b),
         _ => rank(a).cmp(&rank(b)),
     }
 }
@@ -208,11 +208,11 @@ fn order_slices<T>(a: &[T], b: &[T], mut order: impl FnMut(&T, &T) -> Ordering) 
 /// Returns the terms of a valid dimension in canonical order.
 pub(crate) fn terms_of(dim: &Dim) -> Result<SmallVec<[Term; 4]>, Invalid> {
     Ok(match &dim.0 {
-        Repr::Known(0) => SmallVec::new(),
-        Repr::Known(value) => SmallVec::from_iter([(Monomial::one(), *value)]),
-        Repr::Symbol(symbol) => SmallVec::from_iter([(Monomial::atom(Atom::Symbol(*symbol)), 1)]),
-        Repr::Poly(poly) => poly.terms.iter().cloned().collect(),
-        Repr::Invalid(why) => return Err(*why),
+        DimRepr::Known(0) => SmallVec::new(),
+        DimRepr::Known(value) => SmallVec::from_iter([(Monomial::one(), *value)]),
+        DimRepr::Symbol(symbol) => SmallVec::from_iter([(Monomial::atom(Atom::Symbol(*symbol)), 1)]),
+        DimRepr::Poly(poly) => poly.terms.iter().cloned().collect(),
+        DimRepr::Invalid(why) => return Err(*why),
     })
 }
 
@@ -269,7 +269,7 @@ pub(crate) fn from_terms(mut terms: SmallVec<[Term; 4]>) -> Result<Dim, Invalid>
         [(monomial, value)] if monomial.is_one() => return Ok(Dim::known(*value)),
         [(monomial, 1)] => {
             if let [Atom::Symbol(symbol)] = monomial.0.as_slice() {
-                return Ok(Dim(Repr::Symbol(*symbol)));
+                return Ok(Dim(DimRepr::Symbol(*symbol)));
             }
         }
         _ => {}
@@ -297,7 +297,7 @@ pub(crate) fn from_terms(mut terms: SmallVec<[Term; 4]>) -> Result<Dim, Invalid>
     if depth > MAX_DEPTH || size > MAX_SIZE {
         return Err(Invalid::TooLarge);
     }
-    Ok(Dim(Repr::Poly(Arc::new(Poly {
+    Ok(Dim(DimRepr::Poly(Arc::new(Poly {
         terms: joined.into_vec().into(),
         hash: hasher.finish(),
         depth,
@@ -317,7 +317,7 @@ pub(crate) fn without_inner_mods(dividend: &Dim, divisor: i64) -> Dim {
 }
 
 fn with_one_mod_replaced(dim: &Dim, divisor: i64) -> Option<Dim> {
-    let Repr::Poly(poly) = &dim.0 else { return None };
+    let DimRepr::Poly(poly) = &dim.0 else { return None };
     let argument = |(monomial, coefficient): &Term| {
         let [Atom::Call(call)] = monomial.0.as_slice() else { return None };
         let modulus = call.args.get(1)?.as_known()?;
@@ -362,15 +362,15 @@ fn is_multiple(dim: &Dim, divisor: i64) -> bool {
 /// divisor divides has no call of `floordiv`.
 fn has_mod(dim: &Dim) -> bool {
     let is_mod = |atom: &Atom| matches!(atom, Atom::Call(call) if call.function == Function::Mod);
-    matches!(&dim.0, Repr::Poly(poly) if poly.terms().iter().any(|(monomial, _)| monomial.0.iter().any(is_mod)))
+    matches!(&dim.0, DimRepr::Poly(poly) if poly.terms().iter().any(|(monomial, _)| monomial.0.iter().any(is_mod)))
 }
 
 /// Returns the nesting depth and the size of an argument; a number or a symbol has size 1. The caller's sum of sizes
 /// cannot overflow, because every argument is within the limits.
 fn extent(dim: &Dim) -> Result<(u32, u32), Invalid> {
     match &dim.0 {
-        Repr::Known(_) | Repr::Symbol(_) => Ok((0, 1)),
-        Repr::Poly(poly) => Ok((poly.depth, poly.size)),
-        Repr::Invalid(why) => Err(*why),
+        DimRepr::Known(_) | DimRepr::Symbol(_) => Ok((0, 1)),
+        DimRepr::Poly(poly) => Ok((poly.depth, poly.size)),
+        DimRepr::Invalid(why) => Err(*why),
     }
 }

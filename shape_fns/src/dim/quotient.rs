@@ -4,7 +4,7 @@ use smallvec::SmallVec;
 
 use crate::Result;
 use crate::dim::poly::{self, Atom, Function, Term, call, from_terms, terms_of, without_inner_mods};
-use crate::dim::{Dim, IntoDim, Invalid, Repr};
+use crate::dim::{Dim, DimRepr, IntoDim, Invalid};
 
 impl Dim {
     /// Returns the quotient rounded towards minus infinity. A divisor that divides the dimension exactly cancels:
@@ -49,17 +49,17 @@ impl Dim {
 
 pub(crate) fn floordiv(dividend: &Dim, divisor: &Dim) -> Result<Dim, Invalid> {
     match (&dividend.0, &divisor.0) {
-        (Repr::Invalid(why), _) | (_, Repr::Invalid(why)) => Err(*why),
-        (_, Repr::Known(0)) => Err(Invalid::DivisionByZero),
-        (_, Repr::Known(1)) => Ok(dividend.clone()),
-        (Repr::Known(a), Repr::Known(b)) => {
+        (DimRepr::Invalid(why), _) | (_, DimRepr::Invalid(why)) => Err(*why),
+        (_, DimRepr::Known(0)) => Err(Invalid::DivisionByZero),
+        (_, DimRepr::Known(1)) => Ok(dividend.clone()),
+        (DimRepr::Known(a), DimRepr::Known(b)) => {
             i64::try_from(floor_i128((*a).into(), (*b).into())).map(Dim::known).map_err(|_| Invalid::Overflow)
         }
-        (_, Repr::Known(k)) if *k < 0 => floordiv(
+        (_, DimRepr::Known(k)) if *k < 0 => floordiv(
             &dividend.times(&Dim::known(-1))?,
             &Dim::known(k.checked_neg().ok_or(Invalid::Overflow)?),
         ),
-        (_, Repr::Known(k)) => floordiv_by_known(dividend, *k),
+        (_, DimRepr::Known(k)) => floordiv_by_known(dividend, *k),
         // `exact_div` also returns `None` if one of its intermediate results overflows.
         _ => match dividend.exact_div(divisor) {
             Some(quotient) => Ok(quotient),
@@ -73,13 +73,13 @@ pub(crate) fn floordiv(dividend: &Dim, divisor: &Dim) -> Result<Dim, Invalid> {
 
 pub(crate) fn modulo(dividend: &Dim, divisor: &Dim) -> Result<Dim, Invalid> {
     match (&dividend.0, &divisor.0) {
-        (Repr::Invalid(why), _) | (_, Repr::Invalid(why)) => Err(*why),
-        (_, Repr::Known(0)) => Err(Invalid::DivisionByZero),
-        (Repr::Known(a), Repr::Known(b)) => {
+        (DimRepr::Invalid(why), _) | (_, DimRepr::Invalid(why)) => Err(*why),
+        (_, DimRepr::Known(0)) => Err(Invalid::DivisionByZero),
+        (DimRepr::Known(a), DimRepr::Known(b)) => {
             let (a, b) = (i128::from(*a), i128::from(*b));
             i64::try_from(modulo_i128(a, b)).map(Dim::known).map_err(|_| Invalid::Overflow)
         }
-        (_, Repr::Known(k)) if *k > 0 => modulo_by_known(dividend, *k),
+        (_, DimRepr::Known(k)) if *k > 0 => modulo_by_known(dividend, *k),
         _ if dividend.exact_div(divisor).is_some() => Ok(Dim::known(0)),
         _ => call(Function::Mod, SmallVec::from_iter([dividend.clone(), divisor.clone()])),
     }
@@ -89,14 +89,14 @@ pub(crate) fn modulo(dividend: &Dim, divisor: &Dim) -> Result<Dim, Invalid> {
 /// `floordiv(n+3, 4)` have the same form.
 pub(crate) fn ceil_div(dividend: &Dim, divisor: &Dim) -> Result<Dim, Invalid> {
     match (&dividend.0, &divisor.0) {
-        (Repr::Invalid(why), _) | (_, Repr::Invalid(why)) => Err(*why),
-        (_, Repr::Known(0)) => Err(Invalid::DivisionByZero),
-        (Repr::Known(a), Repr::Known(b)) => {
+        (DimRepr::Invalid(why), _) | (_, DimRepr::Invalid(why)) => Err(*why),
+        (_, DimRepr::Known(0)) => Err(Invalid::DivisionByZero),
+        (DimRepr::Known(a), DimRepr::Known(b)) => {
             let quotient = -floor_i128(-i128::from(*a), (*b).into());
             i64::try_from(quotient).map(Dim::known).map_err(|_| Invalid::Overflow)
         }
-        (_, Repr::Known(k)) if *k > 0 => floordiv(&dividend.plus_times(&Dim::known(k - 1), 1)?, divisor),
-        (_, Repr::Known(k)) => {
+        (_, DimRepr::Known(k)) if *k > 0 => floordiv(&dividend.plus_times(&Dim::known(k - 1), 1)?, divisor),
+        (_, DimRepr::Known(k)) => {
             let negated = Dim::known(k.checked_neg().ok_or(Invalid::Overflow)?);
             ceil_div(&dividend.times(&Dim::known(-1))?, &negated)
         }
@@ -207,7 +207,7 @@ fn floordiv_of_rest(rest: &Dim, divisor: i64) -> Result<Dim, Invalid> {
 
 /// Matches `floordiv(inner, by) + constant` with a known `by > 0` and returns `(inner, by, constant)`.
 fn as_floordiv_plus_constant(dim: &Dim) -> Option<(Dim, i64, i64)> {
-    let Repr::Poly(poly) = &dim.0 else { return None };
+    let DimRepr::Poly(poly) = &dim.0 else { return None };
     let (monomial, constant) = match poly.terms() {
         [(monomial, 1)] => (monomial, 0),
         [(monomial, 1), (one, constant)] if one.is_one() => (monomial, *constant),

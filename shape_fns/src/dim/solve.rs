@@ -3,7 +3,7 @@
 use smallvec::SmallVec;
 
 use crate::Dim;
-use crate::dim::Repr;
+use crate::dim::DimRepr;
 use crate::dim::poly::{Atom, Monomial, Term, from_terms, terms_of};
 use crate::dim::quotient::gcd;
 use crate::dim::symbol::{Symbol, SymbolKind};
@@ -22,7 +22,7 @@ pub(crate) enum Answer {
 /// accepts together with their solution; the candidate of the greatest [`preference`] is chosen.
 pub(crate) fn solve(difference: &Dim, a: &Dim, b: &Dim, admits: &dyn Fn(Symbol, &Dim) -> bool) -> Answer {
     // If `a - b` cannot be represented, only an equation with a plain symbol on one side can be solved.
-    if let Repr::Invalid(_) = difference.0 {
+    if let DimRepr::Invalid(_) = difference.0 {
         let isolated = isolate(a, b, admits).or_else(|| isolate(b, a, admits));
         return isolated.unwrap_or(Answer::Unsolved);
     }
@@ -97,13 +97,13 @@ fn preference(symbol: Symbol, dim: &Dim, b: &Dim) -> (u8, bool, usize, bool) {
 impl Dim {
     /// Returns the invalid dimension that stands for a result too large to represent.
     pub(crate) fn too_large() -> Dim {
-        Dim(Repr::Invalid(crate::dim::Invalid::TooLarge))
+        Dim(DimRepr::Invalid(crate::dim::Invalid::TooLarge))
     }
 
     /// Returns the greatest common divisor of all coefficients except the constant, or 1 for a number.
     pub(crate) fn content(&self) -> i64 {
         match &self.0 {
-            Repr::Poly(poly) => {
+            DimRepr::Poly(poly) => {
                 poly.terms().iter().filter(|term| !term.0.is_one()).fold(0, |g, term| gcd(g, term.1)).max(1)
             }
             _ => 1,
@@ -113,9 +113,9 @@ impl Dim {
     /// Returns the greatest common divisor of all coefficients and the constant; 0 for 0.
     pub(crate) fn common_factor(&self) -> i64 {
         match &self.0 {
-            Repr::Known(value) => gcd(*value, 0),
-            Repr::Poly(poly) => poly.terms().iter().fold(0, |g, term| gcd(g, term.1)),
-            Repr::Symbol(_) | Repr::Invalid(_) => 1,
+            DimRepr::Known(value) => gcd(*value, 0),
+            DimRepr::Poly(poly) => poly.terms().iter().fold(0, |g, term| gcd(g, term.1)),
+            DimRepr::Symbol(_) | DimRepr::Invalid(_) => 1,
         }
     }
 
@@ -140,9 +140,9 @@ impl Dim {
     /// for an invalid dimension.
     pub(crate) fn without_constant(&self) -> Option<(Dim, i64)> {
         match &self.0 {
-            Repr::Known(_) | Repr::Invalid(_) => None,
-            Repr::Symbol(_) => Some((self.clone(), 0)),
-            Repr::Poly(poly) => {
+            DimRepr::Known(_) | DimRepr::Invalid(_) => None,
+            DimRepr::Symbol(_) => Some((self.clone(), 0)),
+            DimRepr::Poly(poly) => {
                 let (one, rest): (SmallVec<[Term; 4]>, SmallVec<[Term; 4]>) =
                     poly.terms().iter().cloned().partition(|term| term.0.is_one());
                 let constant = one.first().map_or(0, |term| term.1);

@@ -1,4 +1,4 @@
-//! Methods of [`InferenceContext`] that compute with dimensions. The methods use the equalities and guards of the
+//! Methods of [`InferenceContext`] that compute with dimensions. Comparisons use the equalities and guards of the
 //! context's [`DimTable`].
 //!
 //! [`DimTable`]: crate::DimTable
@@ -10,7 +10,8 @@ use crate::dim::quotient::{ceil_div, floordiv, modulo};
 use crate::{Dim, Guard, InferenceContext, Result};
 
 impl InferenceContext<'_> {
-    /// Returns the result, or a new unknown size if the result exceeds the limits of a dimension.
+    /// Returns the result, or a new unknown size if the expression of the result has more terms or deeper calls than a
+    /// dimension may have.
     pub(super) fn or_fresh(&mut self, result: Result<Dim, Invalid>) -> Result<Dim> {
         match result {
             Ok(dim) => Ok(dim),
@@ -122,7 +123,8 @@ impl InferenceContext<'_> {
         self.min(&Dim::known(1), &positive)
     }
 
-    /// Requires `a >= 0`. The error names the parameter `name`, which has `a` as an element.
+    /// Requires `a >= 0`, where `a` is an element of the parameter `name`. The error about a known `a` names the
+    /// parameter.
     ///
     /// # Errors
     /// `a` is provably negative.

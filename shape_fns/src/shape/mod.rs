@@ -58,26 +58,26 @@ use crate::{Dim, Result};
 /// # Ok::<(), shapeflow_shape_fns::ShapeError>(())
 /// ```
 #[derive(Clone)]
-pub struct TensorShape(Repr);
+pub struct TensorShape(ShapeRepr);
 
 /// Up to [`INLINE`] axes are stored inline; entries past `len` are 0. More axes are shared, so that a clone never
 /// allocates.
-enum Repr {
+enum ShapeRepr {
     Unranked,
     Inline { len: u8, dims: [Dim; INLINE] },
     Shared(Arc<[Dim]>),
 }
 
-impl Clone for Repr {
+impl Clone for ShapeRepr {
     /// Spelled out for speed: every node of a graph clones shapes.
     #[inline]
-    fn clone(&self) -> Repr {
+    fn clone(&self) -> ShapeRepr {
         match self {
-            Repr::Unranked => Repr::Unranked,
-            Repr::Inline { len, dims: [a, b, c, d] } => {
-                Repr::Inline { len: *len, dims: [a.clone(), b.clone(), c.clone(), d.clone()] }
+            ShapeRepr::Unranked => ShapeRepr::Unranked,
+            ShapeRepr::Inline { len, dims: [a, b, c, d] } => {
+                ShapeRepr::Inline { len: *len, dims: [a.clone(), b.clone(), c.clone(), d.clone()] }
             }
-            Repr::Shared(dims) => Repr::Shared(Arc::clone(dims)),
+            ShapeRepr::Shared(dims) => ShapeRepr::Shared(Arc::clone(dims)),
         }
     }
 }
@@ -89,12 +89,12 @@ const ZEROS: [Dim; INLINE] = [const { Dim::known(0) }; INLINE];
 impl TensorShape {
     /// Returns the shape of unknown rank.
     pub const fn unranked() -> TensorShape {
-        TensorShape(Repr::Unranked)
+        TensorShape(ShapeRepr::Unranked)
     }
 
     /// Returns the shape `[]`.
     pub const fn scalar() -> TensorShape {
-        TensorShape(Repr::Inline { len: 0, dims: ZEROS })
+        TensorShape(ShapeRepr::Inline { len: 0, dims: ZEROS })
     }
 
     /// Makes a shape with the given dimensions.
@@ -104,12 +104,14 @@ impl TensorShape {
         for len in 0..INLINE {
             match dims.next() {
                 Some(dim) => inline[len] = dim,
-                None => return TensorShape(Repr::Inline { len: len as u8, dims: inline }),
+                None => return TensorShape(ShapeRepr::Inline { len: len as u8, dims: inline }),
             }
         }
         match dims.next() {
-            None => TensorShape(Repr::Inline { len: INLINE as u8, dims: inline }),
-            Some(next) => TensorShape(Repr::Shared(inline.into_iter().chain([next]).chain(dims).collect())),
+            None => TensorShape(ShapeRepr::Inline { len: INLINE as u8, dims: inline }),
+            Some(next) => {
+                TensorShape(ShapeRepr::Shared(inline.into_iter().chain([next]).chain(dims).collect()))
+            }
         }
     }
 
@@ -122,9 +124,9 @@ impl TensorShape {
     #[inline]
     pub fn dims(&self) -> Option<&[Dim]> {
         match &self.0 {
-            Repr::Unranked => None,
-            Repr::Inline { len, dims } => dims.get(..usize::from(*len)),
-            Repr::Shared(dims) => Some(dims),
+            ShapeRepr::Unranked => None,
+            ShapeRepr::Inline { len, dims } => dims.get(..usize::from(*len)),
+            ShapeRepr::Shared(dims) => Some(dims),
         }
     }
 

@@ -5,7 +5,7 @@ mod random;
 mod soundness;
 mod templates;
 
-use crate::dim::Repr;
+use crate::dim::DimRepr;
 use crate::dim::display::{Anonymous, write_dim};
 use crate::{
     Attr, Attrs, DType, Dim, DimTable, Guard, InferenceContext, InferenceResult, OperandInfo,
@@ -245,7 +245,7 @@ fn refine(
     let drawn_number = |symbol: Symbol| -> i64 {
         // Equal symbols take the same value, so that the case has a chance to be accepted.
         let key = match table.resolve(&Dim::from(symbol)) {
-            Dim(Repr::Known(value)) => return value,
+            Dim(DimRepr::Known(value)) => return value,
             dim => dim.as_symbol().unwrap_or(symbol),
         };
         let mixed = (key.name().map_or(format!("{key:?}"), str::to_owned).bytes())

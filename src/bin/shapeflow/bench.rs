@@ -9,12 +9,12 @@ use shapeflow::{Isa, Tensor, TensorView};
 
 use super::document::{lines, plural, table};
 use super::failure::Failure;
-use super::model::{Feeds, check_kernels, fetches, flag, import_file, results};
+use super::model::{NamedFeeds, check_kernels, fetches, flag, import_file, results};
 use super::progress::Progress;
 use super::run::options;
 
 /// What is measured: a model and its feeds, with the instruction set and the number of threads that run it.
-struct Variant<'a> {
+struct BenchVariant<'a> {
     model: &'a Path,
     feeds: Option<&'a Path>,
     isa: Option<Isa>,
@@ -51,12 +51,12 @@ pub(crate) fn bench(arguments: &ArgMatches) -> Result<Vec<u8>, Failure> {
         .flatten()
         .map(|threads| usize::from(*threads))
         .collect();
-    let mut measured: Vec<(Variant<'_>, Measures)> = Vec::new();
+    let mut measured: Vec<(BenchVariant<'_>, Measures)> = Vec::new();
     for model in models {
         for feeds in &feeds {
             for isa in &isas {
                 for threads in &threads {
-                    let variant = Variant { model, feeds: *feeds, isa: *isa, threads: *threads };
+                    let variant = BenchVariant { model, feeds: *feeds, isa: *isa, threads: *threads };
                     let measures = measure(arguments, &variant)?;
                     measured.push((variant, measures));
                 }
@@ -77,12 +77,12 @@ pub(crate) fn bench(arguments: &ArgMatches) -> Result<Vec<u8>, Failure> {
 }
 
 /// Builds, compiles and runs a variant.
-fn measure(arguments: &ArgMatches, variant: &Variant<'_>) -> Result<Measures, Failure> {
+fn measure(arguments: &ArgMatches, variant: &BenchVariant<'_>) -> Result<Measures, Failure> {
     let number = |name: &str| arguments.get_one::<u32>(name).copied().unwrap_or_default();
     let (warmup, repeat) = (number("warmup"), number("repeat"));
     let fetches = fetches(arguments);
     let peak_is_own = reset_peak_rss();
-    let mut feeds = variant.feeds.map_or(Ok(Feeds::none()), Feeds::read_file)?;
+    let mut feeds = variant.feeds.map_or(Ok(NamedFeeds::none()), NamedFeeds::read_file)?;
     let mut progress = Progress::new();
     let start = Instant::now();
     let imported = import_file(arguments, variant.model, false, fetches.as_deref(), Some(&mut feeds))?;
@@ -176,13 +176,13 @@ impl Measures {
     }
 }
 
-impl Variant<'_> {
+impl BenchVariant<'_> {
     fn isa_text(&self) -> String {
         self.isa.map_or("host".to_string(), |isa| isa.to_string())
     }
 }
 
-fn variant_json((variant, measures): &(Variant<'_>, Measures)) -> Json {
+fn variant_json((variant, measures): &(BenchVariant<'_>, Measures)) -> Json {
     let mut json = measures.json();
     if let Some(object) = json.as_object_mut() {
         object.insert("model".to_string(), variant.model.display().to_string().into());
@@ -195,7 +195,7 @@ fn variant_json((variant, measures): &(Variant<'_>, Measures)) -> Json {
 }
 
 /// Returns a table with a row for each variant. The last column compares the medians with the first row.
-fn comparison(measured: &[(Variant<'_>, Measures)]) -> String {
+fn comparison(measured: &[(BenchVariant<'_>, Measures)]) -> String {
     let titles =
         ["model", "feeds", "isa", "threads", "compile", "median", "90 % within", "runs/s", "to the first"];
     let mut rows = vec![titles.map(str::to_string)];

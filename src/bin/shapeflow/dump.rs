@@ -8,11 +8,12 @@ use shapeflow::{Error, Snapshot, StageKind, Tensor, TensorView, Trace, Value};
 
 use super::document::lines;
 use super::failure::Failure;
-use super::model::{Feeds, fetched, flag, import, list, path};
+use super::model::{NamedFeeds, fetched, flag, import, list, path};
 use super::output::{print_error, write_file};
 use super::run::options;
 
-/// Writes a stage to a file or to standard output. Refused nodes are shown with their errors.
+/// Writes a stage to the file of `--output`, or returns it for standard output. Refused nodes are shown with their
+/// errors.
 pub(crate) fn dump(arguments: &ArgMatches) -> Result<Vec<u8>, Failure> {
     let stage: StageKind = arguments.get_one::<String>("stage").map_or("graph", String::as_str).parse()?;
     let file = arguments.contains_id("output").then(|| path(arguments, "output")).transpose()?;
@@ -22,7 +23,7 @@ pub(crate) fn dump(arguments: &ArgMatches) -> Result<Vec<u8>, Failure> {
         None => file.map_or(Ok("text"), format_of)?,
     };
     let fetches: Vec<&str> = list(arguments, "fetch").collect();
-    let mut feeds = Feeds::read(arguments)?;
+    let mut feeds = NamedFeeds::read(arguments)?;
     let imported = import(arguments, (!fetches.is_empty()).then_some(&fetches[..]), Some(&mut feeds))?;
     let refused = imported.check().err();
     let document = match format {
@@ -98,13 +99,13 @@ fn wanted<'m>(imported: &'m Imported, fetches: &[&str]) -> Result<Vec<Value<'m>>
 /// The number of runs whose times a page shows.
 const WARM_RUNS: usize = 10;
 
-/// Takes a snapshot of the stage, and writes it in the format. Later stages compile the model, and run it if there are
-/// feeds.
+/// Takes a snapshot of the stage, and writes it in the format. For a stage after `Graph`, compiles the model, and runs
+/// it if there are feeds.
 fn drawn(
     arguments: &ArgMatches,
     imported: &Imported,
     fetches: &[&str],
-    feeds: &Feeds,
+    feeds: &NamedFeeds,
     stage: StageKind,
     format: &str,
 ) -> Result<String, Failure> {

@@ -9,12 +9,12 @@ use shapeflow::{DType, DimNames, TensorShape};
 
 use super::document::{lines, plural, table};
 use super::failure::{Failure, json_of};
-use super::model::{Feeds, flag, import, type_text};
+use super::model::{NamedFeeds, flag, import, type_text};
 
 /// Prints the nodes, also inside functions, the requirements that a run checks, and how many nodes can be computed.
 /// Refused nodes are listed with their errors.
 pub(crate) fn infer(arguments: &ArgMatches) -> Result<Vec<u8>, Failure> {
-    let imported = import(arguments, None, Some(&mut Feeds::read(arguments)?))?;
+    let imported = import(arguments, None, Some(&mut NamedFeeds::read(arguments)?))?;
     let guards = imported.graph().guards_by_node();
     let names = imported.graph().dim_names();
     let coverage = Coverage::of(&imported)?;

@@ -23,7 +23,7 @@ const LARGE: u64 = 16 << 20;
 pub(crate) fn import(
     arguments: &ArgMatches,
     fetches: Option<&[&str]>,
-    feeds: Option<&mut Feeds>,
+    feeds: Option<&mut NamedFeeds>,
 ) -> Result<Imported, Failure> {
     import_file(arguments, path(arguments, "model")?, flag(arguments, "allow-unknown"), fetches, feeds)
 }
@@ -35,7 +35,7 @@ pub(crate) fn import_file(
     file: &Path,
     allow_unknown: bool,
     fetches: Option<&[&str]>,
-    feeds: Option<&mut Feeds>,
+    feeds: Option<&mut NamedFeeds>,
 ) -> Result<Imported, Failure> {
     let mut options = import_options(arguments)?.allow_unknown(allow_unknown);
     for (name, _) in feeds.iter().flat_map(|feeds| &feeds.tensors) {
@@ -233,27 +233,27 @@ pub(crate) fn fetched<'m>(
 }
 
 /// The fed tensors, each with the name of its input.
-pub(crate) struct Feeds {
+pub(crate) struct NamedFeeds {
     /// The file of the tensors; none without `--feeds`.
     file: Option<PathBuf>,
     tensors: Vec<(String, Tensor)>,
 }
 
-impl Feeds {
+impl NamedFeeds {
     /// Reads the tensors of the file that `--feeds` names; none without the argument.
-    pub(crate) fn read(arguments: &ArgMatches) -> Result<Feeds, Failure> {
+    pub(crate) fn read(arguments: &ArgMatches) -> Result<NamedFeeds, Failure> {
         match arguments.get_one::<PathBuf>("feeds") {
-            Some(file) => Feeds::read_file(file),
-            None => Ok(Feeds::none()),
+            Some(file) => NamedFeeds::read_file(file),
+            None => Ok(NamedFeeds::none()),
         }
     }
 
-    pub(crate) fn none() -> Feeds {
-        Feeds { file: None, tensors: Vec::new() }
+    pub(crate) fn none() -> NamedFeeds {
+        NamedFeeds { file: None, tensors: Vec::new() }
     }
 
     /// Reads the tensors of a file; `-` is standard input.
-    pub(crate) fn read_file(file: &Path) -> Result<Feeds, Failure> {
+    pub(crate) fn read_file(file: &Path) -> Result<NamedFeeds, Failure> {
         let is_safetensors = file.extension().is_some_and(|extension| extension == "safetensors");
         let read = if file == Path::new("-") {
             let bytes = read_input()?;
@@ -265,7 +265,7 @@ impl Feeds {
             read_npz(file)
         };
         let tensors = read.map_err(|error| Failure::input(error.message()))?;
-        Ok(Feeds { file: Some(file.to_path_buf()), tensors: tensors.into_iter().collect() })
+        Ok(NamedFeeds { file: Some(file.to_path_buf()), tensors: tensors.into_iter().collect() })
     }
 
     /// Returns whether `--feeds` was given.

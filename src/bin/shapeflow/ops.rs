@@ -9,7 +9,7 @@ use super::document::{lines, table};
 use super::model::flag;
 
 /// A line of the list.
-struct Row {
+struct OpLine {
     /// TensorFlow's op type; none for an op that TensorFlow lacks.
     op_type: Option<&'static str>,
     /// The name of the builder method; none for an op that has only a shape function.
@@ -42,11 +42,11 @@ pub(crate) fn ops(arguments: &ArgMatches) -> Vec<u8> {
     lines(table(&rows))
 }
 
-fn rows() -> Vec<Row> {
+fn rows() -> Vec<OpLine> {
     let mut rows = Vec::new();
     for def in Registry::builtin().iter() {
         let dtypes = def.dtypes();
-        let row = |op_type| Row {
+        let row = |op_type| OpLine {
             op_type,
             builder: Some(def.name()),
             dtypes: dtypes.clone(),
@@ -59,8 +59,8 @@ fn rows() -> Vec<Row> {
     }
     let known: Vec<&str> = rows.iter().filter_map(|row| row.op_type).collect();
     let shapes = registered().iter().filter(|op| !known.contains(&op.op));
-    let shapes: Vec<Row> = shapes
-        .map(|op| Row { op_type: Some(op.op), builder: None, dtypes: Vec::new(), body: "shape only" })
+    let shapes: Vec<OpLine> = shapes
+        .map(|op| OpLine { op_type: Some(op.op), builder: None, dtypes: Vec::new(), body: "shape only" })
         .collect();
     rows.extend(shapes);
     rows.sort_by_key(|row| (row.op_type.is_none(), row.op_type, row.builder));

@@ -8,14 +8,14 @@ use shapeflow::{CompileOptions, DType, Element, Tensor, TensorView, Trace};
 
 use super::document::lines;
 use super::failure::Failure;
-use super::model::{Feeds, check_kernels, fetches, flag, import, path, results};
+use super::model::{NamedFeeds, check_kernels, fetches, flag, import, path, results};
 use super::output::write_file;
 
 /// Runs the model once. Writes the results to a file, or prints a summary of each.
 pub(crate) fn run(arguments: &ArgMatches) -> Result<Vec<u8>, Failure> {
     let trace = Trace::new();
     let fetches = fetches(arguments);
-    let mut feeds = trace.time("feeds", || Feeds::read(arguments))?;
+    let mut feeds = trace.time("feeds", || NamedFeeds::read(arguments))?;
     let (exe, names) = {
         let imported = trace.time("build", || import(arguments, fetches.as_deref(), Some(&mut feeds)))?;
         let values = results(&imported, fetches.as_deref())?;

@@ -1,6 +1,6 @@
 //! Lays out the connected parts of a graph apart, and packs them side by side.
 
-use super::{Layout, Pin, Sketch, SketchBox, Wire};
+use super::{BoxLayout, Pin, Sketch, SketchBox, Wire};
 
 /// Distance between two parts.
 const GAP: f64 = 36.0;
@@ -9,12 +9,12 @@ const GAP: f64 = 36.0;
 const ASPECT: f64 = 1.6;
 
 /// Lays out every connected part with `lay_out`, whose layouts have the given margin, and packs the parts in rows.
-pub(super) fn pack(sketch: &Sketch, margin: f64, lay_out: &dyn Fn(&Sketch) -> Layout) -> Layout {
+pub(super) fn pack(sketch: &Sketch, margin: f64, lay_out: &dyn Fn(&Sketch) -> BoxLayout) -> BoxLayout {
     let parts = connected_parts(sketch);
     if parts.len() < 2 {
         return lay_out(sketch);
     }
-    let mut layouts: Vec<(Vec<usize>, Layout)> = parts
+    let mut layouts: Vec<(Vec<usize>, BoxLayout)> = parts
         .into_iter()
         .map(|members| {
             let layout = lay_out(&part(sketch, &members));
@@ -23,14 +23,17 @@ pub(super) fn pack(sketch: &Sketch, margin: f64, lay_out: &dyn Fn(&Sketch) -> La
         .collect();
     // High parts come first, so that the parts of a row have similar heights.
     layouts.sort_by(|(_, a), (_, b)| b.height.total_cmp(&a.height));
-    let inner = |layout: &Layout| (layout.width - 2.0 * margin, layout.height - 2.0 * margin);
+    let inner = |layout: &BoxLayout| (layout.width - 2.0 * margin, layout.height - 2.0 * margin);
     let sizes = layouts.iter().map(|(_, layout)| inner(layout));
     let (widest, area) = sizes.fold((0.0f64, 0.0), |(widest, area), (width, height)| {
         (widest.max(width), area + (width + GAP) * (height + GAP))
     });
     let row_width = widest.max((area * ASPECT).sqrt());
-    let mut packed =
-        Layout { corners: vec![(0.0, 0.0); sketch.boxes.len()], width: 2.0 * margin, ..Layout::default() };
+    let mut packed = BoxLayout {
+        corners: vec![(0.0, 0.0); sketch.boxes.len()],
+        width: 2.0 * margin,
+        ..BoxLayout::default()
+    };
     let (mut left, mut top, mut row_height) = (0.0, 0.0, 0.0f64);
     for (members, mut layout) in layouts {
         let (width, height) = inner(&layout);

@@ -43,7 +43,7 @@ pub(super) enum Pin {
 
 /// The result of a layout.
 #[derive(Default)]
-pub(super) struct Layout {
+pub(super) struct BoxLayout {
     pub width: f64,
     pub height: f64,
     /// The upper left corner of each box.
@@ -117,12 +117,12 @@ struct Route {
 }
 
 /// Computes the positions of all boxes and wires.
-pub(super) fn lay_out(sketch: &Sketch) -> Layout {
+pub(super) fn lay_out(sketch: &Sketch) -> BoxLayout {
     components::pack(sketch, MARGIN, &lay_out_connected)
 }
 
 /// Computes the positions for a graph whose parts are connected.
-fn lay_out_connected(sketch: &Sketch) -> Layout {
+fn lay_out_connected(sketch: &Sketch) -> BoxLayout {
     let ranks = ranks::ranks(sketch);
     let (mut layers, routes) = layered(sketch, &ranks);
     order::order(&mut layers);
@@ -159,7 +159,7 @@ fn lay_out_connected(sketch: &Sketch) -> Layout {
             .collect(),
         readers: route.readers,
     });
-    Layout {
+    BoxLayout {
         width: if right.is_finite() { right - left + 2.0 * MARGIN } else { 2.0 * MARGIN },
         height: (top - RANK_GAP).max(MARGIN) + MARGIN,
         corners: corners.collect(),
@@ -269,7 +269,7 @@ mod tests {
     }
 
     /// Lays out boxes of width 100, and checks that no boxes overlap and that each box is below its operands.
-    fn check(sketch: &Sketch) -> Layout {
+    fn check(sketch: &Sketch) -> BoxLayout {
         let layout = lay_out(sketch);
         let mut by_top: std::collections::BTreeMap<i64, Vec<f64>> = Default::default();
         for (x, y) in &layout.corners {

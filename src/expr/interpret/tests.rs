@@ -101,7 +101,7 @@ fn only_the_chosen_arm_is_evaluated() {
 fn an_evaluator_is_usable_after_a_fault() {
     let quotient = Expr::constant(12i64).binary(BinaryOp::Div, Expr::iota(i(0)));
     let expr = quotient.reduce(ReduceOp::Sum, [(Axis(1), Dim::known(2))].into());
-    let program = Program::new(&expr, &[Axis(0)]);
+    let program = ExprProgram::new(&expr, &[Axis(0)]);
     let load = |_: u32, _: &[i64]| Ok(Scalar::Bool(false));
     let flat = |_: u32, _: i64| Ok(Scalar::Bool(false));
     let env = Env { load: &load, load_flat: &flat, dim: &|dim: &Dim| dim.as_known().unwrap(), fused: false };

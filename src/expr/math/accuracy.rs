@@ -10,11 +10,11 @@ use super::ulp::{error_of_single, ulp};
 use super::*;
 use crate::expr::interpret::evaluate_constant;
 use crate::expr::{
-    Axis, EXPONENT, Env, Evaluator, Expr, ExprKind, Fault, Index, Interner, Program, Scalar, post_order,
+    Axis, EXPONENT, Env, Evaluator, Expr, ExprKind, ExprProgram, Fault, Index, Interner, Scalar, post_order,
     verify,
 };
 
-struct Function {
+struct MathFunction {
     name: &'static str,
     build: fn(Expr) -> Expr,
     /// The platform's function in f64. If the platform has none, our f64 function is the reference.
@@ -26,11 +26,11 @@ struct Function {
 
 macro_rules! functions {
     ($($name:ident $wide:expr, $single:literal, $double:literal;)*) => {
-        [$(Function { name: stringify!($name), build: $name, wide: $wide, single: $single, double: $double }),*]
+        [$(MathFunction { name: stringify!($name), build: $name, wide: $wide, single: $single, double: $double }),*]
     };
 }
 
-const FUNCTIONS: [Function; 29] = functions! {
+const FUNCTIONS: [MathFunction; 29] = functions! {
     exp Some(f64::exp), 0.9, 0.9;
     exp2 Some(f64::exp2), 1.0, 0.9;
     expm1 Some(f64::exp_m1), 1.6, 1.7;
@@ -67,7 +67,7 @@ const ATAN2: f64 = 1.4;
 /// The stated errors of `pow` in ulp, in f32 and f64.
 const POW: [f64; 2] = [0.6, 1.0];
 
-impl Function {
+impl MathFunction {
     /// Calls `f` with the reference in f64.
     fn with_wide<R>(&self, f: impl FnOnce(&mut dyn FnMut(f64) -> f64) -> R) -> R {
         match self.wide {
@@ -95,7 +95,7 @@ pub(super) fn with<R>(
     let expr = Interner::new().import(&build(argument(0), argument(1)));
     verify(post_order([&expr])).unwrap();
     assert_eq!(expr.dtype(), dtype);
-    let program = Program::new(&expr, &[Axis(0)]);
+    let program = ExprProgram::new(&expr, &[Axis(0)]);
     let arguments = std::cell::Cell::new([Scalar::zero(dtype); 2]);
     let env = Env {
         load: &|_, _| Ok(Scalar::Bool(false)),
@@ -217,14 +217,14 @@ fn double_precision_keeps_special_values() {
     ];
     let erf_of =
         |x: f64| if x.abs() < 1e-300 { x * std::f64::consts::FRAC_2_SQRT_PI } else { x.clamp(-1.0, 1.0) };
-    let reference = |function: &Function, x: f64| match (function.wide, function.name) {
+    let reference = |function: &MathFunction, x: f64| match (function.wide, function.name) {
         (Some(wide), _) => wide(x),
         (None, "erf") => erf_of(x),
         (None, _) => 1.0 - erf_of(x),
     };
     // The functions of gamma.rs, bessel.rs and normal.rs have tests of their own.
     let has_reference =
-        |function: &&Function| function.wide.is_some() || ["erf", "erfc"].contains(&function.name);
+        |function: &&MathFunction| function.wide.is_some() || ["erf", "erfc"].contains(&function.name);
     for function in FUNCTIONS.iter().filter(has_reference) {
         with(
             |x, _| (function.build)(x),

@@ -6,7 +6,7 @@ use crate::expr::{BinaryOp, Expr, Scalar, UnaryOp};
 
 /// The bit layout of `f32` or `f64`.
 #[derive(Clone, Copy)]
-pub(super) struct Format {
+pub(super) struct FloatFormat {
     /// The unsigned integer of the same size.
     pub(super) word: DType,
     /// The number of fraction bits.
@@ -18,13 +18,13 @@ pub(super) struct Format {
     pub(super) magic: f64,
 }
 
-impl Format {
+impl FloatFormat {
     /// Returns the format of an expression of dtype `f32` or `f64`.
-    pub(super) fn of(x: &Expr) -> Format {
+    pub(super) fn of(x: &Expr) -> FloatFormat {
         if x.dtype() == DType::F64 {
-            Format { word: DType::U64, fraction: 52, bias: 1023, magic: 6_755_399_441_055_744.0 }
+            FloatFormat { word: DType::U64, fraction: 52, bias: 1023, magic: 6_755_399_441_055_744.0 }
         } else {
-            Format { word: DType::U32, fraction: 23, bias: 127, magic: 12_582_912.0 }
+            FloatFormat { word: DType::U32, fraction: 23, bias: 127, magic: 12_582_912.0 }
         }
     }
 
@@ -66,7 +66,7 @@ pub(super) fn in_float(x: Expr, f: impl FnOnce(&Expr) -> Expr) -> Expr {
 /// Applies `f` in `f64`, so that the errors of `f` vanish when a narrower result is rounded.
 pub(super) fn in_double(x: Expr, f: impl FnOnce(&Expr) -> Expr) -> Expr {
     in_float(x, |x| {
-        if Format::of(x).is_double() {
+        if FloatFormat::of(x).is_double() {
             return f(x);
         }
         f(&x.clone().cast(DType::F64)).cast(x.dtype())
@@ -76,6 +76,7 @@ pub(super) fn in_double(x: Expr, f: impl FnOnce(&Expr) -> Expr) -> Expr {
 /// Applies a function of two arguments as [`in_float`] does.
 pub(super) fn in_float2(x: Expr, y: Expr, f: impl FnOnce(&Expr, &Expr) -> Expr) -> Expr {
     match x.dtype() {
+        // Ill-typed, so that `verify` refuses the expression.
         _ if x.dtype() != y.dtype() => x + y,
         DType::F32 | DType::F64 => f(&x, &y),
         half @ (DType::F16 | DType::BF16) => f(&x.cast(DType::F32), &y.cast(DType::F32)).cast(half),
@@ -117,7 +118,7 @@ pub(super) fn horner(x: &Expr, coefficients: &[f64]) -> Expr {
 
 /// Reads the bits of a float as an unsigned word.
 pub(super) fn bits(x: &Expr) -> Expr {
-    x.clone().bitcast(Format::of(x).word)
+    x.clone().bitcast(FloatFormat::of(x).word)
 }
 
 /// Reads an unsigned word as the bits of a float.
@@ -126,11 +127,11 @@ pub(super) fn from_bits(word: &Expr) -> Expr {
     word.clone().bitcast(dtype)
 }
 
-pub(super) fn shift_left(format: Format, word: &Expr, count: u32) -> Expr {
+pub(super) fn shift_left(format: FloatFormat, word: &Expr, count: u32) -> Expr {
     word.clone().binary(BinaryOp::Shl, format.word(count as u64))
 }
 
-pub(super) fn shift_right(format: Format, word: &Expr, count: u32) -> Expr {
+pub(super) fn shift_right(format: FloatFormat, word: &Expr, count: u32) -> Expr {
     word.clone().binary(BinaryOp::Shr, format.word(count as u64))
 }
 
@@ -149,7 +150,7 @@ pub(super) fn at_least(x: &Expr, limit: f64) -> Expr {
 
 /// Gives the non-negative `magnitude` the sign of `x`.
 pub(super) fn with_sign(magnitude: &Expr, x: &Expr) -> Expr {
-    from_bits(&(bits(magnitude) | (bits(x) & Format::of(x).sign())))
+    from_bits(&(bits(magnitude) | (bits(x) & FloatFormat::of(x).sign())))
 }
 
 /// Makes `if x == 0 { x } else { value }`, so that an odd function keeps the sign of zero.

@@ -202,7 +202,7 @@ pub(super) fn cosh(z: &Expr) -> Expr {
 pub(super) fn tanh(z: &Expr) -> Expr {
     let (a, b) = parts(z);
     // Above the limit the real part rounds to ±1.
-    let limit = Format::of(&a).by_width(10.0, 20.0);
+    let limit = FloatFormat::of(&a).by_width(10.0, 20.0);
     let is_large = a.like(limit).less(a.clone().abs());
     let tangent = tan_real(b);
     let square = plus(&(&tangent * &tangent), 1.0);

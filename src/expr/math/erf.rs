@@ -94,7 +94,7 @@ pub fn erf(x: Expr) -> Expr {
     in_float(x, |x| {
         let magnitude = abs(x);
         let square = x * x;
-        if Format::of(x).is_double() {
+        if FloatFormat::of(x).is_double() {
             let small = fma(&horner(&square, &SMALL_DOUBLE), &magnitude, &magnitude);
             let large = x.like(1.0) - tail(&at_most(&magnitude, 27.5));
             return with_sign(&magnitude.less(x.like(1.0)).select(small, large), x);
@@ -110,7 +110,7 @@ pub fn erf(x: Expr) -> Expr {
 /// Computes the complementary error function, also precise for tiny results. Errors: f32 0.6 ulp, f64 3 ulp.
 pub fn erfc(x: Expr) -> Expr {
     in_float(x, |x| {
-        let double = Format::of(x).is_double();
+        let double = FloatFormat::of(x).is_double();
         let wide = if double { x.clone() } else { x.clone().cast(DType::F64) };
         let magnitude = abs(&wide);
         let right = if double { tail(&at_most(&magnitude, 27.5)) } else { tail_for_single(&magnitude) };
@@ -127,7 +127,7 @@ pub fn erfc(x: Expr) -> Expr {
 
 /// Computes `erfc(a)` in f64 for `a` in `[0, 27.5]`.
 fn tail(a: &Expr) -> Expr {
-    let format = Format::of(a);
+    let format = FloatFormat::of(a);
     // a² = high² + (a - high)(a + high), where high² is exact.
     let high = from_bits(&(bits(a) & format.word(!0 << 27)));
     let low = (&high - a) * (&high + a);

@@ -8,7 +8,7 @@ use crate::expr::Expr;
 
 const LOG2_E: f64 = std::f64::consts::LOG2_E;
 
-/// ln 2 as the sum of two parts. The product of the first part and an exponent is exact.
+/// `ln 2 = high + low`, as `(high, low)` for f32 and for f64. The product of `high` and an exponent is exact.
 const LN2: [(f64, f64); 2] =
     [(0.693359375, -2.121_944_400_546_905_8e-4), (6.931_471_803_691_238e-1, 1.908_214_929_270_587_7e-10)];
 
@@ -23,7 +23,7 @@ const EXP_SINGLE: [f64; 7] = [
     1.0,
 ];
 
-/// Coefficients of `e^r`, exactly 1 for `r = 0`: relative error 2^-23.3.
+/// Coefficients of `e^r` for [`exp_nonpositive`] in f32, one fewer than [`EXP_SINGLE`]: relative error 2^-23.3.
 const EXP_SHORT: [f64; 6] = [
     0.008290297351777554,
     0.04189802333712578,
@@ -114,7 +114,7 @@ const EXPM1_DOUBLE: [f64; 11] = [
 /// Computes `e^x`. Errors: f32 0.9 ulp, f64 0.9 ulp.
 pub fn exp(x: Expr) -> Expr {
     in_float(x, |x| {
-        let format = Format::of(x);
+        let format = FloatFormat::of(x);
         scaled_exp(
             &at_most(&at_least(x, format.by_width(-104.0, -746.0)), format.by_width(89.0, 710.0)),
             0,
@@ -127,7 +127,7 @@ pub fn exp(x: Expr) -> Expr {
 /// ulp, which is small compared with the effect of rounding the difference; f64 as [`exp`].
 pub(crate) fn exp_nonpositive(x: Expr) -> Expr {
     in_float(x, |x| {
-        let format = Format::of(x);
+        let format = FloatFormat::of(x);
         // At this bound the exponent field reaches 0.
         let x = at_least(x, format.by_width(-88.0, -709.0));
         if format.is_double() {
@@ -143,7 +143,7 @@ pub(crate) fn exp_nonpositive(x: Expr) -> Expr {
 /// Computes `2^x`, exact for integers. Errors: f32 1 ulp, f64 0.9 ulp.
 pub fn exp2(x: Expr) -> Expr {
     in_float(x, |x| {
-        let format = Format::of(x);
+        let format = FloatFormat::of(x);
         exp2_of_sum(
             &at_most(&at_least(x, format.by_width(-151.0, -1076.0)), format.by_width(128.0, 1024.0)),
             None,
@@ -155,14 +155,14 @@ pub fn exp2(x: Expr) -> Expr {
 pub fn expm1(x: Expr) -> Expr {
     in_float(x, |x| {
         // For small x, e^x - 1 rounds to x. A quarter of x could lose bits, and the quarter for -0.0 is 0.0.
-        let small = abs(x).less(x.like(Format::of(x).by_width(1e-9, 1e-18)));
+        let small = abs(x).less(x.like(FloatFormat::of(x).by_width(1e-9, 1e-18)));
         small.select(x.clone(), times(&quarter_expm1(x), 4.0))
     })
 }
 
 /// Splits `x` into `n · ln 2 + r`. Returns `r` and the bits of the sum that hold `n + offset` at their low end.
 fn reduce(x: &Expr, offset: f64) -> (Expr, Expr) {
-    let format = Format::of(x);
+    let format = FloatFormat::of(x);
     let magic = x.like(format.magic + offset);
     let sum = fma_const(x, LOG2_E, &magic);
     let n = &sum - &magic;
@@ -174,7 +174,7 @@ fn reduce(x: &Expr, offset: f64) -> (Expr, Expr) {
 /// Makes `p · 2^n`, where the low bits of `sum` hold `n + 2 · bias`. The power is applied as two factors, so that
 /// overflow and subnormal results are rounded once.
 fn scale(p: Expr, sum: &Expr) -> Expr {
-    let format = Format::of(&p);
+    let format = FloatFormat::of(&p);
     let first = format.to_exponent(&shift_right(format, sum, 1));
     let second = format.to_exponent(sum) - &first;
     p * from_bits(&first) * from_bits(&second)
@@ -182,7 +182,7 @@ fn scale(p: Expr, sum: &Expr) -> Expr {
 
 /// Makes `e^(x + low) · 2^shift` for `x` in `[-104, 104]` or `[-746, 711]`.
 pub(super) fn scaled_exp(x: &Expr, shift: i32, low: Option<&Expr>) -> Expr {
-    let format = Format::of(x);
+    let format = FloatFormat::of(x);
     let (mut r, sum) = reduce(x, (2 * format.bias) as f64 + shift as f64);
     if let Some(low) = low {
         r = r + low;
@@ -193,29 +193,30 @@ pub(super) fn scaled_exp(x: &Expr, shift: i32, low: Option<&Expr>) -> Expr {
 /// Makes `e^x` for results between the smallest normal number and the largest power of two. A result just below the
 /// smallest normal number is 0.
 pub(super) fn exp_without_subnormals(x: &Expr) -> Expr {
-    let format = Format::of(x);
+    let format = FloatFormat::of(x);
     let (r, sum) = reduce(x, format.bias as f64);
     horner(&r, format.by_width(&EXP_SINGLE, &EXP_DOUBLE)) * from_bits(&format.to_exponent(&sum))
 }
 
 /// Computes `e^2x + 1` in f32 for `x` in `[0, 40]`; the relative error of the power grows with `x`, from 2^-24.
 pub(super) fn exp_twice_plus_1(x: &Expr) -> Expr {
-    let format = Format::of(x);
+    let format = FloatFormat::of(x);
     let magic = x.like(format.magic + format.bias as f64);
     let sum = fma_const(x, 2.0 * LOG2_E, &magic);
     let r = fma_const(&(&sum - &magic), -0.5 * std::f64::consts::LN_2, x);
     let mut scale = 0.5 * 2f64.powi(EXP_SINGLE.len() as i32);
-    let of_half = EXP_SINGLE.map(|coefficient| {
+    // `e^2x = 2^n * e^2r`. Coefficient `k` of `e^2r` is `2^k` times coefficient `k` of `e^r`.
+    let of_twice_r = EXP_SINGLE.map(|coefficient| {
         let scaled = coefficient * scale;
         scale *= 0.5;
         scaled
     });
-    fma(&horner(&r, &of_half), &from_bits(&format.to_exponent(&bits(&sum))), &x.like(1.0))
+    fma(&horner(&r, &of_twice_r), &from_bits(&format.to_exponent(&bits(&sum))), &x.like(1.0))
 }
 
 /// Computes `1 + 2^x`, infinite if `2^x` is at least 2^128 (f32) or 2^1024 (f64). Errors: f32 1.3 ulp, f64 1.2 ulp.
 pub(super) fn one_plus_exp2(x: &Expr) -> Expr {
-    let format = Format::of(x);
+    let format = FloatFormat::of(x);
     let (least, most) = format.by_width((-126.0, 128.0), (-1022.0, 1024.0));
     let x = at_most(&at_least(x, least), most);
     let magic = x.like(format.magic + format.bias as f64);
@@ -227,7 +228,7 @@ pub(super) fn one_plus_exp2(x: &Expr) -> Expr {
 
 /// Computes `1 - 2^-x` in f32 for `x` in `[1, 126]`: relative error of the power 2^-23.4.
 pub(super) fn one_minus_exp2_neg(x: &Expr) -> Expr {
-    let format = Format::of(x);
+    let format = FloatFormat::of(x);
     let magic = x.like(format.magic + format.bias as f64);
     let sum = &magic - x;
     let r = (&sum - &magic) + x;
@@ -242,7 +243,7 @@ pub(super) fn one_minus_exp2_neg(x: &Expr) -> Expr {
 
 /// Computes `2^(x + low)` for `x` in `[-151, 128]` or `[-1080, 1025]`.
 pub(super) fn exp2_of_sum(x: &Expr, low: Option<&Expr>) -> Expr {
-    let format = Format::of(x);
+    let format = FloatFormat::of(x);
     let magic = x.like(format.magic + (2 * format.bias) as f64);
     let sum = x + &magic;
     let mut r = x - (&sum - &magic);
@@ -254,7 +255,7 @@ pub(super) fn exp2_of_sum(x: &Expr, low: Option<&Expr>) -> Expr {
 
 /// Computes `(e^x - 1) / 4`; 0.0 for -0.0. Twice the result is finite for every `x` whose hyperbolic sine is finite.
 pub(super) fn quarter_expm1(x: &Expr) -> Expr {
-    let format = Format::of(x);
+    let format = FloatFormat::of(x);
     let x = at_most(&at_least(x, format.by_width(-18.0, -38.0)), format.by_width(89.0, 710.5));
     let (r, sum) = reduce(&x, format.bias as f64 - 2.0);
     let q = fma(&(&r * &r), &horner(&r, format.by_width(&EXPM1_SINGLE, &EXPM1_DOUBLE)), &r);

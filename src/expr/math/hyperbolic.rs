@@ -33,7 +33,7 @@ const TANH_DOUBLE: [f64; 11] = [
 /// Computes the hyperbolic tangent, never above 1. Errors: f32 1.6 ulp, f64 1.5 ulp.
 pub fn tanh(x: Expr) -> Expr {
     in_float(x, |x| {
-        let format = Format::of(x);
+        let format = FloatFormat::of(x);
         let magnitude = at_most(&abs(x), format.by_width(10.0, 20.0));
         let z = &magnitude * &magnitude;
         let p = format.by_width(horner(&z, &TANH_SINGLE), horner(&z, &TANH_DOUBLE));
@@ -50,7 +50,7 @@ pub fn tanh(x: Expr) -> Expr {
 /// Computes `1 / (1 + e^-x)`. Errors: f32 2.5 ulp, f64 2.1 ulp.
 pub fn sigmoid(x: Expr) -> Expr {
     in_float(x, |x| {
-        let format = Format::of(x);
+        let format = FloatFormat::of(x);
         // e^-|x| neither overflows nor makes small results lose precision.
         let e = scaled_exp(&at_least(&-abs(x), format.by_width(-104.0, -746.0)), 0, None);
         let numerator = x.clone().less(x.like(0.0)).select(e.clone(), x.like(1.0));
@@ -61,7 +61,7 @@ pub fn sigmoid(x: Expr) -> Expr {
 /// Computes the hyperbolic sine. Errors: f32 0.6 ulp, f64 2.2 ulp.
 pub fn sinh(x: Expr) -> Expr {
     in_float(x, |x| {
-        if Format::of(x).is_double() {
+        if FloatFormat::of(x).is_double() {
             // sinh |x| = (t + t / (t + 1)) / 2 with t = e^|x| - 1. The code computes with t / 4, because t may overflow
             // although the result is finite.
             let quarter = quarter_expm1(&abs(x));
@@ -85,7 +85,7 @@ pub fn sinh(x: Expr) -> Expr {
 /// Computes the hyperbolic cosine. Errors: f32 0.6 ulp, f64 1.2 ulp.
 pub fn cosh(x: Expr) -> Expr {
     in_float(x, |x| {
-        let wide = if Format::of(x).is_double() { abs(x) } else { abs(x).cast(DType::F64) };
+        let wide = if FloatFormat::of(x).is_double() { abs(x) } else { abs(x).cast(DType::F64) };
         let half_power = scaled_exp(&at_most(&wide, 711.0), -1, None);
         (&half_power + wide.like(0.25) / &half_power).cast(x.dtype())
     })

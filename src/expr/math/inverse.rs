@@ -107,7 +107,7 @@ fn arc(x: &Expr, near: &Expr) -> Arc {
     let far = x.like(0.5).less(magnitude.clone());
     let z = far.clone().select(times(&(x.like(1.0) - magnitude), 0.5), x * x);
     let root = far.clone().select(z.clone().sqrt(), near.clone());
-    let p = Format::of(x).by_width(horner(&z, &ASIN_SINGLE), horner(&z, &ASIN_DOUBLE));
+    let p = FloatFormat::of(x).by_width(horner(&z, &ASIN_SINGLE), horner(&z, &ASIN_DOUBLE));
     let rest = &root * z * p;
     Arc { far, root, rest }
 }
@@ -121,7 +121,7 @@ fn difference(a: Expr, b: Expr) -> (Expr, Expr) {
 
 /// Returns `factor · π` as the sum of two parts, in the format of `x`.
 fn part_of_pi(x: &Expr, factor: f64) -> (f64, f64) {
-    let (high, low) = Format::of(x).by_width(PI[0], PI[1]);
+    let (high, low) = FloatFormat::of(x).by_width(PI[0], PI[1]);
     (high * factor, low * factor)
 }
 
@@ -142,14 +142,14 @@ pub fn atan(x: Expr) -> Expr {
 /// Computes `atan(t) - t` for `|t| <= 1`.
 fn atan_rest(t: &Expr) -> Expr {
     let z = t * t;
-    t * &z * Format::of(t).by_width(horner(&z, &ATAN_SINGLE), horner(&z, &ATAN_DOUBLE))
+    t * &z * FloatFormat::of(t).by_width(horner(&z, &ATAN_SINGLE), horner(&z, &ATAN_DOUBLE))
 }
 
 /// Computes the angle of the point `(x, y)`, in `[-π, π]`. Zero and infinite coordinates give C99's values. Errors: f32
 /// 1.4 ulp, f64 1.4 ulp.
 pub fn atan2(y: Expr, x: Expr) -> Expr {
     in_float2(y, x, |y, x| {
-        let format = Format::of(x);
+        let format = FloatFormat::of(x);
         let (high, wide) = (abs(y), abs(x));
         let steep = wide.clone().less(high.clone());
         let least = steep.clone().select(wide.clone(), high.clone());

@@ -43,7 +43,7 @@ const LOG_DOUBLE: [f64; 7] = [
 /// Computes the natural logarithm; -inf for zeros, NaN for negative numbers. Errors: f32 0.9 ulp, f64 0.8 ulp.
 pub fn log(x: Expr) -> Expr {
     in_float(x, |x| {
-        let format = Format::of(x);
+        let format = FloatFormat::of(x);
         let Parts { fraction, exponent, .. } = take_apart(x, true);
         let (high, low) = format.by_width(LN2[0], LN2[1]);
         let rest = log_rest(&fraction, Some(&times(&exponent, low)));
@@ -55,7 +55,7 @@ pub fn log(x: Expr) -> Expr {
 /// ulp, f64 0.8 ulp.
 pub fn log2(x: Expr) -> Expr {
     in_float(x, |x| {
-        let format = Format::of(x);
+        let format = FloatFormat::of(x);
         let Parts { fraction, exponent, .. } = take_apart(x, true);
         let rest = log_rest(&fraction, None);
         // (sum + error) · (high + low): the natural logarithm and log2 e, each as the sum of two parts.
@@ -74,7 +74,7 @@ pub fn log2(x: Expr) -> Expr {
 /// Computes `log(1 + x)`, precise near 0; -inf for -1, NaN below -1. Errors: f32 1.5 ulp, f64 0.8 ulp.
 pub fn log1p(x: Expr) -> Expr {
     in_float(x, |x| {
-        let format = Format::of(x);
+        let format = FloatFormat::of(x);
         let one = x.like(1.0);
         let u = plus(x, 1.0);
         let u_minus_one = plus(&u, -1.0);
@@ -102,7 +102,7 @@ pub(super) struct Parts {
 
 /// Splits a positive finite number into exponent and fraction. `subnormal` says whether the number may be subnormal.
 pub(super) fn take_apart(x: &Expr, subnormal: bool) -> Parts {
-    let format = Format::of(x);
+    let format = FloatFormat::of(x);
     let shift = format.fraction + 1;
     // The integer exponent becomes a float without a conversion: the code puts the exponent into the low bits of the
     // float 2^k, where k is the number of fraction bits, and subtracts 2^k.
@@ -128,7 +128,7 @@ pub(super) fn take_apart(x: &Expr, subnormal: bool) -> Parts {
 
 /// Computes `log(1 + f) - f`, plus `more`.
 fn log_rest(f: &Expr, more: Option<&Expr>) -> Expr {
-    if Format::of(f).is_double() {
+    if FloatFormat::of(f).is_double() {
         let s = f / plus(f, 2.0);
         let z = &s * &s;
         let half_square = times(f, 0.5) * f;

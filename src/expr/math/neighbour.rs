@@ -5,7 +5,7 @@ use crate::expr::Expr;
 
 /// The float next to `x` in the direction of `y`; `y` if both are equal, NaN if one is NaN. f32 and f64 only.
 pub fn next_after(x: Expr, y: Expr) -> Expr {
-    let format = Format::of(&x);
+    let format = FloatFormat::of(&x);
     let word = bits(&x);
     let one = format.word(1);
     let zero = x.like(0.0);

@@ -104,7 +104,7 @@ fn simple_pow(x: &Expr, exponent: f64) -> Option<Expr> {
 }
 
 fn float_pow(x: &Expr, y: &Expr) -> Expr {
-    let format = Format::of(x);
+    let format = FloatFormat::of(x);
     let power = if format.is_double() { positive_pow(&abs(x), y) } else { positive_pow_single(&abs(x), y) };
     let (zero, one) = (x.like(0.0), x.like(1.0));
     let truncated = y.clone().unary(UnaryOp::Trunc);
@@ -129,7 +129,7 @@ fn positive_pow_single(x: &Expr, y: &Expr) -> Expr {
     let logarithm = at_ends(&x, fma(&s, &horner(&z, &LOG2_FOR_SINGLE), &exponent));
     let product = unless_one(&x, &y * logarithm);
     let product = at_most(&at_least(&product, -200.0), 200.0);
-    let format = Format::of(&product);
+    let format = FloatFormat::of(&product);
     let magic = product.like(format.magic + format.bias as f64);
     let sum = &product + &magic;
     let p = horner(&(product - (&sum - &magic)), &EXP2_FOR_SINGLE);

@@ -158,7 +158,7 @@ fn reduce_double(x: &Expr) -> Reduced {
 
 /// Computes the sine of `x + quarter_turns · π/2`; 0.0 for -0.0.
 fn sine(x: &Expr, quarter_turns: u64) -> Expr {
-    let format = Format::of(x);
+    let format = FloatFormat::of(x);
     let (quadrant, sine, cosine) = if format.is_double() {
         let Reduced { quadrant, r, low } = reduce_double(x);
         let low = low.unwrap_or_else(|| x.like(0.0));

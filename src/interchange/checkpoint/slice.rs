@@ -8,21 +8,21 @@ use crate::error::Result;
 
 /// The extent of a slice along one axis. A slice of a whole axis has the length that the axis has.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Extent {
+pub(super) struct SliceExtent {
     pub start: usize,
     pub length: usize,
-    /// Whether the slice was declared as the whole axis, which its key says too.
+    /// Whether the slice was declared as the whole axis. Its key then has the length -1.
     is_whole: bool,
 }
 
 /// A box of a tensor: its extent along each axis.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Slice(pub Box<[Extent]>);
+pub(super) struct Slice(pub Box<[SliceExtent]>);
 
 impl Slice {
     /// Returns the slice that has all elements of a tensor.
     pub(super) fn whole(sizes: &[usize]) -> Slice {
-        Slice(sizes.iter().map(|&length| Extent { start: 0, length, is_whole: true }).collect())
+        Slice(sizes.iter().map(|&length| SliceExtent { start: 0, length, is_whole: true }).collect())
     }
 
     /// Reads a slice of a tensor of these sizes.
@@ -31,13 +31,13 @@ impl Slice {
     /// The slice has another rank, or exceeds the tensor.
     pub(super) fn read(proto: &SliceProto, sizes: &[usize]) -> Result<Slice> {
         let extents = proto.extent.iter().zip(sizes).map(|(extent, &size)| match extent.length {
-            None if extent.start == 0 => Some(Extent { start: 0, length: size, is_whole: true }),
+            None if extent.start == 0 => Some(SliceExtent { start: 0, length: size, is_whole: true }),
             // In a table of TensorFlow, a length of -1 is the whole axis too.
-            Some(-1) if extent.start == 0 => Some(Extent { start: 0, length: size, is_whole: true }),
+            Some(-1) if extent.start == 0 => Some(SliceExtent { start: 0, length: size, is_whole: true }),
             None => None,
-            Some(length) => Extent::of(extent.start, length, size),
+            Some(length) => SliceExtent::of(extent.start, length, size),
         });
-        match extents.collect::<Option<Box<[Extent]>>>() {
+        match extents.collect::<Option<Box<[SliceExtent]>>>() {
             Some(extents) if proto.extent.len() == sizes.len() => Ok(Slice(extents)),
             _ => damaged(format_args!("a slice must lie within the sizes {sizes:?}")),
         }
@@ -54,11 +54,11 @@ impl Slice {
             let sizes: Vec<usize> = sizes.split(' ').map(|size| size.parse().ok()).collect::<Option<_>>()?;
             let parts: Vec<&str> = extents.split(':').collect();
             let extents = parts.iter().zip(&sizes).map(|(part, &size)| match part.split_once(',') {
-                None if *part == "-" => Some(Extent { start: 0, length: size, is_whole: true }),
+                None if *part == "-" => Some(SliceExtent { start: 0, length: size, is_whole: true }),
                 None => None,
-                Some((start, length)) => Extent::of(start.parse().ok()?, length.parse().ok()?, size),
+                Some((start, length)) => SliceExtent::of(start.parse().ok()?, length.parse().ok()?, size),
             });
-            let extents: Box<[Extent]> = extents.collect::<Option<_>>()?;
+            let extents: Box<[SliceExtent]> = extents.collect::<Option<_>>()?;
             (parts.len() == sizes.len()).then_some((sizes, Slice(extents)))
         };
         match parsed() {
@@ -81,7 +81,7 @@ impl Slice {
     pub(super) fn intersection(&self, other: &Slice) -> Option<Slice> {
         let extents = self.0.iter().zip(&other.0).map(|(a, b)| {
             let (start, end) = (a.start.max(b.start), a.end().min(b.end()));
-            (start < end).then(|| Extent { start, length: end - start, is_whole: false })
+            (start < end).then(|| SliceExtent { start, length: end - start, is_whole: false })
         });
         extents.collect::<Option<_>>().map(Slice)
     }
@@ -122,9 +122,9 @@ impl fmt::Display for Slice {
     }
 }
 
-impl Extent {
-    fn of(start: i64, length: i64, size: usize) -> Option<Extent> {
-        let extent = Extent {
+impl SliceExtent {
+    fn of(start: i64, length: i64, size: usize) -> Option<SliceExtent> {
+        let extent = SliceExtent {
             start: usize::try_from(start).ok()?,
             length: usize::try_from(length).ok()?,
             is_whole: false,
@@ -159,8 +159,8 @@ fn write_signed(key: &mut Vec<u8>, number: i64) {
     key.extend(&*bytes);
 }
 
-/// Copies the elements of `slice` from the source buffer to the target buffer. `source` and `target` are the slice
-/// whose elements the buffer holds, and the buffer. Both slices contain `slice`. `element` is the size of an element in
+/// Copies the elements of `slice` from the source buffer to the target buffer. `source` and `target` are pairs: a
+/// slice, and the buffer that holds its elements. Both slices contain `slice`. `element` is the size of an element in
 /// bytes.
 pub(super) fn copy_box(slice: &Slice, source: (&Slice, &[u8]), target: (&Slice, &mut [u8]), element: usize) {
     let rank = slice.0.len();

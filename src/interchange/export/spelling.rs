@@ -8,7 +8,7 @@ use shapeflow_shape_fns::{Attr, DType, lookup};
 
 use super::super::dtype_number::number_of;
 use super::super::proto::{AttrKind, ListValue, NodeDef};
-use super::super::signature::{Argument, ArgumentType, Signature, signature};
+use super::super::signature::{Argument, ArgumentType, OpSignature, signature};
 use super::super::{ABSENT, IMPLIED};
 use super::attrs::{add_own, add_own_elements, of_kind};
 use super::parameter::Parameter;
@@ -18,7 +18,7 @@ use crate::graph::{Node, ValueIx};
 use crate::op::{Body, TfOp, spread_names};
 
 /// The source of an input of the TensorFlow op: a value, or a parameter that is an attribute in this crate.
-enum Input {
+enum InputSource {
     Value(ValueIx),
     Parameter(&'static str, Parameter),
 }
@@ -26,7 +26,7 @@ enum Input {
 /// The inputs of a TensorFlow node before it is written.
 struct Draft {
     /// The inputs, each with the argument that TensorFlow's signature declares for it.
-    inputs: Vec<(Argument, Input)>,
+    inputs: Vec<(Argument, InputSource)>,
     /// The inputs of the TensorFlow op that the node lacks. The export writes a default for each.
     absent: Vec<&'static str>,
 }
@@ -75,7 +75,10 @@ impl Exporter<'_> {
         }
         let mut def = node_def(name, spelling.op_type);
         let is_input = |name: &str| {
-            draft.inputs.iter().any(|(_, input)| matches!(input, Input::Parameter(own, _) if *own == name))
+            draft
+                .inputs
+                .iter()
+                .any(|(_, input)| matches!(input, InputSource::Parameter(own, _) if *own == name))
         };
         for (own_name, attr) in node.attrs().iter() {
             if matches!(node.op.body, Body::ShapeOnly) && own_name == "dtypes" {
@@ -151,12 +154,12 @@ impl Exporter<'_> {
                 ArgumentType::List(_) => None,
             };
             let tensor = match input {
-                Input::Value(value) => {
+                InputSource::Value(value) => {
                     let tensor = self.tensor_name(value);
                     let own = self.dtype(value);
                     self.cast(&format!("{name}/{}", argument.name), tensor, own, wanted.unwrap_or(own))?
                 }
-                Input::Parameter(own, parameter) => {
+                InputSource::Parameter(own, parameter) => {
                     let dtype = wanted.unwrap_or(DType::I32);
                     match self.parameter(&format!("{name}/{own}"), &parameter, dtype)? {
                         Some(tensor) => tensor,
@@ -174,7 +177,7 @@ impl Exporter<'_> {
     fn draft(
         &self,
         node: &Node,
-        signature: &Signature,
+        signature: &OpSignature,
         names: &[&'static str],
         spelling: &TfOp,
     ) -> Option<Draft> {
@@ -205,14 +208,14 @@ impl Exporter<'_> {
                 .collect();
             used += given.len();
             if !given.is_empty() {
-                draft.inputs.extend(given.into_iter().map(|value| (*argument, Input::Value(value))));
+                draft.inputs.extend(given.into_iter().map(|value| (*argument, InputSource::Value(value))));
                 continue;
             }
             if let Some(attr) = node.attrs().get(name) {
                 let pairs = spelling.pairs.contains(&name);
                 let parameter =
                     Parameter::of(attr).map(|parameter| if pairs { parameter.in_pairs() } else { parameter });
-                draft.inputs.push((*argument, Input::Parameter(name, parameter?)));
+                draft.inputs.push((*argument, InputSource::Parameter(name, parameter?)));
                 continue;
             }
             if name.ends_with("..") {
@@ -228,7 +231,7 @@ impl Exporter<'_> {
                 usize::try_from(shape.dims()?.first()?.as_known()?).ok()
             });
             let parameter = Parameter::absent(*default, first, &shape, begin_len.unwrap_or(0))?;
-            draft.inputs.push((*argument, Input::Parameter(name, parameter)));
+            draft.inputs.push((*argument, InputSource::Parameter(name, parameter)));
             draft.absent.push(name);
         }
         (used == node.operands.len()).then_some(draft)
@@ -239,12 +242,12 @@ impl Exporter<'_> {
     fn type_attrs(
         &self,
         node: &Node,
-        signature: &Signature,
+        signature: &OpSignature,
         draft: &Draft,
     ) -> Option<BTreeMap<&'static str, DType>> {
         let mut types: BTreeMap<&'static str, DType> = BTreeMap::new();
         for (argument, input) in &draft.inputs {
-            if let (ArgumentType::Attr(attr), Input::Value(value)) = (argument.dtype, input) {
+            if let (ArgumentType::Attr(attr), InputSource::Value(value)) = (argument.dtype, input) {
                 // If i32 values and i64 values share an attribute, the attribute is i64, and the i32 values are cast.
                 let dtype = self.dtype(*value);
                 let known = types.entry(attr).or_insert(dtype);
@@ -274,7 +277,8 @@ impl Exporter<'_> {
             return None;
         }
         for (argument, input) in &draft.inputs {
-            if let (ArgumentType::Attr(attr), Input::Parameter(_, parameter)) = (argument.dtype, input) {
+            if let (ArgumentType::Attr(attr), InputSource::Parameter(_, parameter)) = (argument.dtype, input)
+            {
                 let narrow = parameter.is_narrow();
                 types.entry(attr).or_insert(if narrow { DType::I32 } else { DType::I64 });
             }
@@ -283,7 +287,7 @@ impl Exporter<'_> {
     }
 
     /// Adds the attributes that count inputs and outputs, and the attributes that list dtypes.
-    fn add_counts(&self, node: &Node, signature: &Signature, draft: &Draft, def: &mut NodeDef) {
+    fn add_counts(&self, node: &Node, signature: &OpSignature, draft: &Draft, def: &mut NodeDef) {
         for argument in &signature.inputs {
             let same = draft.inputs.iter().filter(|(own, _)| own.name == argument.name);
             if let Some(count) = argument.count {
@@ -291,8 +295,8 @@ impl Exporter<'_> {
             }
             if let ArgumentType::List(list) = argument.dtype {
                 let types = same.filter_map(|(_, input)| match input {
-                    Input::Value(value) => Some(number_of(self.dtype(*value))),
-                    Input::Parameter(..) => None,
+                    InputSource::Value(value) => Some(number_of(self.dtype(*value))),
+                    InputSource::Parameter(..) => None,
                 });
                 let types = ListValue { r#type: types.collect(), ..ListValue::default() };
                 put(def, list, AttrKind::List(types));

@@ -6,7 +6,7 @@ use shapeflow_shape_fns::{Attr, Attrs, Dim, PartialElements, TensorShape};
 use super::super::dtype_number::dtype_of;
 use super::super::limits::Budget;
 use super::super::proto::{AttrKind, ListValue};
-use super::super::signature::Signature;
+use super::super::signature::OpSignature;
 use super::super::{OWN_ATTR, OWN_PARAM, constant, shape};
 use super::frame::Frame;
 use crate::error::Result;
@@ -19,7 +19,7 @@ use crate::error::Result;
 pub(super) fn tensorflow_attrs(
     frame: &Frame<'_, '_>,
     node: usize,
-    signature: Option<&Signature>,
+    signature: Option<&OpSignature>,
     budget: &Budget,
 ) -> Result<Attrs> {
     let mut attrs = Attrs::new();

@@ -1,4 +1,4 @@
-//! `Definitions`: op definitions that an import makes from the definitions of a registry.
+//! `OpDefinitions`: op definitions that an import makes from the definitions of a registry.
 
 use std::collections::HashMap;
 
@@ -22,7 +22,7 @@ static OPAQUE: OpDef = OpDef::absent("opaque", None)
 
 /// The op definitions that one import makes in addition to the definitions of its registry.
 #[derive(Default)]
-pub(super) struct Definitions {
+pub(super) struct OpDefinitions {
     /// Copies of definitions for op types of TensorFlow that have a shape function of their own. The copy has this
     /// shape function. The key is the name of the definition and the op type.
     adapted: HashMap<(&'static str, &'static str), OpRef>,
@@ -30,7 +30,7 @@ pub(super) struct Definitions {
     shapes_only: HashMap<(&'static str, Option<String>), OpRef>,
 }
 
-impl Definitions {
+impl OpDefinitions {
     /// Returns the definition to use for an op type of TensorFlow that `def` implements. If `spelling` says that the op
     /// type has a shape function of its own, the result is a copy of `def` with the shape function of `row`. Otherwise
     /// the result is `def`. The shape function of `def` may be stricter than TensorFlow's shape function: it also

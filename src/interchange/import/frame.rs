@@ -259,28 +259,28 @@ impl<'a, 'g> Frame<'a, 'g> {
     /// An input names a node that does not exist, or nodes form a cycle.
     pub(super) fn order(&self, roots: &[usize]) -> Result<Vec<usize>> {
         #[derive(Clone, Copy, PartialEq)]
-        enum State {
+        enum NodeState {
             New,
             /// The node is on the path of the search.
             Open,
             /// The node is in `order`.
             Done,
         }
-        let mut state = vec![State::New; self.nodes.len()];
+        let mut state = vec![NodeState::New; self.nodes.len()];
         let mut order = Vec::new();
         let mut missing = Vec::new();
         let mut stack: Vec<(usize, usize)> = Vec::new();
         for &root in roots {
-            if state.get(root) == Some(&State::New) {
+            if state.get(root) == Some(&NodeState::New) {
                 stack.push((root, 0));
             }
             while let Some((index, input)) = stack.pop() {
                 let Some(node) = self.nodes.get(index) else { continue };
                 if input == 0 {
-                    if state[index] != State::New {
+                    if state[index] != NodeState::New {
                         continue;
                     }
-                    state[index] = State::Open;
+                    state[index] = NodeState::Open;
                 }
                 // After the inputs of the node, the search follows its other predecessors.
                 let number = input.checked_sub(node.input.len());
@@ -289,7 +289,7 @@ impl<'a, 'g> Frame<'a, 'g> {
                     None => self.source(&node.input[input]),
                     Some(Some(&predecessor)) => Ok(Source::Control(predecessor)),
                     Some(None) => {
-                        state[index] = State::Done;
+                        state[index] = NodeState::Done;
                         order.push(index);
                         continue;
                     }
@@ -301,9 +301,9 @@ impl<'a, 'g> Frame<'a, 'g> {
                 match source {
                     Ok(Source::Node(next, _)) if self.is_auxiliary(next) => {}
                     Ok(Source::Node(next, _) | Source::Control(next)) => match state[next] {
-                        State::New => stack.push((next, 0)),
-                        State::Open => return damaged(self.cycle(next, &stack)),
-                        State::Done => {}
+                        NodeState::New => stack.push((next, 0)),
+                        NodeState::Open => return damaged(self.cycle(next, &stack)),
+                        NodeState::Done => {}
                     },
                     Ok(Source::Argument(_) | Source::Fed(..)) => {}
                     Err(error) => missing.push(error.about(format_args!(

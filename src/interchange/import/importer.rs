@@ -8,7 +8,7 @@ use indexmap::IndexSet;
 use shapeflow_shape_fns::{DType, TensorShape};
 
 use super::built::{Checks, Condition, ImportedValue, union};
-use super::definitions::Definitions;
+use super::definitions::OpDefinitions;
 use super::frame::Functions;
 use super::shared_function::SharedFunction;
 use super::sharing::Sharing;
@@ -38,7 +38,7 @@ pub(super) struct Importer<'a, 'g> {
     pub shared_functions: HashMap<&'a str, SharedFunction<'a>>,
     /// The number of nodes that were inlined because their functions could not be shared.
     pub unshared_nodes: usize,
-    pub definitions: Definitions,
+    pub definitions: OpDefinitions,
     pub budget: Budget,
     /// The conditions of all assertions; [`Checks`] holds positions in this list.
     pub conditions: Vec<Condition<'g>>,
@@ -94,7 +94,7 @@ impl<'a, 'g> Importer<'a, 'g> {
             options,
             graph,
             functions,
-            definitions: Definitions::default(),
+            definitions: OpDefinitions::default(),
             budget: Budget::new(&options.limits),
             conditions: Vec::new(),
             reader_dtypes: HashMap::new(),

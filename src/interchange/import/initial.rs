@@ -10,7 +10,7 @@ use super::built::{Built, ImportedValue};
 use super::frame::{Frame, damaged};
 use super::handle::{Resource, Restored};
 use super::importer::Importer;
-use super::state::{Content, Initial, InitialState};
+use super::state::{Initial, InitialState, TableContent};
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::{Graph, Value};
 use crate::tensor::Tensor;
@@ -103,11 +103,11 @@ impl<'a, 'g> Importer<'a, 'g> {
             None => self.initial_state()?.tables.get(table).cloned(),
         };
         match content {
-            Some(Content::Known(content)) => {
+            Some(TableContent::Known(content)) => {
                 let [keys, values] = *content;
                 Ok(Some((keys, values)))
             }
-            Some(Content::Unknown(node)) => {
+            Some(TableContent::Unknown(node)) => {
                 let message = format!(
                     "the table {table} must be filled with constants, got values that {node} computes"
                 );
@@ -131,7 +131,7 @@ impl<'a, 'g> Importer<'a, 'g> {
     }
 
     /// Records that a node fills a table.
-    pub(super) fn record_table(&mut self, table: Rc<str>, content: Content) {
+    pub(super) fn record_table(&mut self, table: Rc<str>, content: TableContent) {
         self.tables.remove(&table);
         if let Some(state) = &mut self.recording {
             state.tables.insert(table, content);

@@ -35,7 +35,7 @@ enum ListOperand {
 use ListOperand::{All, Input, Nothing, Shape, ShapeAttr};
 
 /// How a node becomes a list op.
-struct Row {
+struct ListOp {
     op: &'static str,
     def: &'static OpDef,
     operands: &'static [ListOperand],
@@ -52,40 +52,40 @@ struct Row {
     flag: Option<(&'static str, bool)>,
 }
 
-const fn row(op: &'static str, def: &'static OpDef, operands: &'static [ListOperand]) -> Row {
-    Row { op, def, operands, list: None, rows: None, item: None, axes_from: None, flag: None }
+const fn row(op: &'static str, def: &'static OpDef, operands: &'static [ListOperand]) -> ListOp {
+    ListOp { op, def, operands, list: None, rows: None, item: None, axes_from: None, flag: None }
 }
 
-impl Row {
-    const fn list(self, input: usize) -> Row {
-        Row { list: Some(input), ..self }
+impl ListOp {
+    const fn list(self, input: usize) -> ListOp {
+        ListOp { list: Some(input), ..self }
     }
 
-    const fn axes_from(self, axis: i64) -> Row {
-        Row { axes_from: Some(axis), ..self }
+    const fn axes_from(self, axis: i64) -> ListOp {
+        ListOp { axes_from: Some(axis), ..self }
     }
 
-    const fn item(self, input: usize) -> Row {
-        Row { item: Some((input, 0)), ..self }
+    const fn item(self, input: usize) -> ListOp {
+        ListOp { item: Some((input, 0)), ..self }
     }
 
-    const fn item_rows(self, input: usize) -> Row {
-        Row { item: Some((input, 1)), ..self }
+    const fn item_rows(self, input: usize) -> ListOp {
+        ListOp { item: Some((input, 1)), ..self }
     }
 
-    const fn flag(self, attr: &'static str, value: bool) -> Row {
-        Row { flag: Some((attr, value)), ..self }
+    const fn flag(self, attr: &'static str, value: bool) -> ListOp {
+        ListOp { flag: Some((attr, value)), ..self }
     }
 
-    const fn rows(self, input: usize) -> Row {
-        Row { rows: Some(input), ..self }
+    const fn rows(self, input: usize) -> ListOp {
+        ListOp { rows: Some(input), ..self }
     }
 }
 
 /// The greatest number of ragged axes of a tensor from a variant.
 const MAX_RAGGED_RANK: i64 = 64;
 
-static ROWS: &[Row] = &[
+static ROWS: &[ListOp] = &[
     row("EmptyTensorList", &make::EMPTY, &[Shape(0), Input(1)]),
     row("RaggedTensorFromVariant", &ragged::FROM_VARIANT, &[Input(0)]),
     row("RaggedTensorToVariant", &ragged::TO_VARIANT, &[All]),
@@ -121,7 +121,7 @@ static ROWS: &[Row] = &[
     row("TensorListStack", &gather::STACK, &[Input(0), Shape(1)]).axes_from(0).list(0),
 ];
 
-fn row_of(op: &str) -> Option<&'static Row> {
+fn row_of(op: &str) -> Option<&'static ListOp> {
     ROWS.binary_search_by(|row| row.op.cmp(op)).ok().map(|index| &ROWS[index])
 }
 

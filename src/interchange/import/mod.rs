@@ -43,7 +43,7 @@ mod writes;
 
 use std::collections::HashMap;
 
-use super::imported::{BuiltNode, Imported, Output, Record, without_zero};
+use super::imported::{BuiltNode, Imported, ImportedOutput, NodeRecord, without_zero};
 use super::model::{Model, Signature};
 use super::options::ImportOptions;
 use super::signature_names::SignatureNames;
@@ -147,7 +147,7 @@ impl<'a, 'g> Importer<'a, 'g> {
         &mut self,
         fetches: Option<&[&str]>,
         names: &SignatureNames,
-    ) -> Result<(Vec<Record>, HashMap<String, usize>)> {
+    ) -> Result<(Vec<NodeRecord>, HashMap<String, usize>)> {
         let mut frame = Frame::of_graph(self.model, &self.functions)?;
         let fed = self.fed_tensors(&frame, names)?;
         self.check_overrides(&frame, &fed)?;
@@ -191,12 +191,12 @@ impl<'a, 'g> Importer<'a, 'g> {
                 (None, Some(_)) => Built { is_input: true, ..Built::default() },
                 (None, None) => continue,
             };
-            let output_of = |imported: &ImportedValue<'g>, is_fed| Output {
+            let output_of = |imported: &ImportedValue<'g>, is_fed| ImportedOutput {
                 value: imported.value.id(),
                 has_known_dtype: imported.has_known_dtype,
                 is_fed,
             };
-            let mut outputs: Vec<Option<Output>> =
+            let mut outputs: Vec<Option<ImportedOutput>> =
                 built.outputs.iter().map(|imported| Some(output_of(imported, false))).collect();
             for ((_, output), imported) in fed {
                 outputs.resize(outputs.len().max(output + 1), None);
@@ -208,7 +208,7 @@ impl<'a, 'g> Importer<'a, 'g> {
                 values.find_map(|value| errors_of_writes.get(&node_index(value)?).cloned())
             };
             by_name.insert(node.name.clone(), records.len());
-            records.push(Record {
+            records.push(NodeRecord {
                 blocking_error: built.blocking_error.or_else(written),
                 name: node.name.clone(),
                 op: node.op.clone(),

@@ -6,11 +6,11 @@ use shapeflow_shape_fns::{Attr, Attrs, DType, Registered, TensorShape, lookup};
 
 use super::super::dtype_number::dtype_of;
 use super::super::proto::AttrKind;
-use super::super::signature::{ArgumentType, Signature, signature};
+use super::super::signature::{ArgumentType, OpSignature, signature};
 use super::super::{ABSENT, OWN_OPERANDS, shape};
 use super::attrs;
 use super::built::{Built, ImportedValue};
-use super::definitions::Definitions;
+use super::definitions::OpDefinitions;
 use super::frame::{Frame, MAX_TENSORS, damaged};
 use super::importer::Importer;
 use super::typed::{add_dtype_attrs, check_inputs, own_name};
@@ -142,7 +142,7 @@ impl<'a, 'g> Importer<'a, 'g> {
         declared_attrs: &Attrs,
         exported: &Attrs,
         absent: &[Bytes],
-    ) -> Option<Call<'g>> {
+    ) -> Option<CallParts<'g>> {
         let list = def.operand_list()?;
         let names: Vec<&str> = match row {
             Some(row) => row.operands.to_vec(),
@@ -171,7 +171,7 @@ impl<'a, 'g> Importer<'a, 'g> {
         for (name, attr) in exported.iter() {
             attrs.insert(name.to_string(), attr.clone());
         }
-        let mut call = Call { operands: Vec::new(), dtypes: Vec::new(), attrs };
+        let mut call = CallParts { operands: Vec::new(), dtypes: Vec::new(), attrs };
         for (position, imported) in operands {
             let operand = list.get(position)?;
             let omitted = absent.iter().any(|name| name == operand.name().as_bytes());
@@ -214,7 +214,7 @@ impl<'a, 'g> Importer<'a, 'g> {
         &self,
         frame: &Frame<'a, 'g>,
         index: usize,
-        signature: Option<&Signature>,
+        signature: Option<&OpSignature>,
     ) -> Vec<Option<DType>> {
         let Some(signature) = signature else { return Vec::new() };
         let mut types = Vec::new();
@@ -280,7 +280,7 @@ impl<'a, 'g> Importer<'a, 'g> {
         if shapes.iter().any(|shape| shape.rank().is_some()) {
             attrs.insert("shapes", Attr::Shapes(shapes.into()));
         }
-        let mut builder = OpBuilder::new(self.graph, Definitions::opaque()).attrs(attrs);
+        let mut builder = OpBuilder::new(self.graph, OpDefinitions::opaque()).attrs(attrs);
         for (position, imported) in inputs.iter().enumerate() {
             builder = builder.operand(position, imported.value);
         }
@@ -302,7 +302,7 @@ impl<'a, 'g> Importer<'a, 'g> {
 }
 
 /// The operands and attributes of a call.
-struct Call<'g> {
+struct CallParts<'g> {
     /// The values, each with the position of its operand in the op's declaration.
     operands: Vec<(usize, Value<'g>)>,
     /// The dtypes of the values.

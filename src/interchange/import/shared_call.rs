@@ -6,7 +6,7 @@ use super::super::proto::FunctionDef;
 use super::built::{Built, Condition, ImportedValue};
 use super::frame::Frame;
 use super::importer::Importer;
-use super::shared_function::{Argument, CallAttrs, SharedFunction, Variant};
+use super::shared_function::{CallAttrs, RegionArgument, RegionVariant, SharedFunction};
 use crate::control::{ParameterType, Size};
 use crate::error::{ErrorKind, Result};
 use crate::graph::Value;
@@ -86,7 +86,8 @@ impl<'a, 'g> Importer<'a, 'g> {
         for is_exact in [true, false] {
             let (arguments, sizes) = self.arguments(inputs, is_exact);
             let variants = &self.shared_function(function.0).variants;
-            let is_same = |variant: &Variant<'_>| variant.attrs == attrs && variant.arguments == arguments;
+            let is_same =
+                |variant: &RegionVariant<'_>| variant.attrs == attrs && variant.arguments == arguments;
             let number = variants.len();
             if let Some(known) = variants.iter().position(is_same) {
                 return Ok(Some((known, sizes)));
@@ -104,7 +105,7 @@ impl<'a, 'g> Importer<'a, 'g> {
 
     /// Returns what a region knows of these arguments, and the dims of their unknown sizes. If not `is_exact`, sizes
     /// above 1 are unknown, and no argument is constant.
-    fn arguments(&self, inputs: &[ImportedValue<'g>], is_exact: bool) -> (Vec<Argument>, Vec<Dim>) {
+    fn arguments(&self, inputs: &[ImportedValue<'g>], is_exact: bool) -> (Vec<RegionArgument>, Vec<Dim>) {
         let mut unknown: Vec<Dim> = Vec::new();
         let mut size = |dim: &Dim| match dim.as_known() {
             Some(size) if is_exact || size <= 1 => Size::Known(size),
@@ -116,16 +117,16 @@ impl<'a, 'g> Importer<'a, 'g> {
         let mut arguments = Vec::with_capacity(inputs.len());
         for input in inputs {
             if let Some(resource) = &input.resource {
-                arguments.push(Argument::Handle(resource.clone()));
+                arguments.push(RegionArgument::Handle(resource.clone()));
                 continue;
             }
             let constant = if is_exact { self.constant(input.value) } else { None };
             arguments.push(match constant.filter(|constant| constant.len() <= MAX_CONSTANT) {
-                Some(constant) => Argument::Constant(constant),
+                Some(constant) => RegionArgument::Constant(constant),
                 None => {
                     let shape = input.value.shape();
                     let sizes = shape.dims().map(|dims| dims.iter().map(&mut size).collect());
-                    Argument::Tensor((input.value.dtype(), sizes))
+                    RegionArgument::Tensor((input.value.dtype(), sizes))
                 }
             });
         }
@@ -143,22 +144,25 @@ impl<'a, 'g> Importer<'a, 'g> {
         attrs: CallAttrs<'a>,
         frame: &Frame<'a, 'g>,
         name: &str,
-        arguments: Vec<Argument>,
+        arguments: Vec<RegionArgument>,
         inputs: &[ImportedValue<'g>],
-    ) -> Result<Option<Variant<'a>>> {
+    ) -> Result<Option<RegionVariant<'a>>> {
         let (graph, location) = (self.graph, self.location);
         let (around, conditions) = (self.built.len(), self.conditions.len());
         let is_empty = !self.has_outputs(opened);
-        let types: Vec<ParameterType> = arguments.iter().filter_map(Argument::parameter).cloned().collect();
+        let types: Vec<ParameterType> =
+            arguments.iter().filter_map(RegionArgument::parameter).cloned().collect();
         let (mut items, mut returns_handle) = (Vec::new(), false);
         let mut build = |values: &[Value<'g>]| {
             let mut parameters = values.iter().copied();
             let given = arguments.iter().zip(inputs).flat_map(|(argument, input)| match argument {
-                Argument::Handle(_) => vec![ImportedValue { checks: None, may_fail: false, ..input.clone() }],
-                Argument::Constant(tensor) => {
+                RegionArgument::Handle(_) => {
+                    vec![ImportedValue { checks: None, may_fail: false, ..input.clone() }]
+                }
+                RegionArgument::Constant(tensor) => {
                     Built::of(vec![graph.constant_at(tensor.clone(), location)]).outputs
                 }
-                Argument::Tensor(_) => Built::of(parameters.by_ref().take(1).collect()).outputs,
+                RegionArgument::Tensor(_) => Built::of(parameters.by_ref().take(1).collect()).outputs,
             });
             let given: Vec<ImportedValue<'g>> = given.collect();
             self.open_functions.push(opened);
@@ -175,7 +179,7 @@ impl<'a, 'g> Importer<'a, 'g> {
             // The inlined calls record their nodes again.
             self.built.truncate(around);
         }
-        Ok(recorded?.map(|function| Variant { attrs, arguments, function, is_empty, items }))
+        Ok(recorded?.map(|function| RegionVariant { attrs, arguments, function, is_empty, items }))
     }
 
     /// Adds the node of a call.
@@ -187,7 +191,7 @@ impl<'a, 'g> Importer<'a, 'g> {
         inputs: &[ImportedValue<'g>],
         sizes: &[Dim],
     ) -> Result<Built<'g>> {
-        let Variant { arguments, function, is_empty, items, .. } =
+        let RegionVariant { arguments, function, is_empty, items, .. } =
             &self.shared_functions[function].variants[variant];
         let given = arguments.iter().zip(inputs).filter(|(argument, _)| argument.parameter().is_some());
         let given: Vec<Value<'g>> = given.map(|(_, input)| input.value).collect();

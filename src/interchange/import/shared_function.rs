@@ -16,7 +16,7 @@ pub(super) type CallAttrs<'a> = &'a BTreeMap<String, AttrValue>;
 /// A function whose calls are shared.
 #[derive(Default)]
 pub(super) struct SharedFunction<'a> {
-    pub variants: Vec<Variant<'a>>,
+    pub variants: Vec<RegionVariant<'a>>,
     /// Whether the calls are inlined, because the function has no region that serves all of them.
     pub is_refused: bool,
     /// The error of a refused region.
@@ -24,9 +24,9 @@ pub(super) struct SharedFunction<'a> {
 }
 
 /// A region for some kinds of arguments.
-pub(super) struct Variant<'a> {
+pub(super) struct RegionVariant<'a> {
     pub attrs: CallAttrs<'a>,
-    pub arguments: Vec<Argument>,
+    pub arguments: Vec<RegionArgument>,
     pub function: Function,
     /// Whether the function has no outputs. The region then returns `true`.
     pub is_empty: bool,
@@ -36,33 +36,35 @@ pub(super) struct Variant<'a> {
 
 /// What a region knows of an argument.
 #[derive(Clone)]
-pub(super) enum Argument {
+pub(super) enum RegionArgument {
     Handle(Resource),
     Constant(Tensor),
     Tensor(ParameterType),
 }
 
-impl PartialEq for Argument {
-    fn eq(&self, other: &Argument) -> bool {
+impl PartialEq for RegionArgument {
+    fn eq(&self, other: &RegionArgument) -> bool {
         match (self, other) {
-            (Argument::Handle(a), Argument::Handle(b)) => a == b,
-            (Argument::Tensor(a), Argument::Tensor(b)) => a == b,
+            (RegionArgument::Handle(a), RegionArgument::Handle(b)) => a == b,
+            (RegionArgument::Tensor(a), RegionArgument::Tensor(b)) => a == b,
             // As bits: 0.0 is not -0.0.
-            (Argument::Constant(a), Argument::Constant(b)) if a.dtype().size_bytes().is_some() => {
+            (RegionArgument::Constant(a), RegionArgument::Constant(b))
+                if a.dtype().size_bytes().is_some() =>
+            {
                 (a.dtype(), a.sizes(), a.view().bytes()) == (b.dtype(), b.sizes(), b.view().bytes())
             }
-            (Argument::Constant(a), Argument::Constant(b)) => a == b,
+            (RegionArgument::Constant(a), RegionArgument::Constant(b)) => a == b,
             _ => false,
         }
     }
 }
 
-impl Argument {
+impl RegionArgument {
     /// Returns the type of the region's parameter, if the argument is one.
     pub(super) fn parameter(&self) -> Option<&ParameterType> {
         match self {
-            Argument::Tensor(parameter) => Some(parameter),
-            Argument::Handle(_) | Argument::Constant(_) => None,
+            RegionArgument::Tensor(parameter) => Some(parameter),
+            RegionArgument::Handle(_) | RegionArgument::Constant(_) => None,
         }
     }
 }

@@ -11,12 +11,12 @@ use crate::tensor::Tensor;
 #[derive(Default)]
 pub(super) struct InitialState {
     pub variables: HashMap<Rc<str>, Initial>,
-    pub tables: HashMap<Rc<str>, Content>,
+    pub tables: HashMap<Rc<str>, TableContent>,
 }
 
 /// The content of a lookup table before any run.
 #[derive(Clone)]
-pub(super) enum Content {
+pub(super) enum TableContent {
     /// Keys and values.
     Known(Box<[Tensor; 2]>),
     /// Content that only TensorFlow computes. The text names the node that stores the content.

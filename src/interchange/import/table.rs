@@ -14,7 +14,7 @@ use super::frame::{Frame, damaged};
 use super::handle::{Buckets, Resource, TableResource};
 use super::importer::Importer;
 use super::resource::resource_name;
-use super::state::Content;
+use super::state::TableContent;
 use super::structural::is_structural;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::ops::array::LookupTable;
@@ -84,8 +84,8 @@ impl<'a, 'g> Importer<'a, 'g> {
             }
             ("InitializeTable" | "LookupTableImport", [keys, values]) if self.recording.is_some() => {
                 let content = match (self.initial_tensor(keys)?, self.initial_tensor(values)?) {
-                    (Some(keys), Some(values)) => Content::Known(Box::new([keys, values])),
-                    _ => Content::Unknown(name.to_string()),
+                    (Some(keys), Some(values)) => TableContent::Known(Box::new([keys, values])),
+                    _ => TableContent::Unknown(name.to_string()),
                 };
                 self.record_table(table.name.clone(), content);
                 Built::default()
@@ -95,13 +95,13 @@ impl<'a, 'g> Importer<'a, 'g> {
             ("InitializeTableFromTextFile", [file]) if self.recording.is_some() => {
                 let content = match self.constant_tensor(file.value) {
                     Some(path) => self.vocabulary(frame, index, &path, &table)?,
-                    None => Content::Unknown(name.to_string()),
+                    None => TableContent::Unknown(name.to_string()),
                 };
                 self.record_table(table.name.clone(), content);
                 Built::default()
             }
             _ if self.recording.is_some() => {
-                self.record_table(table.name.clone(), Content::Unknown(name.to_string()));
+                self.record_table(table.name.clone(), TableContent::Unknown(name.to_string()));
                 return Ok(None);
             }
             _ => {
@@ -139,7 +139,7 @@ impl<'a, 'g> Importer<'a, 'g> {
         index: usize,
         path: &Tensor,
         table: &TableResource,
-    ) -> Result<Content> {
+    ) -> Result<TableContent> {
         let path = match path.as_strings() {
             Ok(paths) if paths.len() == 1 => String::from_utf8_lossy(&paths[0]).into_owned(),
             _ => return damaged("the path of a vocabulary file must be one string".to_string()),
@@ -164,7 +164,7 @@ impl<'a, 'g> Importer<'a, 'g> {
             delimiter,
         };
         let (keys, values) = vocabulary.read(asset, table.key, table.value, &self.budget.limits)?;
-        Ok(Content::Known(Box::new([keys, values])))
+        Ok(TableContent::Known(Box::new([keys, values])))
     }
 
     /// Returns a table with its keys and values. All nodes that read the table share it.

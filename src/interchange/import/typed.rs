@@ -5,7 +5,7 @@ use shapeflow_shape_fns::{Attrs, DType, Registered};
 
 use super::super::dtype_number::{dtype_of, number_of, text_of};
 use super::super::proto::AttrKind;
-use super::super::signature::{ArgumentType, Signature, signature};
+use super::super::signature::{ArgumentType, OpSignature, signature};
 use super::built::ImportedValue;
 use super::frame::{Frame, MAX_TENSORS, damaged};
 use crate::error::{Error, ErrorKind, Phase, Result};
@@ -110,7 +110,7 @@ pub(super) fn add_dtype_attrs(
 pub(super) fn check_inputs(
     frame: &Frame<'_, '_>,
     index: usize,
-    signature: &Signature,
+    signature: &OpSignature,
     inputs: &[Option<ImportedValue<'_>>],
 ) -> Result<()> {
     let mut expected: Vec<(&str, Option<i32>)> = Vec::new();

@@ -46,7 +46,7 @@ pub(crate) static DEF: OpDef = OpDef::host("checked", run)
     .reinterprets()
     .shape_fn(|cx| {
         cx.with_rank(1, 0)?;
-        // The elements must not be inferred: a run that knows them would not check the condition.
+        // Only the shape is inferred. A program that knew the elements would not run this op and check the condition.
         shapeflow_shape_fns::common::unary(cx)
     })
     .dtype_rule(|dtypes, _| {

@@ -38,11 +38,11 @@ pub(super) struct Band {
     high: i64,
     rows: Dim,
     columns: Dim,
-    parts: Vec<Part>,
+    parts: Vec<BandPart>,
 }
 
 /// A part of a band in which the position in a packed row is one formula.
-struct Part {
+struct BandPart {
     /// The bounds of the diagonals in the part, each `low <= diagonal < high`.
     diagonals: Vec<(Dim, Dim)>,
     /// Whether the position is counted along the rows of the matrix, or else along its columns.
@@ -74,15 +74,15 @@ impl Band {
             let side = (Dim::known(from), Dim::known(to));
             // A single diagonal fills its row.
             if align == "LEFT" || low == high {
-                parts.push(Part { diagonals: vec![side], by_row: is_upper, offset: Dim::known(0) });
+                parts.push(BandPart { diagonals: vec![side], by_row: is_upper, offset: Dim::known(0) });
                 continue;
             }
             // Diagonals up to `columns - rows` end at the last row, higher ones at the last column.
             let limit = columns - rows + 1;
             let at_last_row = vec![side.clone(), (Dim::known(from), limit.clone())];
-            parts.push(Part { diagonals: at_last_row, by_row: true, offset: longest - rows });
+            parts.push(BandPart { diagonals: at_last_row, by_row: true, offset: longest - rows });
             let at_last_column = vec![side, (limit, Dim::known(to))];
-            parts.push(Part { diagonals: at_last_column, by_row: false, offset: longest - columns });
+            parts.push(BandPart { diagonals: at_last_column, by_row: false, offset: longest - columns });
         }
         Band { low, high, rows: rows.clone(), columns: columns.clone(), parts }
     }
@@ -95,7 +95,7 @@ impl Band {
     /// element outside the band has no packed indices.
     pub(super) fn packed(&self, row: &Index, column: &Index) -> Vec<(Vec<InRange>, Vec<Index>)> {
         let diagonal = column.clone() - row.clone();
-        let part = |part: &Part| {
+        let part = |part: &BandPart| {
             let position =
                 if part.by_row { row } else { column }.clone() + Index::constant(part.offset.clone());
             let number = Index::from(self.high) - diagonal.clone();
@@ -113,7 +113,7 @@ impl Band {
             [number, _] => Index::from(self.high) - number.clone(),
             _ => Index::from(self.low),
         };
-        let part = |part: &Part| {
+        let part = |part: &BandPart| {
             let place = position.clone() - Index::constant(part.offset.clone());
             let [row, column] = match part.by_row {
                 true => [place.clone(), place + diagonal.clone()],
@@ -135,7 +135,7 @@ impl Band {
 }
 
 /// Returns the ranges that hold for the diagonals of a part.
-fn in_part(part: &Part, diagonal: &Index) -> Vec<InRange> {
+fn in_part(part: &BandPart, diagonal: &Index) -> Vec<InRange> {
     let range =
         |(low, high): &(Dim, Dim)| InRange { index: diagonal.clone(), low: low.clone(), high: high.clone() };
     part.diagonals.iter().map(range).collect()

@@ -32,12 +32,12 @@ use crate::tensor::Tensor;
 #[doc(alias = "HashTable")]
 #[doc(alias = "StaticHashTable")]
 pub struct LookupTable {
-    rows: Arc<Rows>,
+    rows: Arc<TableRows>,
     def: OpRef,
 }
 
 /// The content of a table: row `i` of `values` belongs to key number `i`.
-struct Rows {
+struct TableRows {
     keys: KeyTable,
     values: Tensor,
     key_dtype: DType,
@@ -85,7 +85,7 @@ impl LookupTable {
         let distinct_keys = (numbers.len() == keys.len()).then(|| keys.clone());
         let refused_keys = refused.iter().map(|key| KeyTable::new(key.view())).collect::<Result<_>>()?;
         let values = values.clone();
-        let rows = Arc::new(Rows { keys: numbers, values, key_dtype, distinct_keys, refused_keys });
+        let rows = Arc::new(TableRows { keys: numbers, values, key_dtype, distinct_keys, refused_keys });
         let def = OpDef::host_with("lookup", Lookup(rows.clone()))
             .operands(&[Operand::Data("keys"), Operand::Data("default")])
             .shape_fn(shape)
@@ -194,7 +194,7 @@ fn shape(cx: &mut InferenceContext<'_>) -> shapeflow_shape_fns::Result<()> {
     Ok(())
 }
 
-impl Rows {
+impl TableRows {
     /// Returns the sizes of one value.
     fn value_sizes(&self) -> &[usize] {
         &self.values.sizes()[1..]
@@ -202,7 +202,7 @@ impl Rows {
 }
 
 /// The kernel of a lookup in one table.
-struct Lookup(Arc<Rows>);
+struct Lookup(Arc<TableRows>);
 
 impl HostKernel for Lookup {
     fn is_pure(&self) -> bool {

@@ -15,7 +15,7 @@ use super::axis::given_axis;
 use crate::ops::row_major::RowMajor;
 
 macro_rules! scans {
-    ($($(#[$doc:meta])* $method:ident, $with:ident, $exclusive:literal, $DEF:ident, $op:literal, $Combine:ident, $class:ident;)*) => {
+    ($($(#[$doc:meta])* $method:ident, $with:ident, $exclusive:literal, $DEF:ident, $op:literal, $ScanCombine:ident, $class:ident;)*) => {
         impl<'g> Value<'g> {$(
             $(#[$doc])*
             ///
@@ -38,7 +38,7 @@ macro_rules! scans {
             }
         )*}
 
-        $(pub(crate) static $DEF: OpDef = OpDef::host(stringify!($method), |cx| run(cx, Combine::$Combine))
+        $(pub(crate) static $DEF: OpDef = OpDef::host(stringify!($method), |cx| run(cx, ScanCombine::$ScanCombine))
             .attrs(&[Attribute::bool_or("exclusive", false), Attribute::bool_or("reverse", false)])
             .operands(&[Operand::Data("x"), Operand::Structure("axis")])
             .shape_fn(shapeflow_shape_fns::array::cumsum)
@@ -101,7 +101,7 @@ scans! {
 
 /// The operation that combines a partial result with the next element.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Combine {
+pub(crate) enum ScanCombine {
     Sum,
     Product,
     /// `log(exp(a) + exp(b))`.
@@ -111,7 +111,7 @@ pub(crate) enum Combine {
 /// The layout and the options of a scan. Each block is scanned by itself.
 #[derive(Clone, Copy)]
 pub(crate) struct Scan<'s> {
-    pub blocks: Blocks<'s>,
+    pub blocks: ScanBlocks<'s>,
     /// The number of elements at each position of a block.
     pub inner: usize,
     pub exclusive: bool,
@@ -120,37 +120,37 @@ pub(crate) struct Scan<'s> {
 
 /// The positions of each block.
 #[derive(Clone, Copy)]
-pub(crate) enum Blocks<'s> {
+pub(crate) enum ScanBlocks<'s> {
     /// Every block has this many positions, at least one.
     Uniform(usize),
     /// Block `i` has the positions `offsets[i]..offsets[i + 1]`.
     Offsets(&'s [usize]),
 }
 
-impl Blocks<'_> {
+impl ScanBlocks<'_> {
     /// Returns the number of blocks of `positions` positions.
     fn count(self, positions: usize) -> usize {
         match self {
-            Blocks::Uniform(length) => positions / length,
-            Blocks::Offsets(offsets) => offsets.len().saturating_sub(1),
+            ScanBlocks::Uniform(length) => positions / length,
+            ScanBlocks::Offsets(offsets) => offsets.len().saturating_sub(1),
         }
     }
 
     /// Returns the positions of a block.
     fn range(self, block: usize) -> Range<usize> {
         match self {
-            Blocks::Uniform(length) => block * length..(block + 1) * length,
-            Blocks::Offsets(offsets) => offsets[block]..offsets[block + 1],
+            ScanBlocks::Uniform(length) => block * length..(block + 1) * length,
+            ScanBlocks::Offsets(offsets) => offsets[block]..offsets[block + 1],
         }
     }
 }
 
-fn run(cx: &mut HostCx<'_>, combine: Combine) -> Result<()> {
+fn run(cx: &mut HostCx<'_>, combine: ScanCombine) -> Result<()> {
     let x = RowMajor::new(cx.input(0)?)?;
     let x = x.view();
     let axis = given_axis(cx, 1, x.sizes().len())?.unwrap_or(0);
     let scan = Scan {
-        blocks: Blocks::Uniform(x.sizes().get(axis).copied().unwrap_or(1)),
+        blocks: ScanBlocks::Uniform(x.sizes().get(axis).copied().unwrap_or(1)),
         inner: x.sizes().get(axis + 1..).unwrap_or_default().iter().product(),
         exclusive: cx.attrs().bool("exclusive"),
         reverse: cx.attrs().bool("reverse"),
@@ -165,7 +165,7 @@ fn run(cx: &mut HostCx<'_>, combine: Combine) -> Result<()> {
 /// `y` is not row-major, or has another dtype than `x`.
 pub(crate) fn scan_into(
     scan: Scan<'_>,
-    combine: Combine,
+    combine: ScanCombine,
     x: TensorView<'_>,
     y: &mut TensorViewMut<'_>,
 ) -> Result<()> {
@@ -173,7 +173,7 @@ pub(crate) fn scan_into(
         ($T:ident) => {{
             let (from, to) = (x.as_unsigned::<$T>()?, y.as_mut_unsigned::<$T>()?);
             match combine {
-                Combine::Product => plain(scan, from, to, 1, $T::wrapping_mul),
+                ScanCombine::Product => plain(scan, from, to, 1, $T::wrapping_mul),
                 _ => plain(scan, from, to, 0, $T::wrapping_add),
             }
         }};
@@ -182,9 +182,9 @@ pub(crate) fn scan_into(
         ($T:ident, $log_sum_exp:ident) => {{
             let (from, to) = (x.as_slice::<$T>()?, y.as_mut_slice::<$T>()?);
             match combine {
-                Combine::Sum => plain(scan, from, to, 0.0, $T::add),
-                Combine::Product => plain(scan, from, to, 1.0, $T::mul),
-                Combine::LogSumExp => plain(scan, from, to, $T::NEG_INFINITY, $log_sum_exp),
+                ScanCombine::Sum => plain(scan, from, to, 0.0, $T::add),
+                ScanCombine::Product => plain(scan, from, to, 1.0, $T::mul),
+                ScanCombine::LogSumExp => plain(scan, from, to, $T::NEG_INFINITY, $log_sum_exp),
             }
         }};
     }
@@ -194,9 +194,9 @@ pub(crate) fn scan_into(
                 (|bits| $T::from_bits(bits).to_f32(), |result| $T::from_f32(result).to_bits());
             // A call of a function pointer is cheap beside the conversions, so all operations share the loops.
             let (start, combine): (f32, fn(f32, f32) -> f32) = match combine {
-                Combine::Sum => (0.0, f32::add),
-                Combine::Product => (1.0, f32::mul),
-                Combine::LogSumExp => (f32::NEG_INFINITY, log_sum_exp_f32),
+                ScanCombine::Sum => (0.0, f32::add),
+                ScanCombine::Product => (1.0, f32::mul),
+                ScanCombine::LogSumExp => (f32::NEG_INFINITY, log_sum_exp_f32),
             };
             scan_all(scan, x.as_bits()?, y.as_mut_bits()?, start, load, store, combine);
         }};
@@ -238,7 +238,7 @@ fn complex<T: Element + Add<Output = T> + Sub<Output = T> + Mul<Output = T>>(
     scan: Scan<'_>,
     x: TensorView<'_>,
     y: &mut TensorViewMut<'_>,
-    combine: Combine,
+    combine: ScanCombine,
     one: T,
 ) -> Result<()> {
     let (from, _) = x.as_bits::<T>()?.as_chunks::<2>();
@@ -247,7 +247,7 @@ fn complex<T: Element + Add<Output = T> + Sub<Output = T> + Mul<Output = T>>(
     let add = |[a, b]: [T; 2], [c, d]: [T; 2]| [a + c, b + d];
     let multiply = |[a, b]: [T; 2], [c, d]: [T; 2]| [a * c - b * d, a * d + b * c];
     match combine {
-        Combine::Product => scan_all(scan, from, to, [one, zero], |x| x, |result| result, multiply),
+        ScanCombine::Product => scan_all(scan, from, to, [one, zero], |x| x, |result| result, multiply),
         _ => scan_all(scan, from, to, [zero; 2], |x| x, |result| result, add),
     }
     Ok(())

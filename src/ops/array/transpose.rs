@@ -67,6 +67,7 @@ pub(crate) static DEF: OpDef = OpDef::compute("transpose", lower)
 
 pub(super) fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
     let mut read = vec![Index::from(0); index.len()];
+    // The derived `perm` counts axes from the front. Without a `perm`, it reverses the axes.
     for (position, axis) in index.iter().zip(cx.derived("perm")) {
         if let Some(slot) = axis.as_known().and_then(|axis| read.get_mut(axis as usize)) {
             *slot = position.clone();

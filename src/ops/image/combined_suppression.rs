@@ -136,7 +136,7 @@ struct Found {
 const NOTHING: Found = Found { score: -1.0, class: -1.0, corners: [0.0; 4] };
 
 /// The boxes and scores of a batch, and how many of them to select.
-struct Batch<'a> {
+struct SuppressionBatch<'a> {
     boxes: &'a [[f32; 4]],
     scores: &'a [f32],
     /// The numbers of boxes, of boxes of each position, and of classes.
@@ -146,7 +146,7 @@ struct Batch<'a> {
     score_threshold: f32,
 }
 
-impl Batch<'_> {
+impl SuppressionBatch<'_> {
     /// Selects boxes of a class of an image. Adds them to `found`, and returns how many there are.
     fn select(&self, image: usize, class: usize, found: &mut [Found]) -> Result<usize> {
         let [count, kinds, classes] = self.sizes;
@@ -193,7 +193,7 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
     let total = size(cx, "max_total_size", if is_attr { 2 } else { 3 })?;
     let thresholds = cx.inputs() - 2;
     let (boxes, scores) = (floats(&boxes)?, floats(&scores)?);
-    let batch = Batch {
+    let batch = SuppressionBatch {
         boxes: boxes.as_chunks().0,
         scores: &scores,
         sizes: [count, kinds, classes],

@@ -88,7 +88,7 @@ fn check_dtypes(dtypes: &[DType], wanted: &[DType]) -> Result<()> {
 
 /// The points of an axis of an image that the pixels of a crop show.
 #[derive(Clone, Copy)]
-struct Axis {
+struct CropAxis {
     /// The number of pixels of the image, and of the crop.
     size: usize,
     resized: usize,
@@ -96,7 +96,7 @@ struct Axis {
     high: f32,
 }
 
-impl Axis {
+impl CropAxis {
     /// Returns the distance between points for a box that covers the image.
     fn ratio(&self) -> f32 {
         if self.resized > 1 { self.last() / (self.resized - 1) as f32 } else { 0.0 }
@@ -142,8 +142,8 @@ fn images_of(indices: Vec<i32>, images: usize) -> Result<Vec<usize>> {
 }
 
 /// Returns the axes of a box.
-fn axes(edges: &[f32], [height, width]: [usize; 2], crop: &[usize]) -> [Axis; 2] {
-    let axis = |number: usize, size: usize| Axis {
+fn axes(edges: &[f32], [height, width]: [usize; 2], crop: &[usize]) -> [CropAxis; 2] {
+    let axis = |number: usize, size: usize| CropAxis {
         size,
         resized: crop[number + 1],
         low: edges[number],
@@ -204,7 +204,7 @@ impl Crops {
     fn visit(
         &self,
         image: [usize; 2],
-        mut visit: impl FnMut(usize, &[Axis; 2], usize, [usize; 2], [f32; 2], &[f32]),
+        mut visit: impl FnMut(usize, &[CropAxis; 2], usize, [usize; 2], [f32; 2], &[f32]),
     ) {
         let [rows, columns, channels] = [self.sizes[1], self.sizes[2], self.sizes[3]];
         for (number, (edges, source)) in self.boxes.chunks_exact(4).zip(&self.images).enumerate() {

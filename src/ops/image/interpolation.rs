@@ -1,4 +1,4 @@
-//! [`Interpolation`]: how a pixel of a resized image is computed from pixels of the image, along one axis.
+//! [`ResampleRule`]: how a pixel of a resized image is computed from pixels of the image, along one axis.
 //!
 //! The bodies of the ops compute the same numbers by expressions, and must give the same bits.
 
@@ -6,7 +6,7 @@ use super::sampling::Sampling;
 
 /// A rule that computes a number from `TAPS` pixels of one axis. The indices of these pixels differ by less than
 /// `TAPS`.
-pub(super) trait Interpolation<const TAPS: usize>: Copy + Sync {
+pub(super) trait ResampleRule<const TAPS: usize>: Copy + Sync {
     /// The weights of the pixels.
     type Weights: Copy + Sync;
 
@@ -22,7 +22,7 @@ pub(super) trait Interpolation<const TAPS: usize>: Copy + Sync {
 #[derive(Clone, Copy)]
 pub(super) struct Linear;
 
-impl Interpolation<2> for Linear {
+impl ResampleRule<2> for Linear {
     type Weights = f32;
 
     fn taps(self, point: f32, _: usize) -> ([f32; 2], f32) {
@@ -43,7 +43,7 @@ pub(super) struct Cubic {
     pub(super) is_keys: bool,
 }
 
-impl Interpolation<4> for Cubic {
+impl ResampleRule<4> for Cubic {
     type Weights = [f32; 4];
 
     fn taps(self, point: f32, size: usize) -> ([f32; 4], [f32; 4]) {
@@ -86,7 +86,7 @@ fn inside(pixels: [f32; 4], mut weights: [f32; 4], size: usize) -> [f32; 4] {
 
 /// The pixels and weights of each pixel of a resized axis. A pixel is given by the position of its first element, if
 /// neighbouring pixels are `stride` elements apart.
-pub(super) fn all_taps<const TAPS: usize, I: Interpolation<TAPS>>(
+pub(super) fn all_taps<const TAPS: usize, I: ResampleRule<TAPS>>(
     rule: I,
     sampling: Sampling,
     [size, resized]: [usize; 2],

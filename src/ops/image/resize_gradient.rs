@@ -2,7 +2,7 @@
 
 use shapeflow_shape_fns::{Attribute, Attrs, DType, InferenceContext, ShapeError};
 
-use super::interpolation::{Cubic, Interpolation, Linear, all_taps};
+use super::interpolation::{Cubic, Linear, ResampleRule, all_taps};
 use super::sampling::{Sampling, require_images_with, require_pixels};
 use crate::dtype;
 use crate::error::{Error, Result};
@@ -82,7 +82,7 @@ fn dtype_of_original(dtypes: &[DType], _: &Attrs) -> Result<Vec<DType>> {
 /// The pixels that each pixel of a resized axis shows, with their weights.
 type Taps<const TAPS: usize> = Vec<([usize; TAPS], [f32; TAPS])>;
 
-fn run<const TAPS: usize, I: Interpolation<TAPS>>(
+fn run<const TAPS: usize, I: ResampleRule<TAPS>>(
     cx: &mut HostCx<'_>,
     rule: I,
     weights: fn(I::Weights) -> [f32; TAPS],

@@ -8,7 +8,7 @@ use half::slice::{HalfBitsSliceExt, HalfFloatSliceExt};
 use half::{bf16, f16};
 use shapeflow_shape_fns::{Attrs, DType};
 
-use super::interpolation::{Cubic, Interpolation, Linear, all_taps};
+use super::interpolation::{Cubic, Linear, ResampleRule, all_taps};
 use super::sampling::Sampling;
 use crate::error::{Error, Result};
 use crate::op::HostThreads;
@@ -42,7 +42,7 @@ pub(super) fn run_bicubic(
 ///
 /// # Errors
 /// The images or the result do not have rank 4.
-fn resize_by_rows<const TAPS: usize, I: Interpolation<TAPS>>(
+fn resize_by_rows<const TAPS: usize, I: ResampleRule<TAPS>>(
     rule: I,
     sampling: Sampling,
     images: &TensorView<'_>,
@@ -71,7 +71,7 @@ fn resize_by_rows<const TAPS: usize, I: Interpolation<TAPS>>(
 }
 
 /// A resize of images.
-struct Resize<'a, const TAPS: usize, I: Interpolation<TAPS>> {
+struct Resize<'a, const TAPS: usize, I: ResampleRule<TAPS>> {
     images: &'a TensorView<'a>,
     /// The elements of the images, if they are f32.
     singles: Option<&'a [f32]>,
@@ -85,7 +85,7 @@ struct Resize<'a, const TAPS: usize, I: Interpolation<TAPS>> {
     columns: Vec<([usize; TAPS], I::Weights)>,
 }
 
-impl<const TAPS: usize, I: Interpolation<TAPS>> Resize<'_, TAPS, I> {
+impl<const TAPS: usize, I: ResampleRule<TAPS>> Resize<'_, TAPS, I> {
     /// Computes all rows of the result, on several threads if there are many.
     fn run(&self, threads: HostThreads<'_>, output: &mut [f32]) {
         let new_line = self.columns.len() * self.channels;
@@ -173,7 +173,7 @@ impl<const TAPS: usize, I: Interpolation<TAPS>> Resize<'_, TAPS, I> {
 
 /// Sets each element to the number between the elements of the lines at its place. All slices have one length.
 #[inline]
-fn mix_lines<const TAPS: usize, I: Interpolation<TAPS>>(
+fn mix_lines<const TAPS: usize, I: ResampleRule<TAPS>>(
     lines: [&[f32]; TAPS],
     weights: I::Weights,
     to: &mut [f32],

@@ -5,7 +5,7 @@ use std::panic::Location;
 use shapeflow_shape_fns::Attribute;
 
 use super::lu::dtype_of;
-use super::matrix::{Batch, Field, Matrix, broadcast, refuse, set_batch, with_field};
+use super::matrix::{Matrix, MatrixBatch, MatrixNumber, broadcast, refuse, set_batch, with_field};
 use crate::dtype;
 use crate::error::Result;
 use crate::graph::{IntoOperand, Value};
@@ -60,13 +60,13 @@ pub(crate) static DEF: OpDef =
         .dtype_rule(dtype::binary::inexact)
         .tensorflow(&[TfOp::new("BandedTriangularSolve")]);
 
-fn solve<T: Field>(cx: &mut HostCx<'_>) -> Result<()> {
+fn solve<T: MatrixNumber>(cx: &mut HostCx<'_>) -> Result<()> {
     for operand in 0..2 {
         if cx.input(operand)?.is_empty() {
             return refuse("the diagonals and the right-hand sides must have elements, got none");
         }
     }
-    let (bands, sides) = (Batch::<T>::read(cx, 0)?, Batch::<T>::read(cx, 1)?);
+    let (bands, sides) = (MatrixBatch::<T>::read(cx, 0)?, MatrixBatch::<T>::read(cx, 1)?);
     let (is_lower, is_adjoint) = (cx.attrs().bool("lower"), cx.attrs().bool("adjoint"));
     let (sizes, pairs) = broadcast(&bands.sizes, &sides.sizes);
     let mut solutions = Vec::with_capacity(pairs.len());
@@ -78,7 +78,7 @@ fn solve<T: Field>(cx: &mut HostCx<'_>) -> Result<()> {
 }
 
 /// Solves a system by substitution.
-fn substitute<T: Field>(
+fn substitute<T: MatrixNumber>(
     bands: &Matrix<T>,
     mut x: Matrix<T>,
     is_lower: bool,
@@ -123,10 +123,10 @@ mod tests {
         "[2, 2]; f64[2, 2]" => error "one dtype, got f32 and f64",
     }
 
-    fn check<T: Field + std::fmt::Debug>(dtype: DType) {
+    fn check<T: MatrixNumber + std::fmt::Debug>(dtype: DType) {
         for (count, size) in [(1, 1), (1, 3), (2, 5), (5, 5)] {
             let (x, rhs) = (numbers(dtype, &[count, size]), numbers(dtype, &[2, size, 3]));
-            let bands = Batch::<T>::of(&x.view()).unwrap().at(0);
+            let bands = MatrixBatch::<T>::of(&x.view()).unwrap().at(0);
             for (lower, adjoint) in [(true, false), (true, true), (false, false), (false, true)] {
                 let a = Matrix::from_fn(size, size, |row, column| {
                     let (offset, band) = match lower {
@@ -142,7 +142,7 @@ mod tests {
                 let attrs = Attrs::new().with("lower", lower).with("adjoint", adjoint);
                 let y = run_one(&DEF, &attrs, &[x.clone(), rhs.clone()]);
                 for number in 0..2 {
-                    let part = |x: &crate::Tensor| Batch::<T>::of(&x.view()).unwrap().at(number);
+                    let part = |x: &crate::Tensor| MatrixBatch::<T>::of(&x.view()).unwrap().at(number);
                     check_matrix(&a.times(&part(&y)), &part(&rhs));
                 }
             }

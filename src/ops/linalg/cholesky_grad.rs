@@ -3,7 +3,7 @@
 use std::panic::Location;
 
 use super::lu::dtype_of;
-use super::matrix::{Batch, Matrix, set_batch};
+use super::matrix::{Matrix, MatrixBatch, set_batch};
 use super::triangular::substitute;
 use crate::dtype;
 use crate::error::Result;
@@ -44,7 +44,7 @@ pub(crate) static DEF: OpDef = OpDef::host("cholesky_grad", run)
     .tensorflow(&[TfOp::new("CholeskyGrad"), TfOp::new("BatchCholeskyGrad")]);
 
 fn run(cx: &mut HostCx<'_>) -> Result<()> {
-    let (factors, grads) = (Batch::<f64>::read(cx, 0)?, Batch::<f64>::read(cx, 1)?);
+    let (factors, grads) = (MatrixBatch::<f64>::read(cx, 0)?, MatrixBatch::<f64>::read(cx, 1)?);
     let gradients = factors.iter().zip(grads.iter());
     let gradients = gradients.map(|(l, grad)| Ok(gradient(&l, &grad)?.data)).collect::<Result<_>>()?;
     let dtype = dtype_of(cx)?;
@@ -89,7 +89,7 @@ mod tests {
     #[test]
     fn the_gradient_agrees_with_finite_differences() {
         for size in [0usize, 1, 2, 4] {
-            let of = |tensor: &crate::Tensor| Batch::<f64>::of(&tensor.view()).unwrap().at(0);
+            let of = |tensor: &crate::Tensor| MatrixBatch::<f64>::of(&tensor.view()).unwrap().at(0);
             let root = of(&numbers(DType::F64, &[size, size + 1]));
             let mut a = root.times(&root.adjoint());
             (0..size).for_each(|i| a[(i, i)] += 1.0);

@@ -4,7 +4,7 @@ use shapeflow_shape_fns::{Attribute, Attrs, DType};
 
 use super::jacobi::{eigen, singular};
 use super::lu::dtype_of;
-use super::matrix::{Batch, Field, Matrix, refuse, set_batch, with_field};
+use super::matrix::{Matrix, MatrixBatch, MatrixNumber, refuse, set_batch, with_field};
 use super::reflection::Reflection;
 use crate::dtype::{self, Class};
 use crate::error::Result;
@@ -137,8 +137,8 @@ fn set_empty(cx: &mut HostCx<'_>, output: usize) -> Result<()> {
     cx.output(output, &[0]).map(|_| ())
 }
 
-fn run_qr<T: Field>(cx: &mut HostCx<'_>) -> Result<()> {
-    let matrices = Batch::<T>::read(cx, 0)?;
+fn run_qr<T: MatrixNumber>(cx: &mut HostCx<'_>) -> Result<()> {
+    let matrices = MatrixBatch::<T>::read(cx, 0)?;
     let [rows, columns] = matrices.shape();
     let kept = if cx.attrs().bool("full_matrices") { rows } else { rows.min(columns) };
     let (mut left, mut right) = (Vec::new(), Vec::new());
@@ -153,7 +153,7 @@ fn run_qr<T: Field>(cx: &mut HostCx<'_>) -> Result<()> {
 }
 
 /// Returns the square factor `q` and the triangular factor `r`.
-fn householder<T: Field>(mut r: Matrix<T>) -> (Matrix<T>, Matrix<T>) {
+fn householder<T: MatrixNumber>(mut r: Matrix<T>) -> (Matrix<T>, Matrix<T>) {
     let mut q = Matrix::identity(r.rows);
     for step in 0..r.rows.min(r.columns) {
         let column: Vec<T> = (step..r.rows).map(|row| r[(row, step)]).collect();
@@ -170,8 +170,8 @@ fn householder<T: Field>(mut r: Matrix<T>) -> (Matrix<T>, Matrix<T>) {
     (q.adjoint(), r)
 }
 
-fn run_svd<T: Field>(cx: &mut HostCx<'_>) -> Result<()> {
-    let matrices = Batch::<T>::read(cx, 0)?;
+fn run_svd<T: MatrixNumber>(cx: &mut HostCx<'_>) -> Result<()> {
+    let matrices = MatrixBatch::<T>::read(cx, 0)?;
     let [rows, columns] = matrices.shape();
     let p = rows.min(columns);
     let has_factors = cx.attrs().bool("compute_uv");
@@ -198,15 +198,15 @@ fn run_svd<T: Field>(cx: &mut HostCx<'_>) -> Result<()> {
 ///
 /// # Errors
 /// An element is not finite.
-fn finite_eigen<T: Field>(a: &Matrix<T>) -> Result<(Vec<f64>, Matrix<T>)> {
+fn finite_eigen<T: MatrixNumber>(a: &Matrix<T>) -> Result<(Vec<f64>, Matrix<T>)> {
     match eigen(a) {
         Some(both) => Ok(both),
         None => refuse("a matrix must have finite elements, got an infinity or a NaN"),
     }
 }
 
-fn run_packed_eigen<T: Field>(cx: &mut HostCx<'_>) -> Result<()> {
-    let matrices = Batch::<T>::read(cx, 0)?;
+fn run_packed_eigen<T: MatrixNumber>(cx: &mut HostCx<'_>) -> Result<()> {
+    let matrices = MatrixBatch::<T>::read(cx, 0)?;
     let [size, _] = matrices.shape();
     let mut packed = Vec::new();
     for a in matrices.iter() {
@@ -217,8 +217,8 @@ fn run_packed_eigen<T: Field>(cx: &mut HostCx<'_>) -> Result<()> {
     set_batch(cx, 0, dtype, &matrices.sizes, &[size + 1, size], packed)
 }
 
-fn run_eigen<T: Field>(cx: &mut HostCx<'_>) -> Result<()> {
-    let matrices = Batch::<T>::read(cx, 0)?;
+fn run_eigen<T: MatrixNumber>(cx: &mut HostCx<'_>) -> Result<()> {
+    let matrices = MatrixBatch::<T>::read(cx, 0)?;
     let [size, _] = matrices.shape();
     let (mut values, mut vectors) = (Vec::new(), Vec::new());
     for a in matrices.iter() {
@@ -255,15 +255,15 @@ mod tests {
         "[b, n, 3]" => "[d0_0, 3]; [0]",
     }
 
-    fn parts<T: Field>(def: &OpDef, attrs: Attrs, x: &Tensor) -> Vec<Tensor> {
+    fn parts<T: MatrixNumber>(def: &OpDef, attrs: Attrs, x: &Tensor) -> Vec<Tensor> {
         run(def, &attrs, std::slice::from_ref(x)).unwrap()
     }
 
-    fn matrix<T: Field>(x: &Tensor) -> Matrix<T> {
-        Batch::of(&x.view()).unwrap().at(0)
+    fn matrix<T: MatrixNumber>(x: &Tensor) -> Matrix<T> {
+        MatrixBatch::of(&x.view()).unwrap().at(0)
     }
 
-    fn check<T: Field + std::fmt::Debug>(dtype: DType) {
+    fn check<T: MatrixNumber + std::fmt::Debug>(dtype: DType) {
         for (rows, columns) in [(1, 1), (3, 3), (5, 3), (3, 5), (1, 4), (4, 1), (7, 7), (0, 2), (2, 0)] {
             let mut x = numbers(dtype, &[rows, columns]);
             if rows == 7 {

@@ -4,7 +4,7 @@ use num_complex::Complex64;
 use shapeflow_shape_fns::{Attribute, Attrs, DType};
 
 use super::lu::dtype_of;
-use super::matrix::{Batch, Field, Matrix, refuse, set_batch, with_field};
+use super::matrix::{Matrix, MatrixBatch, MatrixNumber, refuse, set_batch, with_field};
 use super::schur::Schur;
 use crate::dtype::{self, Class};
 use crate::error::Result;
@@ -56,9 +56,9 @@ fn output_dtypes(dtypes: &[DType], _: &Attrs) -> Result<Vec<DType>> {
     }
 }
 
-fn run<T: Field>(cx: &mut HostCx<'_>) -> Result<()> {
+fn run<T: MatrixNumber>(cx: &mut HostCx<'_>) -> Result<()> {
     let given = dtype_of(cx)?;
-    let matrices = Batch::<T>::read(cx, 0)?;
+    let matrices = MatrixBatch::<T>::read(cx, 0)?;
     let [size, _] = matrices.shape();
     let (mut values, mut vectors) = (Vec::new(), Vec::new());
     for a in matrices.iter() {
@@ -148,12 +148,12 @@ mod tests {
         "c64[n, n]" => "c64[d0_0]; c64[0]",
     }
 
-    fn check<T: Field>(a: &Matrix<T>, dtype: DType) -> Vec<Complex64> {
+    fn check<T: MatrixNumber>(a: &Matrix<T>, dtype: DType) -> Vec<Complex64> {
         let size = a.rows;
         let x = T::write(dtype, &[size, size], &a.data).unwrap();
         let outputs = run(&DEF, &Attrs::new(), &[x]).unwrap();
         let e = Complex64::read(&outputs[0].view()).unwrap();
-        let v = Batch::<Complex64>::of(&outputs[1].view()).unwrap().at(0);
+        let v = MatrixBatch::<Complex64>::of(&outputs[1].view()).unwrap().at(0);
         let complex = Matrix::from_fn(size, size, |row, column| a[(row, column)].to_complex());
         let scaled = Matrix::from_fn(size, size, |row, column| v[(row, column)] * e[column]);
         check_matrix(&complex.times(&v), &scaled);
@@ -167,8 +167,12 @@ mod tests {
     #[test]
     fn products_with_eigenvectors_are_multiples_of_the_eigenvectors() {
         for size in [0, 1, 2, 3, 6, 15] {
-            check(&Batch::<f64>::of(&numbers(DType::F64, &[size, size]).view()).unwrap().at(0), DType::F64);
-            let complex = Batch::<Complex64>::of(&numbers(DType::C128, &[size, size]).view()).unwrap().at(0);
+            check(
+                &MatrixBatch::<f64>::of(&numbers(DType::F64, &[size, size]).view()).unwrap().at(0),
+                DType::F64,
+            );
+            let complex =
+                MatrixBatch::<Complex64>::of(&numbers(DType::C128, &[size, size]).view()).unwrap().at(0);
             let e = check(&complex, DType::C128);
             assert!(e.windows(2).all(|pair| pair[0].norm() <= pair[1].norm()), "{e:?}");
         }

@@ -1,6 +1,6 @@
 //! `eigen` and `singular`: eigenvalues and singular values by Jacobi rotations.
 
-use super::matrix::{Field, Matrix};
+use super::matrix::{Matrix, MatrixNumber};
 
 /// The number of sweeps after which the rotations end, converged or not. A sweep squares the distance from convergence,
 /// so that a dozen is enough.
@@ -14,7 +14,7 @@ struct Rotation<T> {
     phase: T,
 }
 
-impl<T: Field> Rotation<T> {
+impl<T: MatrixNumber> Rotation<T> {
     fn new(a: f64, b: f64, c: T) -> Rotation<T> {
         let magnitude = c.magnitude();
         let ratio = (b - a) / (2.0 * magnitude);
@@ -46,7 +46,7 @@ impl<T: Field> Rotation<T> {
 /// Returns a power of 2 near the largest magnitude of a matrix, or 1 for a matrix of zeros. Divided by it, no square of
 /// an element overflows, and only the square of a negligible element underflows. The power is at least 2^-1000, whose
 /// inverse is finite. Returns `None` if an element is not finite.
-pub(super) fn scale_of<T: Field>(a: &Matrix<T>) -> Option<f64> {
+pub(super) fn scale_of<T: MatrixNumber>(a: &Matrix<T>) -> Option<f64> {
     if !a.data.iter().all(|x| x.magnitude().is_finite()) {
         return None;
     }
@@ -56,7 +56,7 @@ pub(super) fn scale_of<T: Field>(a: &Matrix<T>) -> Option<f64> {
 
 /// Returns the eigenvalues of a Hermitian matrix in ascending order, and eigenvectors as columns. The function
 /// reads the lower triangle. Returns `None` if an element is not finite.
-pub(super) fn eigen<T: Field>(a: &Matrix<T>) -> Option<(Vec<f64>, Matrix<T>)> {
+pub(super) fn eigen<T: MatrixNumber>(a: &Matrix<T>) -> Option<(Vec<f64>, Matrix<T>)> {
     let size = a.rows;
     let h = Matrix::from_fn(size, size, |row, column| match row.cmp(&column) {
         std::cmp::Ordering::Less => a[(column, row)].conj(),
@@ -96,7 +96,7 @@ pub(super) fn eigen<T: Field>(a: &Matrix<T>) -> Option<(Vec<f64>, Matrix<T>)> {
 
 /// Returns the singular values of a matrix in descending order, and the factors `u` and `v`, square if `is_full`. All
 /// are NaN if an element of the matrix is not finite.
-pub(super) fn singular<T: Field>(a: &Matrix<T>, is_full: bool) -> (Vec<f64>, Matrix<T>, Matrix<T>) {
+pub(super) fn singular<T: MatrixNumber>(a: &Matrix<T>, is_full: bool) -> (Vec<f64>, Matrix<T>, Matrix<T>) {
     if a.rows < a.columns {
         let (s, v, u) = singular(&a.adjoint(), is_full);
         return (s, u, v);
@@ -160,7 +160,7 @@ pub(super) fn singular<T: Field>(a: &Matrix<T>, is_full: bool) -> (Vec<f64>, Mat
 }
 
 /// Extends orthonormal columns to `count` orthonormal columns of `rows` elements.
-fn completed<T: Field>(mut columns: Vec<Vec<T>>, rows: usize, count: usize) -> Matrix<T> {
+fn completed<T: MatrixNumber>(mut columns: Vec<Vec<T>>, rows: usize, count: usize) -> Matrix<T> {
     for unit in 0..rows {
         if columns.len() == count {
             break;

@@ -8,7 +8,7 @@ use shapeflow_shape_fns::DType;
 
 use super::jacobi::singular;
 use super::lu::dtype_of;
-use super::matrix::{Batch, Field, Matrix, refuse, set_batch, with_field};
+use super::matrix::{Matrix, MatrixBatch, MatrixNumber, refuse, set_batch, with_field};
 use super::triangular::{factor, substitute};
 use crate::dtype::{self, Class};
 use crate::error::Result;
@@ -70,8 +70,8 @@ pub(crate) static DEF: OpDef = OpDef::host("matrix_solve_ls", |cx| with_field!(d
     })
     .tensorflow(&[TfOp::new("MatrixSolveLs"), TfOp::new("BatchMatrixSolveLs")]);
 
-fn solve<T: Field>(cx: &mut HostCx<'_>) -> Result<()> {
-    let (matrices, sides) = (Batch::<T>::read(cx, 0)?, Batch::<T>::read(cx, 1)?);
+fn solve<T: MatrixNumber>(cx: &mut HostCx<'_>) -> Result<()> {
+    let (matrices, sides) = (MatrixBatch::<T>::read(cx, 0)?, MatrixBatch::<T>::read(cx, 1)?);
     let l2 = cx.input(2)?.to_vec::<f64>()?.first().copied().unwrap_or(0.0);
     let is_fast = cx.attrs().bool("fast");
     let [_, unknowns] = matrices.shape();
@@ -86,7 +86,7 @@ fn solve<T: Field>(cx: &mut HostCx<'_>) -> Result<()> {
 }
 
 /// Solves by the Cholesky factor of `aᴴ · a + l2`, or of `a · aᴴ + l2` if there are fewer equations than unknowns.
-fn by_normal_equations<T: Field>(a: &Matrix<T>, b: &Matrix<T>, l2: f64) -> Result<Matrix<T>> {
+fn by_normal_equations<T: MatrixNumber>(a: &Matrix<T>, b: &Matrix<T>, l2: f64) -> Result<Matrix<T>> {
     let adjoint = a.adjoint();
     let is_tall = a.rows >= a.columns;
     let mut normal = if is_tall { adjoint.times(a) } else { a.times(&adjoint) };
@@ -113,7 +113,7 @@ fn epsilon(dtype: DType) -> f64 {
 
 /// Solves by the pseudo-inverse `v · diag(1 / s) · uᴴ`, without the singular values that are only errors of elements
 /// that are rounded by `epsilon`.
-fn by_singular_values<T: Field>(a: &Matrix<T>, b: &Matrix<T>, epsilon: f64) -> Matrix<T> {
+fn by_singular_values<T: MatrixNumber>(a: &Matrix<T>, b: &Matrix<T>, epsilon: f64) -> Matrix<T> {
     let (values, u, v) = singular(a, false);
     let least = values.first().copied().unwrap_or(0.0) * epsilon * a.rows.max(a.columns) as f64;
     let mut parts = u.adjoint().times(b);
@@ -141,7 +141,7 @@ mod tests {
         "[2, 3]; [2, 1]; f32[]" => error "the regularizer must be f64, got f32",
     }
 
-    fn solution<T: Field>(
+    fn solution<T: MatrixNumber>(
         rows: usize,
         columns: usize,
         l2: f64,
@@ -151,11 +151,11 @@ mod tests {
         let (a, b) = (numbers(dtype, &[rows, columns]), numbers(dtype, &[rows, 2]));
         let x =
             run_one(&DEF, &Attrs::new().with("fast", is_fast), &[a.clone(), b.clone(), tensor(&[], &[l2])]);
-        [a, b, x].map(|tensor| Batch::of(&tensor.view()).unwrap().at(0))
+        [a, b, x].map(|tensor| MatrixBatch::of(&tensor.view()).unwrap().at(0))
     }
 
     /// Checks that the gradient of the minimized function is 0: `aᴴ · (a · x - b) + l2 · x = 0`.
-    fn check<T: Field + std::fmt::Debug>(dtype: DType) {
+    fn check<T: MatrixNumber + std::fmt::Debug>(dtype: DType) {
         for (rows, columns) in [(4, 2), (3, 3), (2, 4), (1, 1)] {
             for (l2, is_fast) in [(0.0, true), (0.5, true), (0.0, false)] {
                 let [a, b, x] = solution::<T>(rows, columns, l2, is_fast, dtype);

@@ -4,7 +4,7 @@ use std::panic::Location;
 
 use shapeflow_shape_fns::{Attribute, DType};
 
-use super::matrix::{Batch, Field, Matrix, refuse, set_batch, with_field};
+use super::matrix::{Matrix, MatrixBatch, MatrixNumber, refuse, set_batch, with_field};
 use crate::dtype;
 use crate::error::Result;
 use crate::graph::{IntoOperand, Value};
@@ -153,7 +153,7 @@ pub(super) struct Lu<T> {
     is_odd: bool,
 }
 
-impl<T: Field> Lu<T> {
+impl<T: MatrixNumber> Lu<T> {
     pub(super) fn new(mut a: Matrix<T>) -> Lu<T> {
         let size = a.rows;
         let mut order: Vec<usize> = (0..size).collect();
@@ -217,13 +217,13 @@ impl<T: Field> Lu<T> {
 }
 
 /// Factors a matrix, or its conjugate transpose if attribute `adjoint` is set.
-fn factor<T: Field>(cx: &HostCx<'_>, a: Matrix<T>) -> Result<Lu<T>> {
+fn factor<T: MatrixNumber>(cx: &HostCx<'_>, a: Matrix<T>) -> Result<Lu<T>> {
     let lu = Lu::new(if cx.attrs().bool("adjoint") { a.adjoint() } else { a });
     if lu.is_singular() { refuse("a matrix must be invertible, got a singular one") } else { Ok(lu) }
 }
 
-fn solve<T: Field>(cx: &mut HostCx<'_>) -> Result<()> {
-    let (matrices, sides) = (Batch::<T>::read(cx, 0)?, Batch::<T>::read(cx, 1)?);
+fn solve<T: MatrixNumber>(cx: &mut HostCx<'_>) -> Result<()> {
+    let (matrices, sides) = (MatrixBatch::<T>::read(cx, 0)?, MatrixBatch::<T>::read(cx, 1)?);
     let solutions: Vec<Vec<T>> = matrices
         .iter()
         .zip(sides.iter())
@@ -233,8 +233,8 @@ fn solve<T: Field>(cx: &mut HostCx<'_>) -> Result<()> {
     set_batch(cx, 0, dtype, &sides.sizes, &sides.shape(), solutions)
 }
 
-fn invert<T: Field>(cx: &mut HostCx<'_>) -> Result<()> {
-    let matrices = Batch::<T>::read(cx, 0)?;
+fn invert<T: MatrixNumber>(cx: &mut HostCx<'_>) -> Result<()> {
+    let matrices = MatrixBatch::<T>::read(cx, 0)?;
     let inverses: Vec<Vec<T>> = matrices
         .iter()
         .map(|a| {
@@ -246,8 +246,8 @@ fn invert<T: Field>(cx: &mut HostCx<'_>) -> Result<()> {
     set_batch(cx, 0, dtype, &matrices.sizes, &matrices.shape(), inverses)
 }
 
-fn determinant<T: Field>(cx: &mut HostCx<'_>) -> Result<()> {
-    let matrices = Batch::<T>::read(cx, 0)?;
+fn determinant<T: MatrixNumber>(cx: &mut HostCx<'_>) -> Result<()> {
+    let matrices = MatrixBatch::<T>::read(cx, 0)?;
     let determinants = matrices.iter().map(|a| {
         let lu = Lu::new(a);
         let sign = if lu.is_odd { -T::one() } else { T::one() };
@@ -257,8 +257,8 @@ fn determinant<T: Field>(cx: &mut HostCx<'_>) -> Result<()> {
     set_batch(cx, 0, dtype, &matrices.sizes, &[], determinants)
 }
 
-fn log_determinant<T: Field>(cx: &mut HostCx<'_>) -> Result<()> {
-    let matrices = Batch::<T>::read(cx, 0)?;
+fn log_determinant<T: MatrixNumber>(cx: &mut HostCx<'_>) -> Result<()> {
+    let matrices = MatrixBatch::<T>::read(cx, 0)?;
     let (mut signs, mut logarithms) = (Vec::new(), Vec::new());
     for a in matrices.iter() {
         let lu = Lu::new(a);
@@ -296,14 +296,14 @@ mod tests {
         "i32[2, 2]" => error "must be a float or a complex number, got i32",
     }
 
-    fn inverses<T: Field + std::fmt::Debug>(dtype: DType) {
+    fn inverses<T: MatrixNumber + std::fmt::Debug>(dtype: DType) {
         for size in [0, 1, 2, 5, 9] {
             let a = numbers(dtype, &[2, size, size]);
             let inverse = run_one(&INVERSE, &Attrs::new(), std::slice::from_ref(&a));
             let adjoint = Attrs::new().with("adjoint", true);
             let rhs = numbers(dtype, &[2, size, 3]);
             let x = run_one(&SOLVE, &adjoint, &[a.clone(), rhs.clone()]);
-            let batch = |x: &Tensor| Batch::<T>::of(&x.view()).unwrap();
+            let batch = |x: &Tensor| MatrixBatch::<T>::of(&x.view()).unwrap();
             for number in 0..2 {
                 let a = batch(&a).at(number);
                 check_matrix(&a.times(&batch(&inverse).at(number)), &Matrix::identity(size));

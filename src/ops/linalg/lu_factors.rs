@@ -3,7 +3,7 @@
 use shapeflow_shape_fns::{Attribute, DType};
 
 use super::lu::{Lu, dtype_of};
-use super::matrix::{Batch, Field, refuse, set_batch, with_field};
+use super::matrix::{MatrixBatch, MatrixNumber, refuse, set_batch, with_field};
 use crate::dtype::{self, Class};
 use crate::error::Result;
 use crate::graph::Value;
@@ -51,8 +51,8 @@ pub(crate) static DEF: OpDef = OpDef::host("lu", |cx| with_field!(dtype_of(cx)?,
     })
     .tensorflow(&[TfOp::new("Lu")]);
 
-fn run<T: Field>(cx: &mut HostCx<'_>) -> Result<()> {
-    let matrices = Batch::<T>::read(cx, 0)?;
+fn run<T: MatrixNumber>(cx: &mut HostCx<'_>) -> Result<()> {
+    let matrices = MatrixBatch::<T>::read(cx, 0)?;
     let (mut factors, mut order) = (Vec::new(), Vec::new());
     for a in matrices.iter() {
         let lu = Lu::new(a);
@@ -86,11 +86,12 @@ mod tests {
         "[2, 2]" => error "output_idx_type must be i32 or i64, got i16",
     }
 
-    fn check<T: Field + std::fmt::Debug>(dtype: DType) {
+    fn check<T: MatrixNumber + std::fmt::Debug>(dtype: DType) {
         for size in [0, 1, 2, 7] {
             let x = numbers(dtype, &[2, size, size]);
             let outputs = run(&DEF, &Attrs::new(), std::slice::from_ref(&x)).unwrap();
-            let (a, lu) = (Batch::<T>::of(&x.view()).unwrap(), Batch::<T>::of(&outputs[0].view()).unwrap());
+            let (a, lu) =
+                (MatrixBatch::<T>::of(&x.view()).unwrap(), MatrixBatch::<T>::of(&outputs[0].view()).unwrap());
             let order = outputs[1].to_vec::<i32>().unwrap();
             for number in 0..2 {
                 let (a, lu) = (a.at(number), lu.at(number));

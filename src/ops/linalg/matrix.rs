@@ -12,7 +12,7 @@ use crate::ops::row_major::RowMajor;
 use crate::tensor::{Tensor, TensorView};
 
 /// A number of a matrix. Real dtypes are computed in f64 and complex ones in two f64, and rounded once.
-pub(super) trait Field:
+pub(super) trait MatrixNumber:
     Copy
     + PartialEq
     + Add<Output = Self>
@@ -45,7 +45,7 @@ pub(super) trait Field:
     }
 }
 
-impl Field for f64 {
+impl MatrixNumber for f64 {
     fn from_real(x: f64) -> f64 {
         x
     }
@@ -97,7 +97,7 @@ impl Field for f64 {
     }
 }
 
-impl Field for Complex64 {
+impl MatrixNumber for Complex64 {
     fn from_real(x: f64) -> Complex64 {
         Complex64::new(x, 0.0)
     }
@@ -181,7 +181,7 @@ impl<T> IndexMut<(usize, usize)> for Matrix<T> {
     }
 }
 
-impl<T: Field> Matrix<T> {
+impl<T: MatrixNumber> Matrix<T> {
     pub(super) fn from_fn(rows: usize, columns: usize, element: impl Fn(usize, usize) -> T) -> Matrix<T> {
         let mut data = Vec::with_capacity(rows * columns);
         for row in 0..rows {
@@ -239,7 +239,7 @@ impl<T: Field> Matrix<T> {
 }
 
 /// A tensor whose last two axes are matrices.
-pub(super) struct Batch<T> {
+pub(super) struct MatrixBatch<T> {
     /// The sizes of the other axes.
     pub(super) sizes: Vec<usize>,
     rows: usize,
@@ -247,20 +247,20 @@ pub(super) struct Batch<T> {
     data: Vec<T>,
 }
 
-impl<T: Field> Batch<T> {
+impl<T: MatrixNumber> MatrixBatch<T> {
     /// Reads operand `operand`.
-    pub(super) fn read(cx: &HostCx<'_>, operand: usize) -> Result<Batch<T>> {
-        Batch::of(&cx.input(operand)?)
+    pub(super) fn read(cx: &HostCx<'_>, operand: usize) -> Result<MatrixBatch<T>> {
+        MatrixBatch::of(&cx.input(operand)?)
     }
 
-    pub(super) fn of(x: &TensorView<'_>) -> Result<Batch<T>> {
+    pub(super) fn of(x: &TensorView<'_>) -> Result<MatrixBatch<T>> {
         let [sizes @ .., rows, columns] = x.sizes() else {
             return Err(Error::msg(format!(
                 "a matrix must have rank at least 2, got rank {}",
                 x.sizes().len()
             )));
         };
-        Ok(Batch { sizes: sizes.to_vec(), rows: *rows, columns: *columns, data: T::read(x)? })
+        Ok(MatrixBatch { sizes: sizes.to_vec(), rows: *rows, columns: *columns, data: T::read(x)? })
     }
 
     pub(super) fn len(&self) -> usize {
@@ -284,7 +284,7 @@ impl<T: Field> Batch<T> {
 }
 
 /// Sets an output to `parts`: one result, of sizes `sizes`, for each matrix of a batch.
-pub(super) fn set_batch<T: Field>(
+pub(super) fn set_batch<T: MatrixNumber>(
     cx: &mut HostCx<'_>,
     output: usize,
     dtype: DType,
@@ -322,7 +322,7 @@ pub(super) fn broadcast(a: &[usize], b: &[usize]) -> (Vec<usize>, Vec<[usize; 2]
 /// Checks that two matrices are equal up to rounding.
 #[cfg(test)]
 #[track_caller]
-pub(super) fn check_matrix<T: Field + std::fmt::Debug>(got: &Matrix<T>, expected: &Matrix<T>) {
+pub(super) fn check_matrix<T: MatrixNumber + std::fmt::Debug>(got: &Matrix<T>, expected: &Matrix<T>) {
     assert_eq!((got.rows, got.columns), (expected.rows, expected.columns));
     let is_close = |(got, expected): (&T, &T)| (*got - *expected).magnitude() < 1e-12;
     assert!(got.data.iter().zip(&expected.data).all(is_close), "{got:?} is not {expected:?}");

@@ -5,7 +5,7 @@ use std::f64::consts::PI;
 use num_complex::Complex64;
 
 use super::lu::{Lu, dtype_of};
-use super::matrix::{Batch, Field, Matrix, set_batch, with_field};
+use super::matrix::{Matrix, MatrixBatch, MatrixNumber, set_batch, with_field};
 use super::schur::Schur;
 use super::triangular::substitute;
 use crate::dtype;
@@ -93,8 +93,8 @@ matrix_functions! {
 }
 
 /// Applies a function to each matrix of operand 0.
-fn of_each<T: Field>(cx: &mut HostCx<'_>, function: impl Fn(&Matrix<T>) -> Matrix<T>) -> Result<()> {
-    let matrices = Batch::<T>::read(cx, 0)?;
+fn of_each<T: MatrixNumber>(cx: &mut HostCx<'_>, function: impl Fn(&Matrix<T>) -> Matrix<T>) -> Result<()> {
+    let matrices = MatrixBatch::<T>::read(cx, 0)?;
     let results = matrices.iter().map(|a| function(&a).data).collect();
     let dtype = dtype_of(cx)?;
     set_batch(cx, 0, dtype, &matrices.sizes, &matrices.shape(), results)
@@ -102,7 +102,10 @@ fn of_each<T: Field>(cx: &mut HostCx<'_>, function: impl Fn(&Matrix<T>) -> Matri
 
 /// Applies a function of triangular matrices to the Schur form of a matrix. The result is NaN if the matrix has no
 /// Schur form, or an element of the function's result is not finite.
-fn of_triangle<T: Field>(a: &Matrix<T>, function: impl Fn(&Schur) -> Option<Matrix<Complex64>>) -> Matrix<T> {
+fn of_triangle<T: MatrixNumber>(
+    a: &Matrix<T>,
+    function: impl Fn(&Schur) -> Option<Matrix<Complex64>>,
+) -> Matrix<T> {
     let form = Schur::of(a);
     let result = form.as_ref().and_then(&function).filter(|result| result.data.iter().all(|x| x.is_finite()));
     match (form, result) {
@@ -114,12 +117,12 @@ fn of_triangle<T: Field>(a: &Matrix<T>, function: impl Fn(&Schur) -> Option<Matr
     }
 }
 
-fn all_nan<T: Field>(size: usize) -> Matrix<T> {
+fn all_nan<T: MatrixNumber>(size: usize) -> Matrix<T> {
     let nan = T::of_complex(Complex64::new(f64::NAN, f64::NAN));
     Matrix::from_fn(size, size, |_, _| nan)
 }
 
-fn square_root<T: Field>(cx: &mut HostCx<'_>) -> Result<()> {
+fn square_root<T: MatrixNumber>(cx: &mut HostCx<'_>) -> Result<()> {
     let is_complex = dtype_of(cx)?.is_complex();
     of_each(cx, |a: &Matrix<T>| {
         of_triangle(a, |form| {
@@ -212,17 +215,17 @@ fn quadrature(count: usize) -> Vec<(f64, f64)> {
 }
 
 /// Returns the greatest sum of magnitudes of a column; NaN if an element is NaN.
-fn norm<T: Field>(a: &Matrix<T>) -> f64 {
+fn norm<T: MatrixNumber>(a: &Matrix<T>) -> f64 {
     let sums = (0..a.columns).map(|column| (0..a.rows).map(|row| a[(row, column)].magnitude()).sum::<f64>());
     sums.fold(0.0, |most, sum| if sum > most || sum.is_nan() { sum } else { most })
 }
 
-fn exponential<T: Field>(cx: &mut HostCx<'_>) -> Result<()> {
+fn exponential<T: MatrixNumber>(cx: &mut HostCx<'_>) -> Result<()> {
     of_each(cx, |a: &Matrix<T>| exponential_of(a))
 }
 
 /// Returns the exponential of a matrix: the diagonal Padé approximant of degree 13 of `a / 2^k`, squared `k` times.
-fn exponential_of<T: Field>(a: &Matrix<T>) -> Matrix<T> {
+fn exponential_of<T: MatrixNumber>(a: &Matrix<T>) -> Matrix<T> {
     /// The norm up to which the approximant is as precise as f64.
     const LARGEST_NORM: f64 = 5.37;
     const DEGREE: usize = 13;
@@ -278,11 +281,11 @@ mod tests {
         "[2, 2]" => error "must be a complex number, got f32",
     }
 
-    fn matrix<T: Field>(x: &Tensor) -> Matrix<T> {
-        Batch::of(&x.view()).unwrap().at(0)
+    fn matrix<T: MatrixNumber>(x: &Tensor) -> Matrix<T> {
+        MatrixBatch::of(&x.view()).unwrap().at(0)
     }
 
-    fn run<T: Field>(def: &OpDef, x: &Tensor) -> Matrix<T> {
+    fn run<T: MatrixNumber>(def: &OpDef, x: &Tensor) -> Matrix<T> {
         matrix(&run_one(def, &Attrs::new(), std::slice::from_ref(x)))
     }
 

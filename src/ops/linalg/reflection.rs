@@ -1,6 +1,6 @@
 //! `Reflection`: Householder reflections of the rows and columns of a matrix.
 
-use super::matrix::{Field, Matrix};
+use super::matrix::{Matrix, MatrixNumber};
 
 /// The reflection `1 - tau v vᴴ`, which maps a given vector to a multiple of its first unit vector.
 pub(super) struct Reflection<T> {
@@ -11,7 +11,7 @@ pub(super) struct Reflection<T> {
     pub(super) image: T,
 }
 
-impl<T: Field> Reflection<T> {
+impl<T: MatrixNumber> Reflection<T> {
     /// Makes the reflection that maps `x` to a multiple of its first unit vector; `None` if `x` is such a multiple, and
     /// the factor is real.
     pub(super) fn of(x: &[T]) -> Option<Reflection<T>> {

@@ -3,7 +3,7 @@
 use num_complex::Complex64;
 
 use super::jacobi::scale_of;
-use super::matrix::{Field, Matrix};
+use super::matrix::{Matrix, MatrixNumber};
 use super::reflection::Reflection;
 
 /// The number of iterations for one eigenvalue after which a matrix has no Schur form.
@@ -23,7 +23,7 @@ pub(super) struct Schur {
 impl Schur {
     /// Returns the Schur form of a square matrix; `None` if an element is not finite, or the iteration does not
     /// converge.
-    pub(super) fn of<T: Field>(a: &Matrix<T>) -> Option<Schur> {
+    pub(super) fn of<T: MatrixNumber>(a: &Matrix<T>) -> Option<Schur> {
         let unit = scale_of(a)?;
         let scaled = Matrix::from_fn(a.rows, a.rows, |row, column| a[(row, column)].over(unit).to_complex());
         let is_real = scaled.data.iter().all(|x| x.im == 0.0);
@@ -51,7 +51,7 @@ impl Schur {
 }
 
 /// Returns a matrix without elements below the first subdiagonal, and the unitary `u` for which `a = u h uᴴ`.
-fn hessenberg<T: Field>(mut h: Matrix<T>) -> (Matrix<T>, Matrix<T>) {
+fn hessenberg<T: MatrixNumber>(mut h: Matrix<T>) -> (Matrix<T>, Matrix<T>) {
     let size = h.rows;
     let mut u = Matrix::identity(size);
     for step in 1..size.saturating_sub(1) {
@@ -66,7 +66,7 @@ fn hessenberg<T: Field>(mut h: Matrix<T>) -> (Matrix<T>, Matrix<T>) {
 }
 
 /// Sets the elements of a column from row `start` on to `first`, and to zeros below.
-fn set_column<T: Field>(h: &mut Matrix<T>, start: usize, column: usize, first: T) {
+fn set_column<T: MatrixNumber>(h: &mut Matrix<T>, start: usize, column: usize, first: T) {
     for row in start..h.rows {
         h[(row, column)] = if row == start { first } else { T::zero() };
     }
@@ -78,7 +78,7 @@ fn set_column<T: Field>(h: &mut Matrix<T>, start: usize, column: usize, first: T
 type Step<T> = fn(&mut Matrix<T>, &mut Matrix<T>, usize, usize, usize) -> usize;
 
 /// Steps until every block of a Hessenberg matrix is finished; `None` if the iteration does not converge.
-fn iterate<T: Field>(h: &mut Matrix<T>, u: &mut Matrix<T>, step: Step<T>) -> Option<()> {
+fn iterate<T: MatrixNumber>(h: &mut Matrix<T>, u: &mut Matrix<T>, step: Step<T>) -> Option<()> {
     let norm = h.data.iter().map(|x| x.magnitude()).fold(0.0, f64::max);
     let (mut rows, mut iterations) = (h.rows, 0);
     while rows > 1 {
@@ -103,7 +103,7 @@ fn iterate<T: Field>(h: &mut Matrix<T>, u: &mut Matrix<T>, step: Step<T>) -> Opt
 }
 
 /// Changes the basis of rows and columns `k` and `k + 1`: the first new basis vector is a multiple of `[x, y]`.
-fn turn<T: Field>(h: &mut Matrix<T>, u: &mut Matrix<T>, k: usize, [x, y]: [T; 2]) {
+fn turn<T: MatrixNumber>(h: &mut Matrix<T>, u: &mut Matrix<T>, k: usize, [x, y]: [T; 2]) {
     let norm = x.magnitude().hypot(y.magnitude());
     if y == T::zero() || norm == 0.0 {
         return;
@@ -240,10 +240,10 @@ fn of_real(a: Matrix<f64>) -> Option<(Matrix<Complex64>, Matrix<Complex64>)> {
 mod tests {
     use shapeflow_shape_fns::DType;
 
-    use super::super::matrix::{Batch, check_matrix, numbers};
+    use super::super::matrix::{MatrixBatch, check_matrix, numbers};
     use super::*;
 
-    fn check<T: Field>(a: &Matrix<T>) {
+    fn check<T: MatrixNumber>(a: &Matrix<T>) {
         let form = Schur::of(a).unwrap();
         let (u, t) = (&form.vectors, &form.triangle);
         let complex = Matrix::from_fn(a.rows, a.rows, |row, column| a[(row, column)].to_complex());
@@ -260,8 +260,8 @@ mod tests {
             for dtype in [DType::F64, DType::C128] {
                 let x = numbers(dtype, &[size, size]);
                 match dtype {
-                    DType::F64 => check(&Batch::<f64>::of(&x.view()).unwrap().at(0)),
-                    _ => check(&Batch::<Complex64>::of(&x.view()).unwrap().at(0)),
+                    DType::F64 => check(&MatrixBatch::<f64>::of(&x.view()).unwrap().at(0)),
+                    _ => check(&MatrixBatch::<Complex64>::of(&x.view()).unwrap().at(0)),
                 }
             }
         }

@@ -17,7 +17,7 @@ impl Real for f32 {}
 impl Real for f64 {}
 
 /// Numbers of a tensor, row by row.
-struct Block<T> {
+struct NumberBlock<T> {
     sizes: Vec<usize>,
     data: Vec<T>,
 }
@@ -58,7 +58,7 @@ pub(super) fn forward(cx: &mut HostCx<'_>, axes: usize) -> Result<()> {
 }
 
 fn forward_block<T: Real>(x: &TensorView<'_>, lengths: &[usize]) -> Result<Tensor> {
-    let block = Block { sizes: x.sizes().to_vec(), data: x.as_slice::<T>()?.to_vec() };
+    let block = NumberBlock { sizes: x.sizes().to_vec(), data: x.as_slice::<T>()?.to_vec() };
     let mut block = resized(block, lengths, T::zero())?;
     let rank = block.sizes.len();
     let length = block.sizes[rank - 1];
@@ -74,7 +74,7 @@ fn forward_block<T: Real>(x: &TensorView<'_>, lengths: &[usize]) -> Result<Tenso
             plan.process_with_scratch(row, half, &mut scratch).map_err(Error::wrap)?;
         }
     }
-    let mut output = Block { sizes, data: halves };
+    let mut output = NumberBlock { sizes, data: halves };
     for axis in rank - lengths.len()..rank - 1 {
         along(&mut output, axis, FftDirection::Forward);
     }
@@ -133,12 +133,12 @@ fn lengths(cx: &HostCx<'_>, axes: usize) -> Result<Vec<usize>> {
     }
 }
 
-fn read_complex<T: Real>(x: &TensorView<'_>) -> Result<Block<Complex<T>>> {
+fn read_complex<T: Real>(x: &TensorView<'_>) -> Result<NumberBlock<Complex<T>>> {
     let parts = x.as_bits::<T>()?.chunks_exact(2).map(|parts| Complex::new(parts[0], parts[1]));
-    Ok(Block { sizes: x.sizes().to_vec(), data: parts.collect() })
+    Ok(NumberBlock { sizes: x.sizes().to_vec(), data: parts.collect() })
 }
 
-fn write_complex<T: Real>(dtype: DType, block: &Block<Complex<T>>) -> Result<Tensor> {
+fn write_complex<T: Real>(dtype: DType, block: &NumberBlock<Complex<T>>) -> Result<Tensor> {
     let parts: Vec<T> = block.data.iter().flat_map(|x| [x.re, x.im]).collect();
     Tensor::from_bits(dtype, &block.sizes, &parts)
 }
@@ -164,7 +164,7 @@ fn filled<T: Copy>(x: T, sizes: &[usize]) -> Result<Vec<T>> {
 ///
 /// # Errors
 /// `Memory`: the allocation fails.
-fn resized<T: Copy>(block: Block<T>, lengths: &[usize], zero: T) -> Result<Block<T>> {
+fn resized<T: Copy>(block: NumberBlock<T>, lengths: &[usize], zero: T) -> Result<NumberBlock<T>> {
     let first = block.sizes.len() - lengths.len();
     if block.sizes[first..] == *lengths {
         return Ok(block);
@@ -175,7 +175,7 @@ fn resized<T: Copy>(block: Block<T>, lengths: &[usize], zero: T) -> Result<Block
     let (old_row, new_row) = (block.sizes[sizes.len() - 1], sizes[sizes.len() - 1]);
     let kept = old_row.min(new_row);
     if data.is_empty() || block.data.is_empty() {
-        return Ok(Block { sizes, data });
+        return Ok(NumberBlock { sizes, data });
     }
     for (number, row) in data.chunks_exact_mut(new_row).enumerate() {
         // The position of the row among the old rows, unless the row is padding.
@@ -191,11 +191,11 @@ fn resized<T: Copy>(block: Block<T>, lengths: &[usize], zero: T) -> Result<Block
             row[..kept].copy_from_slice(&block.data[old * old_row..][..kept]);
         }
     }
-    Ok(Block { sizes, data })
+    Ok(NumberBlock { sizes, data })
 }
 
 /// Transforms every line along `axis`, without a factor.
-fn along<T: Real>(block: &mut Block<Complex<T>>, axis: usize, direction: FftDirection) {
+fn along<T: Real>(block: &mut NumberBlock<Complex<T>>, axis: usize, direction: FftDirection) {
     let length = block.sizes[axis];
     let stride: usize = block.sizes[axis + 1..].iter().product();
     if block.data.is_empty() || length < 2 {

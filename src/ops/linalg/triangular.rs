@@ -5,7 +5,7 @@ use shapeflow_shape_fns::Attribute;
 use std::panic::Location;
 
 use super::lu::dtype_of;
-use super::matrix::{Batch, Field, Matrix, broadcast, refuse, set_batch, with_field};
+use super::matrix::{Matrix, MatrixBatch, MatrixNumber, broadcast, refuse, set_batch, with_field};
 use crate::dtype;
 use crate::error::Result;
 use crate::graph::{IntoOperand, Value};
@@ -91,15 +91,15 @@ pub(crate) static SOLVE: OpDef =
             TfOp::new("BatchMatrixTriangularSolve").own_shape_fn(),
         ]);
 
-fn cholesky<T: Field>(cx: &mut HostCx<'_>) -> Result<()> {
-    let matrices = Batch::<T>::read(cx, 0)?;
+fn cholesky<T: MatrixNumber>(cx: &mut HostCx<'_>) -> Result<()> {
+    let matrices = MatrixBatch::<T>::read(cx, 0)?;
     let factors = matrices.iter().map(|a| factor(&a).data).collect();
     let dtype = dtype_of(cx)?;
     set_batch(cx, 0, dtype, &matrices.sizes, &matrices.shape(), factors)
 }
 
 /// Returns the factor of a matrix, or a lower triangle of NaN if the matrix is not positive definite.
-pub(super) fn factor<T: Field>(a: &Matrix<T>) -> Matrix<T> {
+pub(super) fn factor<T: MatrixNumber>(a: &Matrix<T>) -> Matrix<T> {
     let size = a.rows;
     let mut l = Matrix::from_fn(size, size, |_, _| T::zero());
     for row in 0..size {
@@ -125,8 +125,8 @@ pub(super) fn factor<T: Field>(a: &Matrix<T>) -> Matrix<T> {
     l
 }
 
-fn solve<T: Field>(cx: &mut HostCx<'_>) -> Result<()> {
-    let (matrices, sides) = (Batch::<T>::read(cx, 0)?, Batch::<T>::read(cx, 1)?);
+fn solve<T: MatrixNumber>(cx: &mut HostCx<'_>) -> Result<()> {
+    let (matrices, sides) = (MatrixBatch::<T>::read(cx, 0)?, MatrixBatch::<T>::read(cx, 1)?);
     let (is_lower, adjoint) = (cx.attrs().bool("lower"), cx.attrs().bool("adjoint"));
     let (sizes, pairs) = broadcast(&matrices.sizes, &sides.sizes);
     let mut solutions = Vec::with_capacity(pairs.len());
@@ -139,7 +139,11 @@ fn solve<T: Field>(cx: &mut HostCx<'_>) -> Result<()> {
 }
 
 /// Solves a triangular system by substitution.
-pub(super) fn substitute<T: Field>(a: &Matrix<T>, mut x: Matrix<T>, is_lower: bool) -> Result<Matrix<T>> {
+pub(super) fn substitute<T: MatrixNumber>(
+    a: &Matrix<T>,
+    mut x: Matrix<T>,
+    is_lower: bool,
+) -> Result<Matrix<T>> {
     let size = a.rows;
     for step in 0..size {
         let row = if is_lower { step } else { size - 1 - step };
@@ -178,8 +182,8 @@ mod tests {
         "[2, 2]; f64[2, 2]" => error "one dtype, got f32 and f64",
     }
 
-    fn check<T: Field + std::fmt::Debug>(dtype: DType) {
-        let batch = |x: &Tensor| Batch::<T>::of(&x.view()).unwrap();
+    fn check<T: MatrixNumber + std::fmt::Debug>(dtype: DType) {
+        let batch = |x: &Tensor| MatrixBatch::<T>::of(&x.view()).unwrap();
         for size in [0, 1, 2, 6] {
             // A product with its adjoint is positive definite if the matrix is invertible.
             let root = batch(&numbers(dtype, &[size, size])).at(0);

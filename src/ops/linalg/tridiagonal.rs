@@ -3,7 +3,7 @@
 use std::panic::Location;
 
 use super::lu::dtype_of;
-use super::matrix::{Batch, Field, Matrix, refuse, set_batch, with_field};
+use super::matrix::{Matrix, MatrixBatch, MatrixNumber, refuse, set_batch, with_field};
 use crate::dtype::{self, Class};
 use crate::error::Result;
 use crate::graph::{IntoOperand, Value};
@@ -81,8 +81,8 @@ pub(crate) static MATMUL: OpDef =
         .dtype_rule(|dtypes, _| Ok(vec![dtype::common(dtypes, 0, 4, Class::Inexact)?]))
         .tensorflow(&[TfOp::new("TridiagonalMatMul")]);
 
-fn solve<T: Field>(cx: &mut HostCx<'_>) -> Result<()> {
-    let (matrices, sides) = (Batch::<T>::read(cx, 0)?, Batch::<T>::read(cx, 1)?);
+fn solve<T: MatrixNumber>(cx: &mut HostCx<'_>) -> Result<()> {
+    let (matrices, sides) = (MatrixBatch::<T>::read(cx, 0)?, MatrixBatch::<T>::read(cx, 1)?);
     let solutions: Vec<Vec<T>> = matrices
         .iter()
         .zip(sides.iter())
@@ -93,7 +93,7 @@ fn solve<T: Field>(cx: &mut HostCx<'_>) -> Result<()> {
 }
 
 /// Solves a system by elimination. Exchanging two rows gives a third diagonal on the right.
-fn eliminate<T: Field>(diagonals: &Matrix<T>, mut x: Matrix<T>) -> Result<Matrix<T>> {
+fn eliminate<T: MatrixNumber>(diagonals: &Matrix<T>, mut x: Matrix<T>) -> Result<Matrix<T>> {
     let size = x.rows;
     let diagonal = |row: usize| diagonals.data[row * size..][..size].to_vec();
     let (mut above, mut main, mut below) = (diagonal(0), diagonal(1), diagonal(2));
@@ -139,9 +139,10 @@ fn singular<T>() -> Result<T> {
     refuse("a matrix must be invertible, got a singular one")
 }
 
-fn multiply<T: Field>(cx: &mut HostCx<'_>) -> Result<()> {
-    let diagonals: Vec<Batch<T>> = (0..3).map(|operand| Batch::read(cx, operand)).collect::<Result<_>>()?;
-    let sides = Batch::<T>::read(cx, 3)?;
+fn multiply<T: MatrixNumber>(cx: &mut HostCx<'_>) -> Result<()> {
+    let diagonals: Vec<MatrixBatch<T>> =
+        (0..3).map(|operand| MatrixBatch::read(cx, operand)).collect::<Result<_>>()?;
+    let sides = MatrixBatch::<T>::read(cx, 3)?;
     let products = (0..sides.len()).map(|number| {
         let [above, main, below] = [0, 1, 2].map(|diagonal| diagonals[diagonal].at(number));
         let rhs = sides.at(number);
@@ -181,8 +182,8 @@ mod tests {
         "[1, 4]; [1, 4]; [1, 4]; f64[4, 2]" => error "one dtype, got f32 and f64",
     }
 
-    fn check<T: Field + std::fmt::Debug>(dtype: DType) {
-        let batch = |x: &Tensor| Batch::<T>::of(&x.view()).unwrap();
+    fn check<T: MatrixNumber + std::fmt::Debug>(dtype: DType) {
+        let batch = |x: &Tensor| MatrixBatch::<T>::of(&x.view()).unwrap();
         for size in [1, 2, 3, 7] {
             let diagonals = numbers(dtype, &[3, size]);
             let rhs = numbers(dtype, &[size, 2]);

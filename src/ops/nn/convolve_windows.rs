@@ -13,7 +13,7 @@ use crate::ops::widen::widen;
 const ATTRS: &[Attribute] =
     &[Attribute::ints("strides"), Attribute::ints("dilations"), Attribute::str_or("padding", "VALID")];
 
-/// A part of convolutions, over padded images: `[n, h, w, c], [kh, kw, c, m] -> [n, oh, ow, m]`. Attributes: `strides`
+/// The op that `conv_2d` applies to its padded images: `[n, h, w, c], [kh, kw, c, m] -> [n, oh, ow, m]`. Attributes: `strides`
 /// and `dilations`, one entry per axis, and `padding`, which is `VALID`. Floats run in matmul kernels that read the
 /// windows where they lie in the images. An export writes `Conv2D`, which an import reads as `conv_2d`.
 pub(crate) static IMAGES: OpDef = OpDef::contraction("convolve_windows", lower, spec)

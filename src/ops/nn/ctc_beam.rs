@@ -28,7 +28,7 @@ impl Probability {
 }
 
 /// A sequence of labels: the labels of its parent, and one label more. The root has no labels.
-struct Entry {
+struct LabelSequence {
     parent: Option<usize>,
     label: usize,
     /// The probabilities before the current time.
@@ -45,14 +45,14 @@ pub(super) struct Beam {
     width: usize,
     is_single: bool,
     /// All sequences that were ever in the beam. The first one is the root.
-    entries: Vec<Entry>,
+    entries: Vec<LabelSequence>,
     /// The entries by parent and label.
     children: HashMap<(usize, usize), usize>,
     leaves: Greatest,
 }
 
 /// Returns whether the first entry is more probable than the second one.
-fn is_better(entries: &[Entry]) -> impl Fn(&usize, &usize) -> bool + Copy {
+fn is_better(entries: &[LabelSequence]) -> impl Fn(&usize, &usize) -> bool + Copy {
     |a: &usize, b: &usize| entries[*a].new.total > entries[*b].new.total
 }
 
@@ -60,7 +60,7 @@ impl Beam {
     /// Makes a beam that holds the sequence without labels. The arithmetic is in f32 if `is_single`, else in f64.
     pub(super) fn new(width: usize, is_single: bool) -> Beam {
         let certain = Probability { total: 0.0, blank: 0.0, label: NEVER };
-        let root = Entry { parent: None, label: NO_LABEL, old: Probability::ZERO, new: certain };
+        let root = LabelSequence { parent: None, label: NO_LABEL, old: Probability::ZERO, new: certain };
         let entries = vec![root];
         let mut leaves = Greatest::new(width);
         leaves.push(0, is_better(&entries));
@@ -185,7 +185,7 @@ impl Beam {
         self.children.try_reserve(1).map_err(|_| no_memory())?;
         let child = self.entries.len();
         let zero = Probability::ZERO;
-        self.entries.push(Entry { parent: Some(parent), label, old: zero, new: zero });
+        self.entries.push(LabelSequence { parent: Some(parent), label, old: zero, new: zero });
         self.children.insert((parent, label), child);
         Ok(child)
     }

@@ -51,7 +51,7 @@ fn dtypes(dtypes: &[DType], _: &Attrs) -> Result<Vec<DType>> {
 }
 
 /// Windows along an axis of images.
-struct Axis {
+struct DilationAxis {
     extent: usize,
     size: usize,
     stride: usize,
@@ -60,8 +60,8 @@ struct Axis {
     count: usize,
 }
 
-impl Axis {
-    fn new(extent: usize, size: usize, stride: usize, rate: usize, is_same: bool) -> Axis {
+impl DilationAxis {
+    fn new(extent: usize, size: usize, stride: usize, rate: usize, is_same: bool) -> DilationAxis {
         let span = size.saturating_sub(1) * rate + 1;
         let (count, before) = match is_same {
             true => {
@@ -71,7 +71,7 @@ impl Axis {
             }
             false => ((extent + stride).saturating_sub(span) / stride, 0),
         };
-        Axis { extent, size, stride, rate, before, count }
+        DilationAxis { extent, size, stride, rate, before, count }
     }
 
     /// Returns the first position of a window inside the image.
@@ -97,7 +97,7 @@ fn run(cx: &mut HostCx<'_>, is_of_input: bool) -> Result<()> {
     let (strides, rates) = (list("strides"), list("rates"));
     let is_same = cx.attrs().str("padding") == "SAME";
     let axes = [1, 2].map(|axis| {
-        Axis::new(x.sizes()[axis], filter.sizes()[axis - 1], strides[axis], rates[axis], is_same)
+        DilationAxis::new(x.sizes()[axis], filter.sizes()[axis - 1], strides[axis], rates[axis], is_same)
     });
     let (images, channels) = (x.sizes()[0], x.sizes()[3]);
     let sizes = [images, axes[0].count, axes[1].count, channels];
@@ -130,7 +130,7 @@ fn run(cx: &mut HostCx<'_>, is_of_input: bool) -> Result<()> {
 fn find<T: Element + PartialOrd>(
     x: &TensorView<'_>,
     filter: &TensorView<'_>,
-    [rows, columns]: &[Axis; 2],
+    [rows, columns]: &[DilationAxis; 2],
     is_of_input: bool,
     lowest: T,
     add: impl Fn(T, T) -> T,

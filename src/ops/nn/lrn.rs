@@ -82,7 +82,7 @@ fn sums_of_neighbours<'g>(attrs: &Attrs, x: Value<'g>) -> Result<Value<'g>> {
     sums.attr("sizes", [1, 1, 1, 2 * radius + 1]).attr("strides", [1, 1, 1, 1]).finish()
 }
 
-/// Returns the number whose power each element of `x` is multiplied by.
+/// Returns `bias + alpha * Σ x²` for each element of `x`, with the sum over neighbours.
 fn norms<'g>(attrs: &Attrs, x: Value<'g>) -> Result<Value<'g>> {
     sums_of_neighbours(attrs, x.square()?)?.mul(attrs.float("alpha"))?.add(attrs.float("bias"))
 }
@@ -90,8 +90,8 @@ fn norms<'g>(attrs: &Attrs, x: Value<'g>) -> Result<Value<'g>> {
 fn build<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value<'g>>> {
     let dtype = dtype::common(&[values[0].dtype()], 0, 1, dtype::Class::Float)?;
     let x = widened(values[0], "the operand of lrn")?;
-    let scale = norms(cx.attrs(), x)?;
-    Ok(vec![x.mul(scale.pow(-cx.attrs().float("beta"))?)?.cast(dtype)?])
+    let norms = norms(cx.attrs(), x)?;
+    Ok(vec![x.mul(norms.pow(-cx.attrs().float("beta"))?)?.cast(dtype)?])
 }
 
 /// `g * norm^-beta - 2 * alpha * beta * x * Σ g * y / norm`, with the sum over neighbours.

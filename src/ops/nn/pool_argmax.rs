@@ -136,17 +136,23 @@ fn build<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value<'g>
 }
 
 /// Windows along an axis of an image.
-struct Axis {
+struct PoolAxis {
     /// The number of windows.
     count: usize,
     /// For each window: its first position within the axis, and its last position plus 1.
     ranges: Vec<[usize; 2]>,
 }
 
-impl Axis {
+impl PoolAxis {
     /// # Errors
     /// No window fits.
-    fn new(extent: usize, size: usize, stride: usize, padding: &str, explicit: [usize; 2]) -> Result<Axis> {
+    fn new(
+        extent: usize,
+        size: usize,
+        stride: usize,
+        padding: &str,
+        explicit: [usize; 2],
+    ) -> Result<PoolAxis> {
         let (count, before) = match padding {
             "SAME" => {
                 let count = extent.div_ceil(stride);
@@ -165,7 +171,7 @@ impl Axis {
             let start = window * stride;
             [start.saturating_sub(before).min(extent), (start + size).saturating_sub(before).min(extent)]
         };
-        Ok(Axis { count, ranges: (0..count).map(range).collect() })
+        Ok(PoolAxis { count, ranges: (0..count).map(range).collect() })
     }
 }
 
@@ -183,7 +189,7 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
     let width = height + 1;
     let axis = |axis: usize| {
         let pair = explicit.get(2 * axis..2 * axis + 2).map_or([0, 0], |pair| [pair[0], pair[1]]);
-        Axis::new(x.sizes()[axis], sizes[axis], strides[axis], &padding, pair)
+        PoolAxis::new(x.sizes()[axis], sizes[axis], strides[axis], &padding, pair)
     };
     let (rows, columns) = (axis(height)?, axis(width)?);
     let [images, channels] = [x.sizes()[0], x.sizes()[format.channel_axis(4)]];

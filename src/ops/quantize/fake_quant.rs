@@ -214,7 +214,7 @@ pub(super) fn is_empty_range(min: &Expr, max: &Expr) -> Expr {
 }
 
 /// A range that is moved so that 0 is one of its numbers.
-pub(super) struct Range {
+pub(super) struct NudgedRange {
     pub min: Expr,
     pub max: Expr,
     /// The distance of neighbouring numbers.
@@ -223,15 +223,15 @@ pub(super) struct Range {
     steps_per_unit: Expr,
 }
 
-impl Range {
+impl NudgedRange {
     /// Moves the range from `min` to `max`, whose numbers stand for the integers from `low` to `high`.
-    pub fn new(min: Expr, max: Expr, [low, high]: [f64; 2]) -> Range {
+    pub fn new(min: Expr, max: Expr, [low, high]: [f64; 2]) -> NudgedRange {
         let (low, high, half) = (min.like(low), min.like(high), min.like(0.5));
         let (width, steps) = (max - &min, &high - &low);
         let (scale, steps_per_unit) = (&width / &steps, steps / width);
         let zero_point = &low - min / &scale;
         let nearest = (zero_point.maximum(low.clone()).minimum(high.clone()) + half).floor();
-        Range { min: (&low - &nearest) * &scale, max: (high - nearest) * &scale, scale, steps_per_unit }
+        NudgedRange { min: (&low - &nearest) * &scale, max: (high - nearest) * &scale, scale, steps_per_unit }
     }
 }
 
@@ -239,7 +239,7 @@ impl Range {
 /// the step if the range is two scalars (`divides`), and else multiplies by the number of steps per unit. The two
 /// differ where `x` lies halfway between two numbers.
 fn rounded(x: Expr, min: Expr, max: Expr, integers: [f64; 2], divides: bool) -> Expr {
-    let Range { min, max, scale, steps_per_unit } = Range::new(min, max, integers);
+    let NudgedRange { min, max, scale, steps_per_unit } = NudgedRange::new(min, max, integers);
     let half = scale.like(0.5);
     let steps_to_zero = (&half - &min * &steps_per_unit).unary(UnaryOp::Floor);
     let distance = x.maximum(min.clone()).minimum(max) - min;

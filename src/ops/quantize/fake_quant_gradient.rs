@@ -5,7 +5,7 @@ use std::panic::Location;
 use shapeflow_shape_fns::{Attribute, Attrs, DType, Dim, InferenceContext};
 
 use super::fake_quant::{
-    Quantization, Range, args_ends, args_range_is_valid, check_bits, integers, is_empty_range,
+    NudgedRange, Quantization, args_ends, args_range_is_valid, check_bits, integers, is_empty_range,
 };
 use crate::dtype;
 use crate::error::Result;
@@ -195,7 +195,7 @@ fn args_shape(cx: &mut InferenceContext<'_>) -> shapeflow_shape_fns::Result<()> 
 }
 
 /// Returns whether `x` lies in the range, ends included.
-fn is_inside(x: &Expr, range: &Range) -> Expr {
+fn is_inside(x: &Expr, range: &NudgedRange) -> Expr {
     range.min.clone().less_equal(x.clone()) & x.clone().less_equal(range.max.clone())
 }
 
@@ -208,7 +208,7 @@ pub(super) fn masked(is_kept: Expr, gradient: &Expr) -> Expr {
 fn lower_args(cx: &mut dyn LowerCx, output: usize, index: &[Index]) -> Expr {
     let (gradient, x) = (cx.operand(0, index), widen(cx.operand(1, index)));
     let [min, max] = args_ends(cx.attrs()).map(|end| x.like(end));
-    let range = Range::new(min, max, integers(cx.attrs()));
+    let range = NudgedRange::new(min, max, integers(cx.attrs()));
     masked(is_inside(&x, &range), &gradient).cast(cx.output_dtype(output))
 }
 
@@ -218,7 +218,7 @@ fn part(cx: &mut dyn LowerCx, output: usize, index: &[Index], channel: &[Index])
     let (gradient, x) = (widen(cx.operand(0, index)), widen(cx.operand(1, index)));
     let (min, max) = (widen(cx.operand(2, channel)), widen(cx.operand(3, channel)));
     let is_empty = is_empty_range(&min, &max);
-    let range = Range::new(min, max, integers(cx.attrs()));
+    let range = NudgedRange::new(min, max, integers(cx.attrs()));
     if output == 0 {
         return masked(is_empty | is_inside(&x, &range), &gradient);
     }

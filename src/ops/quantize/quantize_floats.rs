@@ -109,7 +109,7 @@ fn number(value: f64) -> Expr {
 }
 
 /// The range of a slice, widened.
-struct Range {
+struct WidenedRange {
     min: Expr,
     max: Expr,
 }
@@ -123,7 +123,7 @@ fn lower(cx: &mut dyn LowerCx, output: usize, index: &[Index]) -> Expr {
     let margin = largest * number(options.minimum_range);
     let min = min.minimum(number(0.0));
     let max = max.maximum(&min + margin).maximum(number(0.0));
-    let range = Range { min, max };
+    let range = WidenedRange { min, max };
     let (range, scale) = match options.mode {
         QuantizeMode::Scaled => range.symmetric(dtype, options.narrow_range),
         _ => {
@@ -156,9 +156,9 @@ fn lower(cx: &mut dyn LowerCx, output: usize, index: &[Index]) -> Expr {
     rounded.cast(dtype)
 }
 
-impl Range {
+impl WidenedRange {
     /// Returns the range that the integers reach if 0 stands for 0, and the number of integers per unit.
-    fn symmetric(self, dtype: DType, is_narrow: bool) -> (Range, Expr) {
+    fn symmetric(self, dtype: DType, is_narrow: bool) -> (WidenedRange, Expr) {
         let (low, high) = bounds(dtype);
         let ends = [((low + i64::from(is_narrow)) as f64, self.min), (high as f64, self.max)];
         let scales = ends.clone().map(|(integer, end)| {
@@ -173,7 +173,7 @@ impl Range {
             let is_tiny = end.clone().abs().less(number(f64::from(f32::MIN_POSITIVE)));
             is_tiny.select(number(0.0), end)
         });
-        (Range { min, max }, scale)
+        (WidenedRange { min, max }, scale)
     }
 }
 

@@ -66,8 +66,9 @@ impl StepsOf {
     pub(super) fn dequantize_exactly(&self, x: Expr) -> Expr {
         let (low, high) = bounds(self.dtype);
         let integers = (high - low + 1) as f64;
-        let range = self.width() * Expr::constant(integers / self.count());
-        let step = range / Expr::constant(integers);
+        // `step` is `width / count`, with the roundings of TensorFlow.
+        let width_and_step = self.width() * Expr::constant(integers / self.count());
+        let step = width_and_step / Expr::constant(integers);
         let narrow = step.clone().cast(DType::F32);
         let start = (round_half_away(&self.min / &narrow) * narrow).cast(DType::F64);
         let offset = x.cast(DType::F64) - Expr::constant(low as f64);

@@ -1,6 +1,6 @@
 //! The elements of a ragged value along one axis: an axis of the flat values, or rows of reordered flat values.
 
-use super::reduce::Groups;
+use super::reduce::ValueGroups;
 use super::reduce_rows;
 use super::select::axis_of;
 use crate::error::Result;
@@ -25,11 +25,11 @@ pub(super) struct Lines<'g> {
     /// The partitions of a value that has one element for each line.
     partitions: Vec<RowPartitionValue<'g>>,
     /// The order of the flat values; none if each line is a row of the last partition.
-    order: Option<Order<'g>>,
+    order: Option<LineOrder<'g>>,
 }
 
 /// How flat values are reordered, so that the flat values of each line follow one another.
-struct Order<'g> {
+struct LineOrder<'g> {
     /// The number of the flat value at each place.
     sources: Value<'g>,
     /// The index along the axis of the flat value at each place.
@@ -51,7 +51,7 @@ impl<'g> Along<'g> {
             let (splits, partitions) = (last.row_splits(), outer.to_vec());
             return Ok(Along::Lines(Lines { ids, splits, partitions, order: None }));
         }
-        let Groups { ids, count, partitions } = Groups::of(value, axis)?;
+        let ValueGroups { ids, count, partitions } = ValueGroups::of(value, axis)?;
         // The sort keeps the order of equal ids, so a line ascends in the index along the axis.
         let sources = ids.argsort(0, false)?;
         let splits = ids.gather(sources, 0)?.segment_ids_to_row_splits(count)?;
@@ -59,7 +59,7 @@ impl<'g> Along<'g> {
         for level in axis.max(1)..depth {
             indices = indices.gather(inner(level).value_rowids()?, 0)?;
         }
-        let order = Order { sources, indices: indices.gather(sources, 0)? };
+        let order = LineOrder { sources, indices: indices.gather(sources, 0)? };
         Ok(Along::Lines(Lines { ids, splits, partitions, order: Some(order) }))
     }
 }
@@ -126,7 +126,7 @@ impl<'g> Lines<'g> {
     }
 }
 
-impl<'g> Order<'g> {
+impl<'g> LineOrder<'g> {
     /// Returns the indices along the axis of the values at `positions` after `starts`. Each start belongs to a slice of
     /// positions.
     fn indices_at(&self, starts: Value<'g>, positions: Value<'g>) -> Result<Value<'g>> {

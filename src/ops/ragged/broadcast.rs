@@ -31,7 +31,7 @@ fn is_one(size: &Dim) -> bool {
 }
 
 /// An axis of a dense operand that is not known to have size 1.
-struct Axis {
+struct DenseAxis {
     number: usize,
     size: Dim,
     /// The dense operand is known to have an item for every item of the ragged value along the axis.
@@ -153,7 +153,7 @@ impl<'g> RaggedValue<'g> {
                 }
             }
             let is_whole = known == Some(true) || size.as_known().is_some();
-            axes.push(Axis { number, size: size.clone(), is_whole });
+            axes.push(DenseAxis { number, size: size.clone(), is_whole });
         }
         let is_whole = axes.len() == self.ragged_rank() + 1 && axes.iter().all(|axis| axis.is_whole);
         let count = match axes.is_empty() {
@@ -188,7 +188,7 @@ impl<'g> RaggedValue<'g> {
     }
 
     /// Returns, for each flat value, the place of its item of a dense operand whose axes are joined.
-    fn places(self, axes: &[Axis]) -> Result<Value<'g>> {
+    fn places(self, axes: &[DenseAxis]) -> Result<Value<'g>> {
         let partitions = self.partitions();
         let mut places: Option<Value<'g>> = None;
         for axis in axes {

@@ -6,7 +6,7 @@ use crate::dtype;
 use crate::error::Result;
 use crate::graph::{IntoParam, RaggedValue};
 use crate::op::{HostCx, OpDef, Operand};
-use crate::ops::array::scan::{Blocks, Combine, Scan, scan_into};
+use crate::ops::array::scan::{Scan, ScanBlocks, ScanCombine, scan_into};
 use crate::ops::row_major::RowMajor;
 
 use super::along::Along;
@@ -81,11 +81,11 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
     let values = values.view();
     let offsets = offsets(splits.view(), values.sizes()[0])?;
     let scan = Scan {
-        blocks: Blocks::Offsets(&offsets),
+        blocks: ScanBlocks::Offsets(&offsets),
         inner: values.sizes()[1..].iter().product(),
         exclusive: cx.attrs().bool("exclusive"),
         reverse: cx.attrs().bool("reverse"),
     };
     // Values after the last row stay zero.
-    scan_into(scan, Combine::Sum, values.clone(), &mut cx.output(0, values.sizes())?)
+    scan_into(scan, ScanCombine::Sum, values.clone(), &mut cx.output(0, values.sizes())?)
 }

@@ -30,13 +30,14 @@ impl<'g> RaggedValue<'g> {
     /// ```
     ///
     /// # Errors
-    /// The rows do not hold single elements, or `default` has another dtype.
+    /// `self` has more than one ragged axis or an inner axis, or `default` has another dtype.
     #[track_caller]
     pub fn fill_empty_rows(self, default: impl IntoOperand<'g>) -> Result<(RaggedValue<'g>, Value<'g>)> {
         let _call = self.graph().open_call();
         let flat = self.flat_values();
         if self.ragged_rank() != 1 || flat.shape().rank() != Some(1) {
-            let message = format!("the rows must hold single elements, got {}", self.shape_text());
+            let message =
+                format!("the value must have one ragged axis and no inner axis, got {}", self.shape_text());
             return Err(refuse(self.graph(), ErrorKind::Shape, message));
         }
         let default = default.into_operand(flat, std::panic::Location::caller());

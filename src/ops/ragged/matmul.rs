@@ -134,19 +134,19 @@ fn multiplied<'g>([a, b]: [AnyValue<'g>; 2], flags: [bool; 2], dtype: DType) -> 
 
 /// An axis of matrices.
 #[derive(Clone)]
-enum Extent<'g> {
+enum MatrixAxis<'g> {
     /// All matrices have this size.
     Uniform(Dim),
     /// The size of each matrix.
     Ragged(Value<'g>),
 }
 
-impl<'g> Extent<'g> {
+impl<'g> MatrixAxis<'g> {
     /// Returns the size of each of `count` matrices, `i64[count]`.
     fn sizes(&self, count: &Dim, graph: &'g Graph) -> Result<Value<'g>> {
         match self {
-            Extent::Ragged(sizes) => sizes.cast(DType::I64),
-            Extent::Uniform(size) => dim_value(graph, size.clone())?.broadcast_to([count.clone()]),
+            MatrixAxis::Ragged(sizes) => sizes.cast(DType::I64),
+            MatrixAxis::Uniform(size) => dim_value(graph, size.clone())?.broadcast_to([count.clone()]),
         }
     }
 }
@@ -156,7 +156,7 @@ struct Matrices<'g> {
     value: AnyValue<'g>,
     count: Dim,
     /// The sizes of the axes as they are stored.
-    axes: [Extent<'g>; 2],
+    axes: [MatrixAxis<'g>; 2],
     is_transposed: bool,
     /// Passes a value on if every matrix has rows of one length.
     rows_agree: Option<Value<'g>>,
@@ -174,7 +174,7 @@ impl<'g> Matrices<'g> {
             return Err(refuse(graph, ErrorKind::Shape, message)
                 .with_help("use from_tensor for a dense operand, and expand_dims for a vector"));
         };
-        let uniform = |dim: &Dim| Extent::Uniform(dim.clone());
+        let uniform = |dim: &Dim| MatrixAxis::Uniform(dim.clone());
         let mut matrices = Matrices {
             value,
             count: count.clone(),
@@ -191,7 +191,7 @@ impl<'g> Matrices<'g> {
                     .with_help("use with_row_splits_dtype to convert one of them"));
             }
             if rows.uniform_row_length().is_none() {
-                matrices.axes[0] = Extent::Ragged(rows.row_lengths()?);
+                matrices.axes[0] = MatrixAxis::Ragged(rows.row_lengths()?);
             }
         }
         if let Some(columns) = partitions.get(1)
@@ -203,13 +203,13 @@ impl<'g> Matrices<'g> {
                 .unsorted_segment_max(ids, dim_param(count.clone()))?
                 .maximum(number(graph, dtype, 0)?)?;
             matrices.rows_agree = Some(lengths.equal(longest.gather(ids, 0)?)?.reduce_all(0)?);
-            matrices.axes[1] = Extent::Ragged(longest);
+            matrices.axes[1] = MatrixAxis::Ragged(longest);
         }
         Ok(matrices)
     }
 
     /// Returns the axis of the rows (0) or of the columns (1), after the transpose.
-    fn axis(&self, axis: usize) -> Extent<'g> {
+    fn axis(&self, axis: usize) -> MatrixAxis<'g> {
         self.axes[if self.is_transposed { 1 - axis } else { axis }].clone()
     }
 
@@ -225,7 +225,7 @@ impl<'g> Matrices<'g> {
     fn multiply(self, other: Matrices<'g>, dtype: DType) -> Result<AnyValue<'g>> {
         let graph = self.value.graph();
         let (inner, other_inner) = (self.axis(1), other.axis(0));
-        if let (Extent::Uniform(ours), Extent::Uniform(theirs)) = (&inner, &other_inner)
+        if let (MatrixAxis::Uniform(ours), MatrixAxis::Uniform(theirs)) = (&inner, &other_inner)
             && graph.same_dim(ours, theirs) == Some(false)
         {
             let message = format!("the inner sizes of a product must agree, got {ours} and {theirs}");
@@ -266,38 +266,38 @@ const ONE_LENGTH: &str = "the rows of a matrix must have one length";
 /// Splits the elements of products into matrices.
 fn split<'g>(
     elements: Value<'g>,
-    rows: Extent<'g>,
-    columns: Extent<'g>,
+    rows: MatrixAxis<'g>,
+    columns: MatrixAxis<'g>,
     of: &Matrices<'g>,
     dtype: DType,
 ) -> Result<AnyValue<'g>> {
     let graph = elements.graph();
-    if let (Extent::Uniform(rows), Extent::Uniform(columns)) = (&rows, &columns) {
+    if let (MatrixAxis::Uniform(rows), MatrixAxis::Uniform(columns)) = (&rows, &columns) {
         let shape = TensorShape::new([of.count.clone(), rows.clone(), columns.clone()]);
         return elements.reshape(shape).map(AnyValue::Dense);
     }
     let partition = match (of.value, of.is_transposed, &rows) {
         (AnyValue::Ragged(value), false, _) => value.partition(),
-        (_, _, Extent::Ragged(lengths)) => {
+        (_, _, MatrixAxis::Ragged(lengths)) => {
             let splits = splits_of_lengths(*lengths)?;
             RowPartitionValue::new("splits", splits, splits, None)?
         }
-        (_, _, Extent::Uniform(length)) => uniform_rows(graph, dtype, of.count.clone(), length.clone())?,
+        (_, _, MatrixAxis::Uniform(length)) => uniform_rows(graph, dtype, of.count.clone(), length.clone())?,
     };
     let count = match (of.value, of.is_transposed, &rows) {
         (AnyValue::Ragged(value), false, _) => value.values().count()?,
-        (_, _, Extent::Uniform(length)) => of.count.clone() * length.clone(),
-        (_, _, Extent::Ragged(_)) => {
+        (_, _, MatrixAxis::Uniform(length)) => of.count.clone() * length.clone(),
+        (_, _, MatrixAxis::Ragged(_)) => {
             let last = Param::Value(partition.row_splits().slice_with(&[SliceItem::at(-1)])?);
             partition.row_splits().rowids(last)?.dim(0)?
         }
     };
     match columns {
-        Extent::Uniform(columns) => {
+        MatrixAxis::Uniform(columns) => {
             let flat = elements.reshape(TensorShape::new([count, columns]))?;
             Ok(AnyValue::Dense(flat).split_by(partition).into())
         }
-        Extent::Ragged(lengths) => {
+        MatrixAxis::Ragged(lengths) => {
             let ids = partition.row_splits().rowids(dim_param(count))?;
             let product = RaggedValue::from_row_lengths(elements, lengths.gather(ids, 0)?)?;
             Ok(AnyValue::Ragged(product).split_by(partition).into())

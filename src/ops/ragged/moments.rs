@@ -3,7 +3,7 @@
 use shapeflow_shape_fns::DType;
 
 use super::errors::refuse;
-use super::reduce::{Kind, Reduction, Step, reduce_last};
+use super::reduce::{AxisReduction, RaggedReduction, ReductionKind, reduce_last};
 use super::reduce_axes::IntoRaggedAxes;
 use crate::error::{ErrorKind, Result};
 use crate::graph::{AnyValue, RaggedValue, Value};
@@ -31,13 +31,13 @@ impl<'g> RaggedValue<'g> {
     pub fn reduce_mean(self, axes: impl IntoRaggedAxes) -> Result<AnyValue<'g>> {
         let _call = self.graph().open_call();
         let value = averaged(self)?;
-        let reduction = Reduction::new(value, axes)?;
+        let reduction = RaggedReduction::new(value, axes)?;
         if let [axis] = reduction.axes[..]
             && axis == value.ragged_rank()
         {
             return reduction.shaped(reduce_last(value, "mean")?);
         }
-        let (steps, sum) = reduction.fold(Kind::Sum)?;
+        let (steps, sum) = reduction.fold(ReductionKind::Sum)?;
         let mean = (sum.flat_values() / count(value, &steps)?).ok()?;
         reduction.shaped(AnyValue::of(mean, &sum.partitions()))
     }
@@ -68,8 +68,8 @@ impl<'g> RaggedValue<'g> {
     pub fn reduce_variance(self, axes: impl IntoRaggedAxes) -> Result<AnyValue<'g>> {
         let _call = self.graph().open_call();
         let value = floats(self)?;
-        let reduction = Reduction::new(value, axes)?;
-        let (steps, sum) = reduction.fold(Kind::Sum)?;
+        let reduction = RaggedReduction::new(value, axes)?;
+        let (steps, sum) = reduction.fold(ReductionKind::Sum)?;
         let count = count(value, &steps)?;
         let mean = (sum.flat_values() / count).ok()?;
         let around = steps.iter().rev().try_fold(mean, |mean, step| step.spread(mean))?;
@@ -93,12 +93,12 @@ impl<'g> RaggedValue<'g> {
 }
 
 /// Adds up flat values in the steps of a reduction.
-fn total<'g>(flat: Value<'g>, steps: &[Step<'g>]) -> Result<Value<'g>> {
-    steps.iter().try_fold(flat, |flat, step| step.reduce(flat, Kind::Sum))
+fn total<'g>(flat: Value<'g>, steps: &[AxisReduction<'g>]) -> Result<Value<'g>> {
+    steps.iter().try_fold(flat, |flat, step| step.reduce(flat, ReductionKind::Sum))
 }
 
 /// Returns how many elements each result combines.
-fn count<'g>(value: RaggedValue<'g>, steps: &[Step<'g>]) -> Result<Value<'g>> {
+fn count<'g>(value: RaggedValue<'g>, steps: &[AxisReduction<'g>]) -> Result<Value<'g>> {
     total(value.flat_values().ones_like()?, steps)
 }
 

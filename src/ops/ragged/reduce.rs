@@ -13,7 +13,7 @@ use crate::ops::SliceItem;
 
 /// A reduction.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum ReductionKind {
     Sum,
     Prod,
     Max,
@@ -23,7 +23,7 @@ pub(super) enum Kind {
 }
 
 macro_rules! reductions {
-    ($($(#[$doc:meta])* $method:ident $Kind:ident;)*) => {
+    ($($(#[$doc:meta])* $method:ident $ReductionKind:ident;)*) => {
         impl<'g> RaggedValue<'g> {$(
             $(#[$doc])*
             ///
@@ -38,8 +38,8 @@ macro_rules! reductions {
             #[track_caller]
             pub fn $method(self, axes: impl IntoRaggedAxes) -> Result<AnyValue<'g>> {
                 let _call = self.graph().open_call();
-                let reduction = Reduction::new(self, axes)?;
-                reduction.shaped(reduction.fold(Kind::$Kind)?.1)
+                let reduction = RaggedReduction::new(self, axes)?;
+                reduction.shaped(reduction.fold(ReductionKind::$ReductionKind)?.1)
             }
         )*}
     };
@@ -122,15 +122,15 @@ pub(super) fn rank_of(value: RaggedValue<'_>) -> Result<usize> {
     })
 }
 
-fn reduce_dense<'g>(value: Value<'g>, axis: usize, kind: Kind) -> Result<Value<'g>> {
+fn reduce_dense<'g>(value: Value<'g>, axis: usize, kind: ReductionKind) -> Result<Value<'g>> {
     let axis = axis as i64;
     match kind {
-        Kind::Sum => value.reduce_sum(axis),
-        Kind::Prod => value.reduce_prod(axis),
-        Kind::Max => value.reduce_max(axis),
-        Kind::Min => value.reduce_min(axis),
-        Kind::Any => value.reduce_any(axis),
-        Kind::All => value.reduce_all(axis),
+        ReductionKind::Sum => value.reduce_sum(axis),
+        ReductionKind::Prod => value.reduce_prod(axis),
+        ReductionKind::Max => value.reduce_max(axis),
+        ReductionKind::Min => value.reduce_min(axis),
+        ReductionKind::Any => value.reduce_any(axis),
+        ReductionKind::All => value.reduce_all(axis),
     }
 }
 
@@ -143,7 +143,7 @@ pub(super) fn reduce_last<'g>(value: RaggedValue<'g>, name: &str) -> Result<AnyV
 }
 
 /// A reduction of a ragged value: the axes counted from the front, the last axis first.
-pub(super) struct Reduction<'g> {
+pub(super) struct RaggedReduction<'g> {
     value: RaggedValue<'g>,
     pub axes: Vec<usize>,
     /// All axes are reduced at once: the rows do not matter.
@@ -151,14 +151,14 @@ pub(super) struct Reduction<'g> {
     keeps_dims: bool,
 }
 
-impl<'g> Reduction<'g> {
-    pub fn new(value: RaggedValue<'g>, axes: impl IntoRaggedAxes) -> Result<Reduction<'g>> {
+impl<'g> RaggedReduction<'g> {
+    pub fn new(value: RaggedValue<'g>, axes: impl IntoRaggedAxes) -> Result<RaggedReduction<'g>> {
         let (keeps_dims, is_whole) = (axes.keeps_dims(), axes.are_all());
-        Ok(Reduction { value, axes: sorted_axes(value, axes)?, is_whole, keeps_dims })
+        Ok(RaggedReduction { value, axes: sorted_axes(value, axes)?, is_whole, keeps_dims })
     }
 
     /// Reduces the axes one after the other. Returns the steps and the result.
-    pub fn fold(&self, kind: Kind) -> Result<(Vec<Step<'g>>, AnyValue<'g>)> {
+    pub fn fold(&self, kind: ReductionKind) -> Result<(Vec<AxisReduction<'g>>, AnyValue<'g>)> {
         let mut steps = Vec::new();
         let depth = self.value.ragged_rank();
         let (mut value, axes) = match self.is_whole {
@@ -168,7 +168,7 @@ impl<'g> Reduction<'g> {
         };
         let skipped = if self.is_whole { depth } else { 0 };
         for axis in axes.iter().map(|axis| axis - skipped) {
-            let step = Step::of(value, axis)?;
+            let step = AxisReduction::of(value, axis)?;
             value = AnyValue::of(step.reduce(value.flat_values(), kind)?, &step.partitions);
             steps.push(step);
         }
@@ -186,7 +186,7 @@ impl<'g> Reduction<'g> {
 }
 
 /// The reduction of one axis.
-pub(super) struct Step<'g> {
+pub(super) struct AxisReduction<'g> {
     over: Over<'g>,
     /// The partitions of the result.
     partitions: Vec<RowPartitionValue<'g>>,
@@ -199,29 +199,31 @@ enum Over<'g> {
     /// A row of the last partition, which is the only partition of this value.
     Rows(RaggedValue<'g>),
     /// A group of flat values that an outer axis separates.
-    Groups(Groups<'g>),
+    Groups(ValueGroups<'g>),
 }
 
-impl<'g> Step<'g> {
+impl<'g> AxisReduction<'g> {
     /// Plans the reduction of an axis, counted from the front.
-    fn of(value: AnyValue<'g>, axis: usize) -> Result<Step<'g>> {
+    fn of(value: AnyValue<'g>, axis: usize) -> Result<AxisReduction<'g>> {
         let (flat, partitions) = (value.flat_values(), value.partitions());
         let depth = partitions.len();
         Ok(match value {
             AnyValue::Ragged(ragged) if axis < depth => {
-                let groups = Groups::of(ragged, axis)?;
-                Step { partitions: groups.partitions.clone(), over: Over::Groups(groups) }
+                let groups = ValueGroups::of(ragged, axis)?;
+                AxisReduction { partitions: groups.partitions.clone(), over: Over::Groups(groups) }
             }
             AnyValue::Ragged(_) if axis == depth => {
                 let (outer, last) = partitions.split_at(depth - 1);
-                Step { partitions: outer.to_vec(), over: Over::Rows(RaggedValue::new(flat, last)) }
+                AxisReduction { partitions: outer.to_vec(), over: Over::Rows(RaggedValue::new(flat, last)) }
             }
-            _ => Step { over: Over::Axis(axis - depth, flat.dim((axis - depth) as i64)?), partitions },
+            _ => {
+                AxisReduction { over: Over::Axis(axis - depth, flat.dim((axis - depth) as i64)?), partitions }
+            }
         })
     }
 
     /// Reduces the flat values.
-    pub fn reduce(&self, flat: Value<'g>, kind: Kind) -> Result<Value<'g>> {
+    pub fn reduce(&self, flat: Value<'g>, kind: ReductionKind) -> Result<Value<'g>> {
         match &self.over {
             Over::Axis(axis, _) => reduce_dense(flat, *axis, kind),
             Over::Rows(rows) => {
@@ -247,19 +249,19 @@ impl<'g> Step<'g> {
     }
 }
 
-fn name_of(kind: Kind) -> &'static str {
+fn name_of(kind: ReductionKind) -> &'static str {
     match kind {
-        Kind::Sum => "sum",
-        Kind::Prod => "prod",
-        Kind::Max => "max",
-        Kind::Min => "min",
-        Kind::Any => "any",
-        Kind::All => "all",
+        ReductionKind::Sum => "sum",
+        ReductionKind::Prod => "prod",
+        ReductionKind::Max => "max",
+        ReductionKind::Min => "min",
+        ReductionKind::Any => "any",
+        ReductionKind::All => "all",
     }
 }
 
 /// The flat values that a reduction over an outer axis combines.
-pub(super) struct Groups<'g> {
+pub(super) struct ValueGroups<'g> {
     /// The number of the result of each flat value.
     pub ids: Value<'g>,
     /// The number of results.
@@ -268,22 +270,22 @@ pub(super) struct Groups<'g> {
     pub partitions: Vec<RowPartitionValue<'g>>,
 }
 
-impl<'g> Groups<'g> {
+impl<'g> ValueGroups<'g> {
     /// Groups the flat values that differ only in their index along `axis`, which is axis 0 or a partitioned axis.
     #[cfg(feature = "strings")]
-    pub fn along(value: RaggedValue<'g>, axis: usize) -> Result<Groups<'g>> {
+    pub fn along(value: RaggedValue<'g>, axis: usize) -> Result<ValueGroups<'g>> {
         let partitions = value.partitions();
         if axis < partitions.len() {
-            return Groups::of(value, axis);
+            return ValueGroups::of(value, axis);
         }
         let (outer, last) = partitions.split_at(partitions.len() - 1);
         let rows = RaggedValue::new(value.flat_values(), last);
         let (ids, count) = (rows.value_rowids()?, dim_param(rows.nrows()));
-        Ok(Groups { ids, count, partitions: outer.to_vec() })
+        Ok(ValueGroups { ids, count, partitions: outer.to_vec() })
     }
 
     /// Groups the flat values that differ only in their index along `axis`, which is before the last partitioned axis.
-    pub fn of(value: RaggedValue<'g>, axis: usize) -> Result<Groups<'g>> {
+    pub fn of(value: RaggedValue<'g>, axis: usize) -> Result<ValueGroups<'g>> {
         let all = value.partitions();
         let inner = |level: usize| RaggedValue::new(value.flat_values(), &all[level..]);
         // Along axis 0, a group is a column; along another axis, a group is a row of the axis before it.
@@ -310,23 +312,23 @@ impl<'g> Groups<'g> {
             count = Param::Value(splits.slice_with(&[SliceItem::at(-1)])?);
             partitions.push(RowPartitionValue::new("splits", splits, splits, None)?);
         }
-        Ok(Groups { ids, count, partitions })
+        Ok(ValueGroups { ids, count, partitions })
     }
 
-    fn reduce(&self, flat: Value<'g>, kind: Kind) -> Result<Value<'g>> {
+    fn reduce(&self, flat: Value<'g>, kind: ReductionKind) -> Result<Value<'g>> {
         let count = self.count.clone();
-        if matches!(kind, Kind::Any | Kind::All) && flat.dtype() != DType::Bool {
+        if matches!(kind, ReductionKind::Any | ReductionKind::All) && flat.dtype() != DType::Bool {
             let message = format!("the elements must be bool, got {}", flat.dtype());
             return Err(refuse(flat.graph(), ErrorKind::DType, message)
                 .with_help("compare the operand with .not_equal(0)"));
         }
         match kind {
-            Kind::Sum => flat.unsorted_segment_sum(self.ids, count),
-            Kind::Prod => flat.unsorted_segment_prod(self.ids, count),
-            Kind::Max => flat.unsorted_segment_max(self.ids, count),
-            Kind::Min => flat.unsorted_segment_min(self.ids, count),
-            Kind::Any => flat.cast(DType::I32)?.unsorted_segment_max(self.ids, count)?.greater(0),
-            Kind::All => flat.cast(DType::I32)?.unsorted_segment_min(self.ids, count)?.greater(0),
+            ReductionKind::Sum => flat.unsorted_segment_sum(self.ids, count),
+            ReductionKind::Prod => flat.unsorted_segment_prod(self.ids, count),
+            ReductionKind::Max => flat.unsorted_segment_max(self.ids, count),
+            ReductionKind::Min => flat.unsorted_segment_min(self.ids, count),
+            ReductionKind::Any => flat.cast(DType::I32)?.unsorted_segment_max(self.ids, count)?.greater(0),
+            ReductionKind::All => flat.cast(DType::I32)?.unsorted_segment_min(self.ids, count)?.greater(0),
         }
     }
 }

@@ -45,7 +45,7 @@ pub(super) static DEF: OpDef = OpDef::host("ragged_matmul", run)
 
 /// The sizes and the places of the matrices of one product.
 #[derive(Clone, Copy)]
-struct Product {
+struct RowProduct {
     /// The rows of the result, the inner size, and the columns of the result.
     sizes: [usize; 3],
     /// The first elements of the operands and of the result.
@@ -53,7 +53,7 @@ struct Product {
 }
 
 /// Some rows of one product.
-type Rows = (Product, Range<usize>);
+type Rows = (RowProduct, Range<usize>);
 
 fn run(cx: &mut HostCx<'_>) -> Result<()> {
     let (a, b) = (RowMajor::new(cx.input(0)?)?, RowMajor::new(cx.input(1)?)?);
@@ -75,7 +75,7 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
 }
 
 /// Returns the products and the number of elements of all results.
-fn products(sizes: &[Vec<i64>; 4], lens: [usize; 2]) -> Result<(Vec<Product>, usize)> {
+fn products(sizes: &[Vec<i64>; 4], lens: [usize; 2]) -> Result<(Vec<RowProduct>, usize)> {
     let [rows, inner, other_inner, columns] = sizes;
     let count = rows.len();
     if let Some(other) = sizes.iter().map(Vec::len).find(|len| *len != count) {
@@ -103,7 +103,7 @@ fn products(sizes: &[Vec<i64>; 4], lens: [usize; 2]) -> Result<(Vec<Product>, us
         };
         let ends = [add(starts[0], [m, k])?, add(starts[1], [other, n])?, add(starts[2], [m, n])?];
         if m > 0 && n > 0 {
-            products.push(Product { sizes: [m, k, n], starts });
+            products.push(RowProduct { sizes: [m, k, n], starts });
         }
         starts = ends;
     }
@@ -126,7 +126,7 @@ fn wrong(message: String) -> Error {
 fn multiply(
     threads: HostThreads<'_>,
     [a, b]: [TensorView<'_>; 2],
-    products: &[Product],
+    products: &[RowProduct],
     transposed: [bool; 2],
     out: &mut TensorViewMut<'_>,
 ) -> Result<()> {
@@ -161,7 +161,7 @@ fn multiply(
 fn floats<T: Element + Float + Send + Sync>(
     threads: HostThreads<'_>,
     [a, b]: [TensorView<'_>; 2],
-    products: &[Product],
+    products: &[RowProduct],
     transposed: [bool; 2],
     out: &mut TensorViewMut<'_>,
 ) -> Result<()> {
@@ -179,7 +179,7 @@ fn floats<T: Element + Float + Send + Sync>(
     Ok(())
 }
 
-impl Product {
+impl RowProduct {
     /// Returns the matrices among the elements of all matrices.
     fn operands<'a, T>(&self, [a, b]: [&'a [T]; 2]) -> [&'a [T]; 2] {
         let ([m, k, n], [a_start, b_start, _]) = (self.sizes, self.starts);
@@ -189,7 +189,7 @@ impl Product {
 
 /// Computes some rows of a product of integers, with `add(sum, x, y) = sum + x · y`.
 fn add_products<T: Copy + Default>(
-    product: &Product,
+    product: &RowProduct,
     transposed: [bool; 2],
     operands: [&[T]; 2],
     rows: Range<usize>,
@@ -214,12 +214,12 @@ fn add_products<T: Copy + Default>(
 /// large. A nanosecond has `speed` multiplications.
 fn each_part<T: Send>(
     threads: HostThreads<'_>,
-    products: &[Product],
+    products: &[RowProduct],
     speed: usize,
     out: &mut [T],
     f: &(dyn Fn(&[Rows], &mut [T]) + Sync),
 ) {
-    let row_cost = |product: &Product| (product.sizes[1].max(1) * product.sizes[2]).div_ceil(speed).max(1);
+    let row_cost = |product: &RowProduct| (product.sizes[1].max(1) * product.sizes[2]).div_ceil(speed).max(1);
     let cost = products.iter().map(|product| product.sizes[0].saturating_mul(row_cost(product)));
     let total = cost.fold(0, usize::saturating_add);
     let target = total.div_ceil(threads.parts(total)).max(1);

@@ -1,4 +1,4 @@
-//! Elementwise ops on strings and tables of strings, on ragged values: the dense op runs on the flat values.
+//! String ops and table lookups of ragged values: each runs the dense op on the flat values.
 
 use std::panic::Location;
 
@@ -54,9 +54,9 @@ string_functions! {
     /// Returns for every string whether a regular expression matches the whole string.
     #[doc(alias = "fullmatch")]
     regex_full_match, (pattern: &str);
-    /// Replaces matches in every string, with a pattern and a rewrite that the graph computes.
+    /// Replaces matches in every string. `pattern` and `rewrite` are values of the graph.
     regex_replace_with, (pattern: Value<'g>, rewrite: Value<'g>);
-    /// Returns for every string whether a pattern matches that the graph computes.
+    /// Returns for every string whether `pattern`, a value of the graph, matches the whole string.
     regex_full_match_with, (pattern: Value<'g>);
     /// Hashes every string to a bucket: FarmHash's `Fingerprint64` modulo `buckets`.
     #[doc(alias = "to_hash_bucket_fast")]
@@ -117,7 +117,7 @@ impl<'g> RaggedValue<'g> {
     ) -> Result<RaggedValue<'g>> {
         let _call = self.graph().open_call();
         let flat = self.flat_values();
-        // Sums with zeros have the rows and the checks of both operands.
+        // `zeros + pos` broadcasts `pos` to the rows of `self`, and checks that the partitions are equal.
         let zeros = self.with_flat_values(self.graph().fill(flat.shape(), 0i64)?)?;
         let pos = zeros.add(pos)?;
         let len = pos.zeros_like()?.add(len)?;
@@ -179,7 +179,7 @@ impl<'g> RaggedValue<'g> {
             let is_scalar = flat.shape().rank() == Some(0);
             flats.push(if is_scalar { flat } else { flat.broadcast_to(rows.flat_values().shape())? });
         }
-        // The flat values of the first ragged value have the checks of all values.
+        // `rows` is the first ragged value with all checks: its flat values depend on them.
         let place = values.iter().position(|value| value.ragged().is_ok()).expect("one value is ragged");
         flats[place] = rows.flat_values();
         rows.with_flat_values(string_join(&flats, separator)?)
@@ -187,8 +187,8 @@ impl<'g> RaggedValue<'g> {
 
     /// Joins the strings along an axis, with `separator` between them. A negative `axis` counts from the end.
     ///
-    /// `string[n, (r), ..] -> string[n, ..]` along axis 1. An empty row gives an empty string. The separators of a row
-    /// begin after its first string that is not empty. As TensorFlow's `tf.strings.reduce_join`. Runs on the host.
+    /// `string[n, (r), ..] -> string[n, ..]` along axis 1. An empty row gives an empty string. Empty strings at the
+    /// start of a row get no separator: `["", "", "a", "b"]` gives `a-b`. As TensorFlow's `tf.strings.reduce_join`. Runs on the host.
     ///
     /// ```
     /// use shapeflow::{Graph, RaggedValue, Tensor};
@@ -213,7 +213,7 @@ impl<'g> RaggedValue<'g> {
             let joined = flat.reduce_join([(index - depth) as i64], separator)?;
             return Ok(AnyValue::of(joined, &self.partitions()));
         }
-        let groups = super::reduce::Groups::along(self, index)?;
+        let groups = super::reduce::ValueGroups::along(self, index)?;
         let joined = flat.unsorted_segment_join(groups.ids, groups.count, separator)?;
         Ok(AnyValue::of(joined, &groups.partitions))
     }

@@ -213,7 +213,7 @@ fn run(
     let mut output = cx.unfilled_output(0, shape)?;
     let (dtype, count) = (output.dtype(), output.len());
     let bytes = dtype.size_bytes().expect("the dtype rule accepts floats only");
-    let mut blocks = Blocks { stream, next: 0, dtype };
+    let mut blocks = RandomBlocks { stream, next: 0, dtype };
     let (mut filled, mut number) = (0, 0);
     while filled < count {
         let (distribution, first, step) = batch(number);
@@ -234,13 +234,13 @@ fn run(
 }
 
 /// Blocks of random numbers, drawn one after the other.
-struct Blocks {
+struct RandomBlocks {
     stream: Philox,
     next: u64,
     dtype: DType,
 }
 
-impl Blocks {
+impl RandomBlocks {
     fn draw(&mut self, make: fn(DType, [u32; 4]) -> Reals) -> Reals {
         self.next += 1;
         make(self.dtype, self.stream.block(self.next - 1))
@@ -303,7 +303,7 @@ impl Truncated {
     ///
     /// # Errors
     /// Too many numbers are rejected.
-    fn sample(&self, count: usize, blocks: &mut Blocks, mut put: impl FnMut(usize, f64)) -> Result<()> {
+    fn sample(&self, count: usize, blocks: &mut RandomBlocks, mut put: impl FnMut(usize, f64)) -> Result<()> {
         let r = |x: f64| rounded(x, self.dtype);
         let (mut made, mut rejected) = (0, 0);
         while made < count {
@@ -326,7 +326,7 @@ impl Truncated {
     }
 
     /// Draws normalized numbers. The outer `None` stands for no number, the inner one for a rejected number.
-    fn propose(&self, blocks: &mut Blocks) -> [Option<Option<f64>>; 4] {
+    fn propose(&self, blocks: &mut RandomBlocks) -> [Option<Option<f64>>; 4] {
         let r = |x: f64| rounded(x, self.dtype);
         let mut proposals = [None; 4];
         match self.method {

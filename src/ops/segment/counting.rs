@@ -9,7 +9,7 @@ use crate::ops::row_major::RowMajor;
 use crate::tensor::{TensorView, place_text};
 
 /// The rows of the result in which the numbers count.
-pub(super) enum Rows {
+pub(super) enum CountedRows {
     /// Each row counts one block of numbers. The blocks have this length and follow each other.
     Blocks(usize),
     /// The row of each number.
@@ -41,7 +41,7 @@ pub(super) fn count(
     operand: usize,
     x: &TensorView<'_>,
     sizes: &[usize],
-    rows: &Rows,
+    rows: &CountedRows,
 ) -> Result<()> {
     match x.as_slice::<i32>() {
         Ok(numbers) => count_numbers(cx, operand, numbers, sizes, rows),
@@ -54,7 +54,7 @@ fn count_numbers<I: Copy + Into<i64>>(
     operand: usize,
     numbers: &[I],
     sizes: &[usize],
-    rows: &Rows,
+    rows: &CountedRows,
 ) -> Result<()> {
     let is_binary = cx.attrs().bool("binary_output");
     let weights = RowMajor::new(cx.input(cx.inputs() - 1)?)?;
@@ -84,7 +84,7 @@ fn count_numbers<I: Copy + Into<i64>>(
             match (is_binary, weights.is_empty()) {
                 (true, _) => for_each_count(counts, size, numbers, rows, one),
                 (_, true) => match rows {
-                    Rows::Blocks(block) if size <= SMALL && *block >= MANY * size => {
+                    CountedRows::Blocks(block) if size <= SMALL && *block >= MANY * size => {
                         for (row, numbers) in numbers.chunks((*block).max(1)).enumerate() {
                             count_in_tables(&mut counts[row * size..][..size], numbers, $many);
                         }
@@ -144,7 +144,7 @@ fn for_each_count<T, I: Copy + Into<i64>>(
     counts: &mut [T],
     size: usize,
     numbers: &[I],
-    rows: &Rows,
+    rows: &CountedRows,
     mut change: impl FnMut(&mut T, usize),
 ) {
     let mut in_row = |row: usize, numbers: &[I], first: usize| {
@@ -156,12 +156,12 @@ fn for_each_count<T, I: Copy + Into<i64>>(
         }
     };
     match rows {
-        Rows::Blocks(block) => {
+        CountedRows::Blocks(block) => {
             for (row, numbers) in numbers.chunks((*block).max(1)).enumerate() {
                 in_row(row, numbers, row * block);
             }
         }
-        Rows::Each(rows) => {
+        CountedRows::Each(rows) => {
             for (position, row) in rows.iter().enumerate() {
                 in_row(*row, &numbers[position..position + 1], position);
             }

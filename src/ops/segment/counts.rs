@@ -11,7 +11,7 @@ use crate::ops::integers::ints;
 use crate::ops::row_major::RowMajor;
 use crate::tensor::Tensor;
 
-use super::counting::{Rows, count, row_of};
+use super::counting::{CountedRows, count, row_of};
 
 impl<'g> Value<'g> {
     /// Counts the occurrences of each number below `size`: `out[v]` is the number of `i` with `self[i] == v`.
@@ -129,7 +129,7 @@ pub(crate) fn no_weights(graph: &Graph) -> Result<Value<'_>> {
 
 pub(crate) static ALL_ELEMENTS: OpDef = OpDef::host("bincount", |cx| {
     let (x, size) = (RowMajor::new(cx.input(0)?)?, size_param(cx, 1)?);
-    count(cx, 0, &x.view(), &size, &Rows::Blocks(x.view().len()))
+    count(cx, 0, &x.view(), &size, &CountedRows::Blocks(x.view().len()))
 })
 .attrs(&[Attribute::bool_or("binary_output", false)])
 .operands(&[Operand::Data("arr"), Operand::Size("size"), Operand::Data("weights")])
@@ -141,8 +141,8 @@ pub(crate) static ROWS: OpDef = OpDef::host("dense_bincount", |cx| {
     let (x, size) = (RowMajor::new(cx.input(0)?)?, size_param(cx, 1)?);
     let x = x.view();
     match x.sizes() {
-        [rows, columns] => count(cx, 0, &x, &[&[*rows], &size[..]].concat(), &Rows::Blocks(*columns)),
-        _ => count(cx, 0, &x, &size, &Rows::Blocks(x.len())),
+        [rows, columns] => count(cx, 0, &x, &[&[*rows], &size[..]].concat(), &CountedRows::Blocks(*columns)),
+        _ => count(cx, 0, &x, &size, &CountedRows::Blocks(x.len())),
     }
 })
 .attrs(&[Attribute::bool_or("binary_output", false)])
@@ -198,7 +198,7 @@ fn run_sparse(cx: &mut HostCx<'_>) -> Result<()> {
     let row = |element: usize| row_of(&indices, &shape, element);
     let rows = if shape.len() > 1 { vec![usize::try_from(shape[0]).unwrap_or(0)] } else { Vec::new() };
     let of_values = (0..values.view().len()).map(row).collect::<Result<Vec<usize>>>()?;
-    count(cx, 1, &values.view(), &[&rows[..], &size[..]].concat(), &Rows::Each(of_values))
+    count(cx, 1, &values.view(), &[&rows[..], &size[..]].concat(), &CountedRows::Each(of_values))
 }
 
 fn run_ragged(cx: &mut HostCx<'_>) -> Result<()> {
@@ -213,7 +213,7 @@ fn run_ragged(cx: &mut HostCx<'_>) -> Result<()> {
     }
     let rows = splits.windows(2).enumerate();
     let rows = rows.flat_map(|(row, pair)| std::iter::repeat_n(row, (pair[1] - pair[0]) as usize));
-    count(cx, 1, &values, &[&[splits.len() - 1], &size[..]].concat(), &Rows::Each(rows.collect()))
+    count(cx, 1, &values, &[&[splits.len() - 1], &size[..]].concat(), &CountedRows::Each(rows.collect()))
 }
 
 /// Returns the parameter `size`: the numbers from 0 to `size - 1` are counted. If the parameter is an operand and not

@@ -31,10 +31,10 @@ pub(super) fn sort_columns(
         }};
     }
     match x.dtype() {
-        DType::F32 => same!(u32, Float { sign: 1 << 31, infinity: 0x7f80_0000 }),
-        DType::F64 => same!(u64, Float { sign: 1 << 63, infinity: 0x7ff0_0000_0000_0000 }),
-        DType::F16 => wide!(u16, Float { sign: 1 << 15, infinity: 0x7c00u32 }),
-        DType::BF16 => wide!(u16, Float { sign: 1 << 15, infinity: 0x7f80u32 }),
+        DType::F32 => same!(u32, FloatOrder { sign: 1 << 31, infinity: 0x7f80_0000 }),
+        DType::F64 => same!(u64, FloatOrder { sign: 1 << 63, infinity: 0x7ff0_0000_0000_0000 }),
+        DType::F16 => wide!(u16, FloatOrder { sign: 1 << 15, infinity: 0x7c00u32 }),
+        DType::BF16 => wide!(u16, FloatOrder { sign: 1 << 15, infinity: 0x7f80u32 }),
         DType::I32 => same!(u32, Integer { sign: 1 << 31 }),
         DType::I64 => same!(u64, Integer { sign: 1 << 63 }),
         DType::I16 => wide!(u16, Integer { sign: 1u32 << 15 }),
@@ -72,7 +72,7 @@ struct Integer<K> {
 }
 
 /// The order of floats: the sign bit, and the bits of infinity.
-struct Float<K> {
+struct FloatOrder<K> {
     sign: K,
     infinity: K,
 }
@@ -97,7 +97,7 @@ macro_rules! orders {
             }
         }
 
-        impl Order<$K> for Float<$K> {
+        impl Order<$K> for FloatOrder<$K> {
             fn key(&self, bits: $K) -> $K {
                 // The bits of negative numbers descend as the numbers ascend.
                 if bits & self.sign == 0 { bits | self.sign } else { bits ^ (self.sign | (self.sign - 1)) }

@@ -75,6 +75,7 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
     let rows = x.sizes().iter().product::<usize>().checked_div(length).unwrap_or(0);
     let mut positions = Vec::with_capacity(rows * k);
     let (mut keys, mut kept) = (Vec::new(), Vec::new());
+    // A dtype has either narrow keys, of 32 bits, or none. Without them, the loop ends at row 0.
     for row in 0..rows {
         if !narrow_keys_of(&x, row * length..(row + 1) * length, &mut keys)? {
             break;
@@ -103,7 +104,8 @@ fn largest<K: Copy + Ord>(row: &[K], k: usize, kept: &mut Vec<NumberedKey<K>>, p
     if k == 0 {
         return;
     }
-    // `kept` holds the `k` largest keys of the keys before its last cut, and the larger keys since.
+    // A cut leaves the `k` largest keys so far in `kept`; `least` is the smallest of them. Until the next cut, only keys
+    // greater than `least` are appended.
     let room = 2 * k + BLOCK;
     kept.clear();
     let mut least: Option<K> = None;

@@ -22,9 +22,9 @@ use crate::tensor::{Tensor, reserved_vec};
 pub(crate) static DEF: OpDef = OpDef::host("sparse_cross", |cx| {
     let content = if is_hashed(cx.attrs()) {
         let start = cx.attrs().int("hash_key").cast_unsigned();
-        Content::Hashes { buckets: cx.attrs().int("num_buckets"), hashing: Hashing::Joined { start } }
+        CrossElement::Hashes { buckets: cx.attrs().int("num_buckets"), hashing: Hashing::Joined { start } }
     } else {
-        Content::Texts { separator: b"_X_".to_vec() }
+        CrossElement::Texts { separator: b"_X_".to_vec() }
     };
     run(cx, cx.inputs(), &content)
 })
@@ -47,7 +47,7 @@ pub(crate) static TEXT: OpDef = OpDef::host("sparse_cross_text", |cx| {
         separator if separator.len() == 1 => separator.at(0).to_vec(),
         separator => return refuse(format!("sep must be one string, got {} strings", separator.len())),
     };
-    run(cx, features, &Content::Texts { separator })
+    run(cx, features, &CrossElement::Texts { separator })
 })
 .attrs(&[Attribute::int("N")])
 .operands(&[Operand::Variadic("operands.."), Operand::Data("sep")])
@@ -69,7 +69,7 @@ pub(crate) static HASHED: OpDef = OpDef::host("sparse_cross_hashed", |cx| {
     let [is_strong] = fixed("strong_hash", cx.input(features + 1)?.as_slice::<bool>()?)?;
     let salt = fixed::<i64, 2>("salt", &numbers(cx, features + 2)?)?;
     let key = is_strong.then_some(salt.map(i64::cast_unsigned));
-    run(cx, features, &Content::Hashes { buckets, hashing: Hashing::Keyed { key } })
+    run(cx, features, &CrossElement::Hashes { buckets, hashing: Hashing::Keyed { key } })
 })
 .attrs(&[Attribute::int("N")])
 .operands(&[
@@ -88,7 +88,7 @@ pub(crate) static HASHED: OpDef = OpDef::host("sparse_cross_hashed", |cx| {
 .tensorflow(&[TfOp::new("SparseCrossHashed")]);
 
 /// What an element of the result is.
-enum Content {
+enum CrossElement {
     /// A hash modulo `buckets`.
     Hashes { buckets: i64, hashing: Hashing },
     /// The values as text, with a separator between them.
@@ -162,7 +162,7 @@ pub(crate) fn combinations(counts: impl Iterator<Item = usize> + Clone) -> Optio
 }
 
 /// Crosses the features that the first `operands` operands hold.
-fn run(cx: &mut HostCx<'_>, operands: usize, content: &Content) -> Result<()> {
+fn run(cx: &mut HostCx<'_>, operands: usize, content: &CrossElement) -> Result<()> {
     let inputs: Vec<RowMajor<'_>> =
         (0..operands).map(|operand| RowMajor::new(cx.input(operand)?)).collect::<Result<_>>()?;
     let (features, rows) = features_of(&inputs, sparse_features(cx.attrs(), operands)?)?;
@@ -171,8 +171,8 @@ fn run(cx: &mut HostCx<'_>, operands: usize, content: &Content) -> Result<()> {
     let total = total.unwrap_or(usize::MAX);
     let (mut indices, mut longest) = (reserved_vec(total.saturating_mul(2))?, 0);
     let (mut hashes, mut texts) = match content {
-        Content::Hashes { .. } => (reserved_vec(total)?, Vec::new()),
-        Content::Texts { .. } => (Vec::new(), reserved_vec(total)?),
+        CrossElement::Hashes { .. } => (reserved_vec(total)?, Vec::new()),
+        CrossElement::Texts { .. } => (Vec::new(), reserved_vec(total)?),
     };
     let mut chosen = vec![0; features.len()];
     for row in 0..rows {
@@ -184,7 +184,7 @@ fn run(cx: &mut HostCx<'_>, operands: usize, content: &Content) -> Result<()> {
         for number in 0..combinations {
             indices.extend([row as i64, number as i64]);
             match content {
-                Content::Hashes { buckets, hashing } => {
+                CrossElement::Hashes { buckets, hashing } => {
                     let mut hash = if let Hashing::Joined { start } = hashing { Some(*start) } else { None };
                     for (position, feature) in chosen.iter().zip(&features) {
                         let next = feature.hash(*position, *hashing)?;
@@ -194,7 +194,7 @@ fn run(cx: &mut HostCx<'_>, operands: usize, content: &Content) -> Result<()> {
                     let modulus = if *buckets > 0 { *buckets } else { i64::MAX };
                     hashes.push((hash.unwrap_or(0) % modulus.unsigned_abs()).cast_signed());
                 }
-                Content::Texts { separator } => {
+                CrossElement::Texts { separator } => {
                     let mut text = Vec::new();
                     for (number, (position, feature)) in chosen.iter().zip(&features).enumerate() {
                         text.extend_from_slice(if number == 0 { b"" } else { separator });
@@ -214,8 +214,8 @@ fn run(cx: &mut HostCx<'_>, operands: usize, content: &Content) -> Result<()> {
     }
     cx.set_output(0, Tensor::from_slice(&[total, 2], &indices)?)?;
     let values = match content {
-        Content::Hashes { .. } => Tensor::from_slice(&[total], &hashes)?,
-        Content::Texts { .. } => Tensor::from_strings(&[total], &texts)?,
+        CrossElement::Hashes { .. } => Tensor::from_slice(&[total], &hashes)?,
+        CrossElement::Texts { .. } => Tensor::from_strings(&[total], &texts)?,
     };
     cx.set_output(1, values)?;
     cx.set_output(2, Tensor::from_slice(&[2], &[rows as i64, longest as i64])?)

@@ -1,4 +1,4 @@
-//! [`Feature`]: a feature of the ops that cross features, with the values of each row.
+//! [`CrossFeature`]: a feature of the ops that cross features, with the values of each row.
 
 use std::ops::Range;
 
@@ -21,14 +21,14 @@ pub(super) enum Hashing {
 }
 
 /// A feature: the values of all rows, one row after the other.
-pub(super) struct Feature<'a> {
+pub(super) struct CrossFeature<'a> {
     values: TensorView<'a>,
     is_sparse: bool,
     /// `starts[row]` is the position of the first value of a row. The last entry is the number of values.
     starts: Vec<usize>,
 }
 
-impl Feature<'_> {
+impl CrossFeature<'_> {
     /// Returns the positions of the values of a row.
     pub(super) fn row(&self, row: usize) -> Range<usize> {
         self.starts[row]..self.starts[row + 1]
@@ -78,7 +78,10 @@ pub(super) fn sparse_features(attrs: &Attrs, operands: usize) -> Result<usize> {
 ///
 /// # Errors
 /// A feature is not a matrix, the numbers of rows differ, a sparse feature is not in order, or memory is refused.
-pub(super) fn features_of<'a>(inputs: &'a [RowMajor<'_>], count: usize) -> Result<(Vec<Feature<'a>>, usize)> {
+pub(super) fn features_of<'a>(
+    inputs: &'a [RowMajor<'_>],
+    count: usize,
+) -> Result<(Vec<CrossFeature<'a>>, usize)> {
     let mut features = Vec::with_capacity(inputs.len() - 2 * count);
     let mut rows = None;
     let mut counted = |sizes: &[i64]| {
@@ -92,7 +95,7 @@ pub(super) fn features_of<'a>(inputs: &'a [RowMajor<'_>], count: usize) -> Resul
         let (indices, values) = (inputs[number].view(), inputs[count + number].view());
         let rows = counted(inputs[2 * count + number].view().as_slice::<i64>()?)?;
         let starts = starts_of(number, &indices, values.len(), rows)?;
-        features.push(Feature { values, is_sparse: true, starts });
+        features.push(CrossFeature { values, is_sparse: true, starts });
     }
     for input in &inputs[3 * count..] {
         let values = input.view();
@@ -100,7 +103,7 @@ pub(super) fn features_of<'a>(inputs: &'a [RowMajor<'_>], count: usize) -> Resul
         let rows = counted(&sizes)?;
         let columns = values.sizes()[1];
         let starts = collected_vec((0..rows + 1).map(|row| row * columns))?;
-        features.push(Feature { values, is_sparse: false, starts });
+        features.push(CrossFeature { values, is_sparse: false, starts });
     }
     Ok((features, rows.unwrap_or(0)))
 }
@@ -116,7 +119,7 @@ fn row_count(sizes: &[i64]) -> Result<usize> {
     }
 }
 
-/// Returns the starts of the rows of a sparse feature, see [`Feature`]. Operand `operand` has its indices.
+/// Returns the starts of the rows of a sparse feature, see [`CrossFeature`]. Operand `operand` has its indices.
 ///
 /// # Errors
 /// The row numbers `indices[.., 0]` decrease or lie outside the matrix, the operands do not fit each other, or memory

@@ -127,7 +127,7 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
         let place = (row[0] as usize, row[1] as usize);
         places.push(if adjoint_a { (place.1, place.0) } else { place });
     }
-    let product = Product { places, width, depth, is_transposed: adjoint_b };
+    let product = SparseProduct { places, width, depth, is_transposed: adjoint_b };
     let signs = [adjoint_a, adjoint_b].map(|is_adjoint| if is_adjoint { -1.0 } else { 1.0 });
     product.compute(values.view(), b.view(), signs, &mut cx.output(0, &[height, width])?)
 }
@@ -141,14 +141,14 @@ fn sizes_of(shape: &[i64]) -> Option<[usize; 2]> {
 }
 
 /// A product: the row and column of each value of the sparse matrix, and the layout of the dense matrix.
-struct Product {
+struct SparseProduct {
     places: Vec<(usize, usize)>,
     width: usize,
     depth: usize,
     is_transposed: bool,
 }
 
-impl Product {
+impl SparseProduct {
     /// Adds the products to `output`, whose elements are 0. The imaginary parts of the sparse and of the dense matrix
     /// are multiplied by `signs`.
     fn compute(
@@ -201,7 +201,7 @@ impl Product {
         mul: impl Fn(T, T) -> T,
         add: impl Fn(T, T) -> T,
     ) {
-        let Product { width, depth, .. } = *self;
+        let SparseProduct { width, depth, .. } = *self;
         for (&(row, column), &value) in self.places.iter().zip(values) {
             let sums = &mut output[row * width..(row + 1) * width];
             for (position, sum) in sums.iter_mut().enumerate() {

@@ -121,19 +121,19 @@ fn value_dtype(dtypes: &[DType], class: Class) -> Result<DType> {
 }
 
 /// For the elements of a sparse tensor, the elements of the result to which they belong.
-struct Reduction {
+struct SparseReduction {
     /// The sizes of the result.
     sizes: Vec<i64>,
     /// For each element of the sparse tensor, its index in the result.
     rows: Vec<Vec<i64>>,
 }
 
-impl Reduction {
+impl SparseReduction {
     /// Reads the operands and the axes.
     ///
     /// # Errors
     /// An axis is out of range, or the operands do not fit each other.
-    fn new(cx: &HostCx<'_>) -> Result<Reduction> {
+    fn new(cx: &HostCx<'_>) -> Result<SparseReduction> {
         let (indices, shape) = (RowMajor::new(cx.input(0)?)?, ints(&cx.input(2)?));
         let (rows, rank) = rows_of(indices.view(), &shape)?;
         if cx.input(1)?.len() != rows.len() {
@@ -150,7 +150,10 @@ impl Reduction {
             let axes = row.iter().zip(&is_reduced).filter(|(_, is_reduced)| keeps || !**is_reduced);
             axes.map(|(index, is_reduced)| if *is_reduced { reduced } else { *index }).collect()
         };
-        Ok(Reduction { sizes: result(&shape, 1), rows: rows.into_iter().map(|row| result(row, 0)).collect() })
+        Ok(SparseReduction {
+            sizes: result(&shape, 1),
+            rows: rows.into_iter().map(|row| result(row, 0)).collect(),
+        })
     }
 }
 
@@ -170,7 +173,7 @@ fn combined(
 }
 
 fn to_dense(cx: &mut HostCx<'_>, how: Combine) -> Result<()> {
-    let Reduction { sizes, rows } = Reduction::new(cx)?;
+    let SparseReduction { sizes, rows } = SparseReduction::new(cx)?;
     let values = RowMajor::new(cx.input(1)?)?;
     let mut positions = Vec::with_capacity(rows.len());
     for (number, row) in rows.iter().enumerate() {
@@ -186,7 +189,7 @@ fn to_dense(cx: &mut HostCx<'_>, how: Combine) -> Result<()> {
 }
 
 fn to_sparse(cx: &mut HostCx<'_>, how: Combine) -> Result<()> {
-    let Reduction { sizes, rows } = Reduction::new(cx)?;
+    let SparseReduction { sizes, rows } = SparseReduction::new(cx)?;
     let values = RowMajor::new(cx.input(1)?)?;
     let mut distinct: Vec<&[i64]> = rows.iter().map(Vec::as_slice).collect();
     distinct.sort_unstable();

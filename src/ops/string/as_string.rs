@@ -46,7 +46,7 @@ pub(crate) static DEF: OpDef = OpDef::host("as_string", run)
     ])
     .operands(&[Operand::Data("input")])
     .shape_fn(|cx| {
-        in_shape_fn(Format::new(cx.attrs(), cx.input_dtype(0).unwrap_or(DType::F32)))?;
+        in_shape_fn(NumberFormat::new(cx.attrs(), cx.input_dtype(0).unwrap_or(DType::F32)))?;
         shapeflow_shape_fns::common::unary(cx)
     })
     .dtype_rule(dtypes)
@@ -63,17 +63,17 @@ fn dtypes(operands: &[DType], _: &Attrs) -> Result<Vec<DType>> {
 }
 
 /// How numbers are written.
-struct Format {
+struct NumberFormat {
     spec: Spec,
     style: FloatStyle,
 }
 
-impl Format {
+impl NumberFormat {
     /// Reads the attributes.
     ///
     /// # Errors
     /// An attribute does not apply to elements of `dtype`.
-    fn new(attrs: &Attrs, dtype: DType) -> Result<Format> {
+    fn new(attrs: &Attrs, dtype: DType) -> Result<NumberFormat> {
         let (scientific, shortest) = (attrs.bool("scientific"), attrs.bool("shortest"));
         let precision = usize::try_from(attrs.int("precision")).ok();
         let has_notation = scientific || shortest || precision.is_some();
@@ -105,7 +105,7 @@ impl Format {
         if width > MAX_WIDTH || precision.is_some_and(|precision| precision > MAX_WIDTH) {
             return Err(attribute_error(format!("width and precision must be at most {MAX_WIDTH}")));
         }
-        Ok(Format { spec: Spec { flag, width, precision }, style })
+        Ok(NumberFormat { spec: Spec { flag, width, precision }, style })
     }
 
     fn float(&self, x: f64) -> String {
@@ -123,7 +123,7 @@ const MAX_WIDTH: usize = 1 << 12;
 fn run(cx: &mut HostCx<'_>) -> Result<()> {
     let x = RowMajor::new(cx.input(0)?)?;
     let x = x.view();
-    let format = Format::new(cx.attrs(), x.dtype())?;
+    let format = NumberFormat::new(cx.attrs(), x.dtype())?;
     let mut made = StringsBuilder::with_capacity(x.len(), 0)?;
     let unsigned = |x: i128| format.spec.integer(x, false);
     let signed = |x: i128| format.spec.integer(x, true);

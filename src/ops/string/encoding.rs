@@ -1,4 +1,4 @@
-//! [`Encoding`]: characters as bytes. [`OnError`]: the treatment of bytes that are not a character.
+//! [`CharEncoding`]: characters as bytes. [`OnError`]: the treatment of bytes that are not a character.
 
 use shapeflow_shape_fns::Attrs;
 
@@ -7,17 +7,17 @@ use crate::error::Result;
 
 /// An encoding of characters.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Encoding {
+pub(super) enum CharEncoding {
     Utf8,
-    Utf16(Order),
-    Utf32(Order),
+    Utf16(ByteOrder),
+    Utf32(ByteOrder),
     Latin1,
     Ascii,
 }
 
 /// The order of the bytes of a unit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Order {
+pub(super) enum ByteOrder {
     Big,
     Little,
     /// A byte order mark at the start of a string gives the order. Without a mark, the order is big-endian.
@@ -27,23 +27,23 @@ pub(super) enum Order {
 /// The position where a character starts, and the character; `None` for bytes that are not a character.
 pub(super) type Decoded = (usize, Option<char>);
 
-impl Encoding {
+impl CharEncoding {
     /// Reads a name as ICU does, which ignores case, hyphens, underscores and blanks.
     ///
     /// # Errors
     /// The encoding is not supported.
-    fn named(name: &str) -> Result<Encoding> {
+    fn named(name: &str) -> Result<CharEncoding> {
         let plain: String = name.chars().filter(|c| !matches!(c, '-' | '_' | ' ')).collect();
         Ok(match plain.to_ascii_uppercase().as_str() {
-            "UTF8" => Encoding::Utf8,
-            "UTF16" => Encoding::Utf16(Order::Marked),
-            "UTF16BE" => Encoding::Utf16(Order::Big),
-            "UTF16LE" => Encoding::Utf16(Order::Little),
-            "UTF32" => Encoding::Utf32(Order::Marked),
-            "UTF32BE" => Encoding::Utf32(Order::Big),
-            "UTF32LE" => Encoding::Utf32(Order::Little),
-            "ISO88591" | "LATIN1" => Encoding::Latin1,
-            "USASCII" | "ASCII" => Encoding::Ascii,
+            "UTF8" => CharEncoding::Utf8,
+            "UTF16" => CharEncoding::Utf16(ByteOrder::Marked),
+            "UTF16BE" => CharEncoding::Utf16(ByteOrder::Big),
+            "UTF16LE" => CharEncoding::Utf16(ByteOrder::Little),
+            "UTF32" => CharEncoding::Utf32(ByteOrder::Marked),
+            "UTF32BE" => CharEncoding::Utf32(ByteOrder::Big),
+            "UTF32LE" => CharEncoding::Utf32(ByteOrder::Little),
+            "ISO88591" | "LATIN1" => CharEncoding::Latin1,
+            "USASCII" | "ASCII" => CharEncoding::Ascii,
             _ => {
                 return Err(attribute_error(format!(
                     "an encoding must be UTF-8, UTF-16 or UTF-32 (perhaps with -BE or -LE), ISO-8859-1 or US-ASCII, \
@@ -56,20 +56,20 @@ impl Encoding {
     /// Reads attribute `input_encoding`.
     ///
     /// # Errors
-    /// As [`Encoding::named`].
-    pub(super) fn input(attrs: &Attrs) -> Result<Encoding> {
-        Encoding::named(attrs.str("input_encoding"))
+    /// As [`CharEncoding::named`].
+    pub(super) fn input(attrs: &Attrs) -> Result<CharEncoding> {
+        CharEncoding::named(attrs.str("input_encoding"))
     }
 
     /// Reads attribute `output_encoding`, an encoding that TensorFlow writes.
     ///
     /// # Errors
     /// The attribute is none of UTF-8, UTF-16-BE and UTF-32-BE.
-    pub(super) fn output(attrs: &Attrs) -> Result<Encoding> {
+    pub(super) fn output(attrs: &Attrs) -> Result<CharEncoding> {
         match attrs.str("output_encoding") {
-            "UTF-8" => Ok(Encoding::Utf8),
-            "UTF-16-BE" => Ok(Encoding::Utf16(Order::Big)),
-            "UTF-32-BE" => Ok(Encoding::Utf32(Order::Big)),
+            "UTF-8" => Ok(CharEncoding::Utf8),
+            "UTF-16-BE" => Ok(CharEncoding::Utf16(ByteOrder::Big)),
+            "UTF-32-BE" => Ok(CharEncoding::Utf32(ByteOrder::Big)),
             other => Err(attribute_error(format!(
                 "output_encoding must be \"UTF-8\", \"UTF-16-BE\" or \"UTF-32-BE\", got {other:?}"
             ))),
@@ -79,27 +79,27 @@ impl Encoding {
     /// Appends the characters of a string.
     pub(super) fn decode(self, bytes: &[u8], out: &mut Vec<Decoded>) {
         match self {
-            Encoding::Utf8 => decode_utf8(bytes, out),
-            Encoding::Utf16(order) => decode_utf16(bytes, order, out),
-            Encoding::Utf32(order) => decode_utf32(bytes, order, out),
-            Encoding::Latin1 => {
+            CharEncoding::Utf8 => decode_utf8(bytes, out),
+            CharEncoding::Utf16(order) => decode_utf16(bytes, order, out),
+            CharEncoding::Utf32(order) => decode_utf32(bytes, order, out),
+            CharEncoding::Latin1 => {
                 out.extend(bytes.iter().enumerate().map(|(start, byte)| (start, Some(char::from(*byte)))));
             }
-            Encoding::Ascii => {
+            CharEncoding::Ascii => {
                 let read = |byte: &u8| byte.is_ascii().then(|| char::from(*byte));
                 out.extend(bytes.iter().enumerate().map(|(start, byte)| (start, read(byte))));
             }
         }
     }
 
-    /// Appends the bytes of a character. The encoding is one of [`Encoding::output`].
+    /// Appends the bytes of a character. The encoding is one of [`CharEncoding::output`].
     pub(super) fn encode(self, character: char, out: &mut Vec<u8>) {
         match self {
-            Encoding::Utf16(_) => {
+            CharEncoding::Utf16(_) => {
                 let mut units = [0; 2];
                 out.extend(character.encode_utf16(&mut units).iter().flat_map(|unit| unit.to_be_bytes()));
             }
-            Encoding::Utf32(_) => out.extend(u32::from(character).to_be_bytes()),
+            CharEncoding::Utf32(_) => out.extend(u32::from(character).to_be_bytes()),
             _ => out.extend(character.encode_utf8(&mut [0; 4]).as_bytes()),
         }
     }
@@ -120,18 +120,18 @@ fn decode_utf8(bytes: &[u8], out: &mut Vec<Decoded>) {
 
 /// Returns whether the units are little-endian, and the number of bytes of the byte order mark at the start. `mark` is
 /// the big-endian mark.
-fn little_endian_and_mark(bytes: &[u8], order: Order, mark: &[u8]) -> (bool, usize) {
+fn little_endian_and_mark(bytes: &[u8], order: ByteOrder, mark: &[u8]) -> (bool, usize) {
     let reversed: Vec<u8> = mark.iter().rev().copied().collect();
     match order {
-        Order::Big => (false, 0),
-        Order::Little => (true, 0),
-        Order::Marked if bytes.starts_with(mark) => (false, mark.len()),
-        Order::Marked if bytes.starts_with(&reversed) => (true, mark.len()),
-        Order::Marked => (false, 0),
+        ByteOrder::Big => (false, 0),
+        ByteOrder::Little => (true, 0),
+        ByteOrder::Marked if bytes.starts_with(mark) => (false, mark.len()),
+        ByteOrder::Marked if bytes.starts_with(&reversed) => (true, mark.len()),
+        ByteOrder::Marked => (false, 0),
     }
 }
 
-fn decode_utf16(bytes: &[u8], order: Order, out: &mut Vec<Decoded>) {
+fn decode_utf16(bytes: &[u8], order: ByteOrder, out: &mut Vec<Decoded>) {
     let (is_little, mark) = little_endian_and_mark(bytes, order, &[0xfe, 0xff]);
     let (pairs, rest) = bytes[mark..].as_chunks::<2>();
     let unit = |pair: &[u8; 2]| if is_little { u16::from_le_bytes(*pair) } else { u16::from_be_bytes(*pair) };
@@ -147,7 +147,7 @@ fn decode_utf16(bytes: &[u8], order: Order, out: &mut Vec<Decoded>) {
     include_mark(&mut out[first..]);
 }
 
-fn decode_utf32(bytes: &[u8], order: Order, out: &mut Vec<Decoded>) {
+fn decode_utf32(bytes: &[u8], order: ByteOrder, out: &mut Vec<Decoded>) {
     let (is_little, mark) = little_endian_and_mark(bytes, order, &[0, 0, 0xfe, 0xff]);
     let (units, rest) = bytes[mark..].as_chunks::<4>();
     let first = out.len();

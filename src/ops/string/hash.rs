@@ -1,4 +1,4 @@
-//! `hash_bucket`, `hash_bucket_strong` and `hash_bucket_legacy`: strings to numbers of buckets.
+//! `hash_bucket`, `hash_bucket_strong` and `hash_bucket_legacy`: the number of the bucket of each string.
 
 use shapeflow_shape_fns::{Attr, Attribute, Attrs, DType, InferenceContext};
 
@@ -32,7 +32,7 @@ impl<'g> Value<'g> {
         self.graph().op(&FAST).data(self).attr("num_buckets", buckets).finish()
     }
 
-    /// Hashes each string to a bucket: SipHash-2-4 with a secret `key` modulo `buckets`. An attacker who lacks the key
+    /// Hashes each string to a bucket: `siphash_2_4(key, string) % buckets`. An attacker who lacks the secret `key`
     /// cannot choose strings that fall into one bucket.
     ///
     /// `string[..] -> i64[..]`. As TensorFlow's `StringToHashBucketStrong`, bit for bit. Runs on the host.

@@ -110,7 +110,7 @@ impl<'g> Value<'g> {
 
 /// Makes an op that passes its first operand on and writes a line of the others.
 pub(crate) fn line_op(message: String, options: PrintOptions) -> OpDef {
-    OpDef::host_with("print", Line { message, options, runs: AtomicU64::new(0) })
+    OpDef::host_with("print", PrintedLine { message, options, runs: AtomicU64::new(0) })
         .operands(&[Operand::Data("input"), Operand::Variadic("data..")])
         .shape_fn(shape_fns::array::identity)
         .dtype_rule(|dtypes, _| Ok(dtypes.iter().take(1).copied().collect()))
@@ -136,14 +136,14 @@ pub(crate) fn text_op(end: String, sink: PrintSink) -> OpDef {
         })
 }
 
-struct Line {
+struct PrintedLine {
     message: String,
     options: PrintOptions,
     /// The number of runs so far.
     runs: AtomicU64,
 }
 
-impl HostKernel for Line {
+impl HostKernel for PrintedLine {
     fn run(&self, cx: &mut HostCx<'_>) -> Result<()> {
         let run = self.runs.fetch_add(1, Ordering::Relaxed);
         if self.options.first_runs.is_none_or(|runs| run < runs) {

@@ -230,7 +230,7 @@ fn replace(cx: &mut HostCx<'_>, regex: &Regex, rewrite: &[u8]) -> Result<()> {
 }
 
 /// A part of a rewrite.
-enum Piece {
+enum RewritePart {
     Byte(u8),
     Group(usize),
 }
@@ -239,14 +239,14 @@ enum Piece {
 ///
 /// # Errors
 /// A backslash is followed by neither a digit nor a backslash.
-fn pieces(rewrite: &[u8]) -> Result<Vec<Piece>> {
+fn pieces(rewrite: &[u8]) -> Result<Vec<RewritePart>> {
     let mut pieces = Vec::with_capacity(rewrite.len());
     let mut bytes = rewrite.iter();
     while let Some(&byte) = bytes.next() {
         pieces.push(match byte {
             b'\\' => match bytes.next() {
-                Some(digit @ b'0'..=b'9') => Piece::Group(usize::from(digit - b'0')),
-                Some(b'\\') => Piece::Byte(b'\\'),
+                Some(digit @ b'0'..=b'9') => RewritePart::Group(usize::from(digit - b'0')),
+                Some(b'\\') => RewritePart::Byte(b'\\'),
                 _ => {
                     return Err(value_error(format!(
                         "a backslash in a rewrite must precede a digit or a backslash, got {}",
@@ -254,19 +254,19 @@ fn pieces(rewrite: &[u8]) -> Result<Vec<Piece>> {
                     )));
                 }
             },
-            byte => Piece::Byte(byte),
+            byte => RewritePart::Byte(byte),
         });
     }
     Ok(pieces)
 }
 
 /// Returns whether a rewrite names a group that the pattern lacks.
-fn lacks_group(pieces: &[Piece], regex: &Regex) -> bool {
-    pieces.iter().any(|piece| matches!(piece, Piece::Group(number) if *number >= regex.captures_len()))
+fn lacks_group(pieces: &[RewritePart], regex: &Regex) -> bool {
+    pieces.iter().any(|piece| matches!(piece, RewritePart::Group(number) if *number >= regex.captures_len()))
 }
 
 /// Refuses a rewrite that names a group which the pattern lacks.
-fn require_groups(pieces: &[Piece], rewrite: &[u8], regex: &Regex) -> Result<()> {
+fn require_groups(pieces: &[RewritePart], rewrite: &[u8], regex: &Regex) -> Result<()> {
     if !lacks_group(pieces, regex) {
         return Ok(());
     }
@@ -278,7 +278,7 @@ fn require_groups(pieces: &[Piece], rewrite: &[u8], regex: &Regex) -> Result<()>
 }
 
 /// Replaces the first match or every match. As in RE2, an empty match right after a match is skipped.
-fn replace_one(string: &[u8], regex: &Regex, pieces: &[Piece], is_global: bool, out: &mut Vec<u8>) {
+fn replace_one(string: &[u8], regex: &Regex, pieces: &[RewritePart], is_global: bool, out: &mut Vec<u8>) {
     let (mut at, mut last_end) = (0, None);
     while at <= string.len() {
         let Some(captures) = regex.captures_at(string, at) else { break };
@@ -299,11 +299,11 @@ fn replace_one(string: &[u8], regex: &Regex, pieces: &[Piece], is_global: bool, 
     out.extend(string.get(at..).unwrap_or_default());
 }
 
-fn rewrite(captures: &Captures<'_>, pieces: &[Piece], out: &mut Vec<u8>) {
+fn rewrite(captures: &Captures<'_>, pieces: &[RewritePart], out: &mut Vec<u8>) {
     for piece in pieces {
         match piece {
-            Piece::Byte(byte) => out.push(*byte),
-            Piece::Group(number) => {
+            RewritePart::Byte(byte) => out.push(*byte),
+            RewritePart::Group(number) => {
                 out.extend(captures.get(*number).map_or(&[][..], |group| group.as_bytes()))
             }
         }

@@ -89,14 +89,14 @@ pub(super) fn integer<T: std::str::FromStr>(text: &str) -> Option<T> {
 }
 
 /// A float type, with the value of hexadecimal digits.
-pub(super) trait Float: std::str::FromStr + std::ops::Neg<Output = Self> {
+pub(super) trait ParseFloat: std::str::FromStr + std::ops::Neg<Output = Self> {
     const NAN: Self;
 
     /// Returns the number that is nearest to a hexadecimal number.
     fn from_hex(number: &HexNumber) -> Self;
 }
 
-impl Float for f32 {
+impl ParseFloat for f32 {
     const NAN: f32 = f32::NAN;
 
     fn from_hex(number: &HexNumber) -> f32 {
@@ -105,7 +105,7 @@ impl Float for f32 {
     }
 }
 
-impl Float for f64 {
+impl ParseFloat for f64 {
     const NAN: f64 = f64::NAN;
 
     fn from_hex(number: &HexNumber) -> f64 {
@@ -193,7 +193,7 @@ fn exponent_of(text: &str) -> Option<i64> {
 }
 
 /// Reads a float.
-pub(super) fn float<T: Float>(text: &str) -> Option<T> {
+pub(super) fn float<T: ParseFloat>(text: &str) -> Option<T> {
     let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
     if unsigned.starts_with(['+', '-']) {
         return None;

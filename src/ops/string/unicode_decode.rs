@@ -2,7 +2,7 @@
 
 use shapeflow_shape_fns::{Attribute, Attrs, DType, InferenceContext};
 
-use super::encoding::{Encoding, OnError};
+use super::encoding::{CharEncoding, OnError};
 use super::params::{check_strings, in_shape_fn, int_tensor, strings};
 use crate::dtype;
 use crate::error::Result;
@@ -95,7 +95,7 @@ fn dtypes(operands: &[DType], attrs: &Attrs) -> Result<[DType; 3]> {
 }
 
 fn shape(cx: &mut InferenceContext<'_>) -> shapeflow_shape_fns::Result<()> {
-    in_shape_fn(Encoding::input(cx.attrs()))?;
+    in_shape_fn(CharEncoding::input(cx.attrs()))?;
     in_shape_fn(OnError::of_decoder(cx.attrs()))?;
     shapeflow_shape_fns::string::unicode_decode(cx)
 }
@@ -110,7 +110,7 @@ fn splits_dtype(attrs: &Attrs) -> Result<DType> {
 
 fn run(cx: &mut HostCx<'_>) -> Result<()> {
     let (x, on_error) = (strings(cx, 0)?, OnError::of_decoder(cx.attrs())?);
-    let encoding = Encoding::input(cx.attrs())?;
+    let encoding = CharEncoding::input(cx.attrs())?;
     let (mut splits, mut codes, mut starts) = (vec![0], Vec::new(), Vec::new());
     let mut decoded = Vec::new();
     for string in x.iter() {

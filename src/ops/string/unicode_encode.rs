@@ -4,7 +4,7 @@ use std::panic::Location;
 
 use shapeflow_shape_fns::{Attribute, Attrs, DType, InferenceContext};
 
-use super::encoding::{Encoding, OnError};
+use super::encoding::{CharEncoding, OnError};
 use super::ngrams::check_splits;
 use super::params::{in_shape_fn, ints, map, string_to_string};
 use crate::dtype;
@@ -88,7 +88,7 @@ pub(crate) static TRANSCODE: OpDef = OpDef::host("unicode_transcode", run_transc
     ])
     .operands(&[Operand::Data("input")])
     .shape_fn(|cx| {
-        in_shape_fn(Encoding::input(cx.attrs()))?;
+        in_shape_fn(CharEncoding::input(cx.attrs()))?;
         check(cx)?;
         shapeflow_shape_fns::common::unary(cx)
     })
@@ -107,14 +107,14 @@ fn encode_dtypes(operands: &[DType], _: &Attrs) -> Result<Vec<DType>> {
 }
 
 fn check(cx: &InferenceContext<'_>) -> shapeflow_shape_fns::Result<()> {
-    in_shape_fn(Encoding::output(cx.attrs()))?;
+    in_shape_fn(CharEncoding::output(cx.attrs()))?;
     in_shape_fn(OnError::new(cx.attrs())).map(|_| ())
 }
 
 fn run_encode(cx: &mut HostCx<'_>) -> Result<()> {
     let (codes, splits) = (cx.input(0)?.to_vec::<i32>()?, ints(cx, 1)?);
     check_splits(&splits, codes.len())?;
-    let (encoding, on_error) = (Encoding::output(cx.attrs())?, OnError::new(cx.attrs())?);
+    let (encoding, on_error) = (CharEncoding::output(cx.attrs())?, OnError::new(cx.attrs())?);
     let mut made = StringsBuilder::with_capacity(splits.len(), codes.len())?;
     let mut bytes = Vec::new();
     for bounds in splits.windows(2) {
@@ -132,8 +132,8 @@ fn run_encode(cx: &mut HostCx<'_>) -> Result<()> {
 }
 
 fn run_transcode(cx: &mut HostCx<'_>) -> Result<()> {
-    let from = Encoding::input(cx.attrs())?;
-    let (to, on_error) = (Encoding::output(cx.attrs())?, OnError::of_decoder(cx.attrs())?);
+    let from = CharEncoding::input(cx.attrs())?;
+    let (to, on_error) = (CharEncoding::output(cx.attrs())?, OnError::of_decoder(cx.attrs())?);
     let (mut decoded, mut bytes) = (Vec::new(), Vec::new());
     map(cx, |string, made| {
         decoded.clear();

@@ -1,7 +1,7 @@
 //! [`Gemm`]: one matmul of two matrices, and the loops over its blocks and tiles.
 
 use super::blocks::{Blocks, RowPanels, depth_blocks, joins_runs, parts, row_panels};
-use super::kernel::{Float, Kernel, WIDE_ROWS};
+use super::kernel::{Float, TileFunctions, WIDE_ROWS};
 use super::left::LeftMatrix;
 use super::pack::{UnpackedPanel, pack, pack_rows};
 use super::packed::PackedMatrix;
@@ -49,7 +49,7 @@ impl<T: Float> Gemm<T> {
         unsafe { self.run_with(T::kernel(), workspace) }
     }
 
-    pub(super) fn workspace_len_for(&self, kernel: &'static Kernel<T>) -> usize {
+    pub(super) fn workspace_len_for(&self, kernel: &'static TileFunctions<T>) -> usize {
         let plan = Plan::new(self, kernel);
         plan.packed_a_len().saturating_add(plan.packed_b_len())
     }
@@ -58,7 +58,7 @@ impl<T: Float> Gemm<T> {
     ///
     /// # Safety
     /// As [`Gemm::run`]; the processor has the instructions of the kernel.
-    pub(super) unsafe fn run_with(&self, kernel: &'static Kernel<T>, workspace: *mut T) {
+    pub(super) unsafe fn run_with(&self, kernel: &'static TileFunctions<T>, workspace: *mut T) {
         let plan = Plan::new(self, kernel);
         if self.k == 0 {
             for i in 0..self.m {
@@ -93,7 +93,7 @@ impl<T: Float> Gemm<T> {
 /// How a matmul is computed.
 struct Plan<'a, T: 'static> {
     gemm: &'a Gemm<T>,
-    kernel: &'static Kernel<T>,
+    kernel: &'static TileFunctions<T>,
     blocks: Blocks,
     /// Columns of a panel.
     panel: usize,
@@ -106,7 +106,7 @@ struct Plan<'a, T: 'static> {
 }
 
 impl<'a, T: Float> Plan<'a, T> {
-    fn new(gemm: &'a Gemm<T>, kernel: &'static Kernel<T>) -> Plan<'a, T> {
+    fn new(gemm: &'a Gemm<T>, kernel: &'static TileFunctions<T>) -> Plan<'a, T> {
         let Gemm { m, k, n, a, b, packed, .. } = *gemm;
         let panel = kernel.panel();
         let run = a.columns.run();

@@ -1,4 +1,4 @@
-//! [`Kernel`]: the tile functions for one kind of processor.
+//! [`TileFunctions`]: the tile functions for one kind of processor.
 
 use std::ops::Add;
 
@@ -9,7 +9,7 @@ use super::tile::{COPYING, MAX_ROWS, PACKED, STRIDED, Tile, TileFn, compute};
 pub(super) const WIDE_ROWS: usize = 3;
 
 /// Functions that compute tiles of up to [`MAX_ROWS`] rows. The function for tiles of `i` rows has the index `i - 1`.
-pub(crate) struct Kernel<T: 'static> {
+pub(crate) struct TileFunctions<T: 'static> {
     /// Elements per vector.
     pub(super) lanes: usize,
     /// Vectors per panel.
@@ -24,7 +24,7 @@ pub(crate) struct Kernel<T: 'static> {
     pub(super) wide: [TileFn<T>; WIDE_ROWS],
 }
 
-impl<T> Kernel<T> {
+impl<T> TileFunctions<T> {
     /// Returns the number of columns of a panel.
     pub(super) fn panel(&self) -> usize {
         self.vectors * self.lanes
@@ -34,15 +34,15 @@ impl<T> Kernel<T> {
 /// A float type that matrices can be multiplied in.
 pub(crate) trait Float: Copy + Default + Add<Output = Self> + 'static {
     /// The kernel for any processor.
-    const PORTABLE: &'static Kernel<Self>;
+    const PORTABLE: &'static TileFunctions<Self>;
     /// The kernel for processors with 256-bit vectors and fused multiply-adds.
     #[cfg(target_arch = "x86_64")]
-    const FMA: &'static Kernel<Self>;
+    const FMA: &'static TileFunctions<Self>;
     /// The kernel for processors with 512-bit vectors.
     #[cfg(target_arch = "x86_64")]
-    const AVX512: &'static Kernel<Self>;
+    const AVX512: &'static TileFunctions<Self>;
     /// Returns the kernel for the running processor.
-    fn kernel() -> &'static Kernel<Self>;
+    fn kernel() -> &'static TileFunctions<Self>;
 }
 
 /// Makes a kernel of vectors `$register` for processors with `$feature`. `$vectors` lists the possible widths of a
@@ -58,7 +58,7 @@ macro_rules! kernel {
             // SAFETY: the caller's promise.
             unsafe { compute::<$register, MODE, ROWS, VECTORS>(tile) }
         }
-        Kernel {
+        TileFunctions {
             lanes: <$register as Register>::LANES,
             vectors: $panel,
             packed: [
@@ -98,13 +98,14 @@ pub(super) use kernel;
 macro_rules! float {
     ($t:ident $plain:literal $v256:ident $v512:ident) => {
         impl Float for $t {
-            const PORTABLE: &'static Kernel<$t> = &kernel!([$t; $plain], [1 2] 2 4);
+            const PORTABLE: &'static TileFunctions<$t> = &kernel!([$t; $plain], [1 2] 2 4);
             #[cfg(target_arch = "x86_64")]
-            const FMA: &'static Kernel<$t> = &kernel!(std::arch::x86_64::$v256, [1 2] 2 4, "avx2,fma");
+            const FMA: &'static TileFunctions<$t> = &kernel!(std::arch::x86_64::$v256, [1 2] 2 4, "avx2,fma");
             #[cfg(target_arch = "x86_64")]
-            const AVX512: &'static Kernel<$t> = &kernel!(std::arch::x86_64::$v512, [1 2 3 4] 4 8, "avx512f");
+            const AVX512: &'static TileFunctions<$t> =
+                &kernel!(std::arch::x86_64::$v512, [1 2 3 4] 4 8, "avx512f");
 
-            fn kernel() -> &'static Kernel<$t> {
+            fn kernel() -> &'static TileFunctions<$t> {
                 #[cfg(target_arch = "x86_64")]
                 {
                     use crate::tiles::cpu::{has_avx512, has_fma};

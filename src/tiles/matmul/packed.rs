@@ -1,7 +1,7 @@
 //! [`PackedMatrix`]: a right operand that was packed once, for many matmuls.
 
 use super::blocks::{depth_blocks, parts};
-use super::kernel::{Float, Kernel};
+use super::kernel::{Float, TileFunctions};
 use super::pack::{UnpackedPanel, pack};
 use super::strided::StridedMatrix;
 use crate::tiles::cpu::CACHE_LINE;
@@ -22,7 +22,7 @@ impl<T: Float> PackedMatrix<T> {
         PackedMatrix::packed_len_for(T::kernel(), k, n)
     }
 
-    pub(super) fn packed_len_for(kernel: &'static Kernel<T>, k: usize, n: usize) -> usize {
+    pub(super) fn packed_len_for(kernel: &'static TileFunctions<T>, k: usize, n: usize) -> usize {
         k.saturating_mul(n.saturating_add(kernel.panel())).next_multiple_of(CACHE_LINE)
     }
 
@@ -31,7 +31,7 @@ impl<T: Float> PackedMatrix<T> {
         PackedMatrix::new_for(T::kernel(), start, n)
     }
 
-    pub(super) fn new_for(kernel: &'static Kernel<T>, start: *const T, n: usize) -> PackedMatrix<T> {
+    pub(super) fn new_for(kernel: &'static TileFunctions<T>, start: *const T, n: usize) -> PackedMatrix<T> {
         PackedMatrix { start, width: n.next_multiple_of(kernel.panel()), column: 0 }
     }
 
@@ -50,7 +50,7 @@ impl<T: Float> PackedMatrix<T> {
     /// # Safety
     /// As [`PackedMatrix::pack`].
     pub(super) unsafe fn pack_for(
-        kernel: &'static Kernel<T>,
+        kernel: &'static TileFunctions<T>,
         to: *mut T,
         b: &StridedMatrix<T>,
         [k, n]: [usize; 2],

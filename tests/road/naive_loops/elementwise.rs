@@ -46,7 +46,7 @@ fn hard_sigmoid(x: f64) -> f64 {
     (x + 3.0).clamp(0.0, 6.0) / 6.0
 }
 
-/// Returns `f`, or 0 if the first factor is 0.
+/// Returns `f()`, or 0 if `x` is 0.
 fn unless_zero(x: f64, f: impl Fn() -> f64) -> Element {
     Real(if x == 0.0 { 0.0 } else { f() })
 }
@@ -55,8 +55,8 @@ fn unless_zero_complex(x: Complex64, f: impl Fn() -> Complex64) -> Element {
     Complex(if x.norm() == 0.0 { Complex64::ZERO } else { f() })
 }
 
-/// Returns a number right beside `z`, on the side of a branch cut that the sign of a zero part gives. The formulas of
-/// `num_complex` lose this sign.
+/// Replaces each zero part of `z` by 1e-300 with the sign of the zero. The sign of a zero tells the side of a branch
+/// cut, and the formulas of `num_complex` lose it.
 fn beside_cut(z: Complex64) -> Complex64 {
     let part = |x: f64| if x == 0.0 { 1e-300f64.copysign(x) } else { x };
     Complex64::new(part(z.re), part(z.im))

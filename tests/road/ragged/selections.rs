@@ -1,4 +1,4 @@
-//! The recorded cases of ops that select, split and merge.
+//! Runs the ops of recorded cases: selections, splits, merges, matrix products, and reductions over segments.
 
 use serde_json::Value as Json;
 use shapeflow::{AnyValue, DType, RaggedTensor, RaggedValue, Result, Tensor};

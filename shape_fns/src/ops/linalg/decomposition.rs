@@ -74,8 +74,7 @@ pub fn eigen(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// `[..batch, n, n] -> [..batch, n+1, n]`: the first row holds the eigenvalues, and the other rows hold the
-/// eigenvectors.
+/// `[..batch, n, n] -> [..batch, n+1, n]`: row 0 holds the eigenvalues, and each column below it is an eigenvector.
 ///
 /// # Errors
 /// The rank is less than 2, or the last two dimensions provably differ.

@@ -51,9 +51,9 @@ impl EinsumTerm {
                 after: after.chars().collect(),
                 ellipsis: true,
             }),
-            _ => bail!(
-                "a term of an equation must have at most one ellipsis (...), got {text:?} in {equation:?}"
-            ),
+            _ => {
+                bail!("the dots of a term must form at most one ellipsis (...), got {text:?} in {equation:?}")
+            }
         }
     }
 
@@ -66,8 +66,7 @@ impl EinsumTerm {
 #[derive(Default)]
 struct LabelDims {
     labels: Vec<(char, Dim)>,
-    /// The shape to which the axes that the ellipses stand for broadcast. The shape is unranked if an operand is
-    /// unranked.
+    /// The broadcast shape of the axes under the ellipses. The shape is unranked if an operand is unranked.
     ellipsis: Option<TensorShape>,
 }
 
@@ -124,7 +123,7 @@ impl LabelDims {
 /// axes that the ellipses stand for do not broadcast, or exist although the output has no ellipsis.
 pub fn einsum(cx: &mut InferenceContext<'_>) -> Result<()> {
     let equation = cx.str("equation")?;
-    let (inputs, labels) = einsum_terms(equation)?;
+    let (inputs, output) = einsum_terms(equation)?;
     if inputs.len() != cx.len() {
         bail!(
             "an equation must have one term per operand, got {} for {} in {equation:?}",
@@ -140,12 +139,12 @@ pub fn einsum(cx: &mut InferenceContext<'_>) -> Result<()> {
         let dims = labels.iter().map(|label| label_dims.find(*label, equation));
         Ok(TensorShape::new(dims.collect::<Result<Vec<Dim>>>()?))
     };
-    let (before, after) = (resolve(&labels.before)?, resolve(&labels.after)?);
+    let (before, after) = (resolve(&output.before)?, resolve(&output.after)?);
     let ellipsis = match &label_dims.ellipsis {
-        Some(dims) if !labels.ellipsis && dims.rank().is_some_and(|rank| rank > 0) => {
+        Some(dims) if !output.ellipsis && dims.rank().is_some_and(|rank| rank > 0) => {
             bail!("the output must have an ellipsis for the operands' axes {dims}, got {equation:?}");
         }
-        Some(dims) if labels.ellipsis => dims.clone(),
+        Some(dims) if output.ellipsis => dims.clone(),
         _ => TensorShape::scalar(),
     };
     cx.set_output(0, before.concatenate(&ellipsis).concatenate(&after));
@@ -212,8 +211,8 @@ mod tests {
         {equation: "ab,bc,cd->ad"} "[2, ?]; [n, ?]; [m, 5]" => "[2, 5]";
         {equation: "ab->b"} "[2, 2]; [2, 2]" => "error an equation must have one term per operand, got 1 for 2";
         {equation: "a"} "[2]" => "error an equation must have exactly one ->, got \"a\"";
-        {equation: "..a.->a..."} "[1, 1]" => "error must have at most one ellipsis (...), got \"..a.\"";
-        {equation: "...a...->a"} "[1, 1]" => "error must have at most one ellipsis";
+        {equation: "..a.->a..."} "[1, 1]" => "error must form at most one ellipsis (...), got \"..a.\"";
+        {equation: "...a...->a"} "[1, 1]" => "error must form at most one ellipsis";
         {equation: "abc->d"} "[?, ?, ?]" => "error every label of the output must occur in an operand, got d";
         {equation: "abc->c"} "[?, ?]" => "error operand 0 must have 3 axes, one per label, got [?, ?]";
         {equation: "...abc->c"} "[?, ?]" => "error operand 0 must have at least 3 axes";

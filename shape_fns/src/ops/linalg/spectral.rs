@@ -5,7 +5,7 @@ use crate::{Dim, InferenceContext, List, Result, TensorShape, normalize_axis};
 
 /// The kind of a transform, which determines the length of the last transformed axis.
 #[derive(Clone, Copy, PartialEq)]
-enum Kind {
+enum TransformKind {
     /// Complex to complex: the given length is the length of the output.
     Complex,
     /// Real to complex: a given length `n` becomes `n/2 + 1` along the last transformed axis.
@@ -30,7 +30,7 @@ pub fn fft<const N: usize>(cx: &mut InferenceContext<'_>) -> Result<()> {
 /// # Errors
 /// The operand has fewer than `N` axes, or `fft_length` is not a vector of `N` sizes.
 pub fn rfft<const N: usize>(cx: &mut InferenceContext<'_>) -> Result<()> {
-    over_last(cx, N, Kind::Forward)
+    over_last(cx, N, TransformKind::Forward)
 }
 
 /// `input[..batch, d1, …, dN], fft_length=[n1, …, nN] -> [..batch, n1, …, nN]`: the inverse of [`rfft`].
@@ -38,11 +38,11 @@ pub fn rfft<const N: usize>(cx: &mut InferenceContext<'_>) -> Result<()> {
 /// # Errors
 /// Same as [`rfft`].
 pub fn irfft<const N: usize>(cx: &mut InferenceContext<'_>) -> Result<()> {
-    over_last(cx, N, Kind::Inverse)
+    over_last(cx, N, TransformKind::Inverse)
 }
 
 /// Sets the output of a transform over the last `count` axes.
-fn over_last(cx: &mut InferenceContext<'_>, count: usize, kind: Kind) -> Result<()> {
+fn over_last(cx: &mut InferenceContext<'_>, count: usize, kind: TransformKind) -> Result<()> {
     let input = cx.with_rank_at_least(0, count)?;
     let lengths = cx.param_vector("fft_length")?;
     if let Some(given) = lengths.known_len().filter(|given| *given != count) {
@@ -55,13 +55,13 @@ fn over_last(cx: &mut InferenceContext<'_>, count: usize, kind: Kind) -> Result<
     Ok(())
 }
 
-/// Returns `dims` with the lengths of the transform along `axes`. For [`Kind::Forward`], the last of `axes` is halved.
+/// Returns `dims` with the lengths of the transform along `axes`. For [`TransformKind::Forward`], the last of `axes` is halved.
 fn transformed(
     cx: &mut InferenceContext<'_>,
     dims: &[Dim],
     axes: &[usize],
     lengths: &List,
-    kind: Kind,
+    kind: TransformKind,
 ) -> Result<TensorShape> {
     let mut output = dims.to_vec();
     for (position, axis) in axes.iter().enumerate() {
@@ -72,7 +72,7 @@ fn transformed(
         let length = match length {
             Some(length) => {
                 cx.require_not_negative("fft_length", &length)?;
-                if kind == Kind::Forward && position + 1 == axes.len() {
+                if kind == TransformKind::Forward && position + 1 == axes.len() {
                     halved(cx, &length)?
                 } else {
                     length
@@ -99,7 +99,7 @@ fn halved(cx: &mut InferenceContext<'_>, length: &Dim) -> Result<Dim> {
 /// # Errors
 /// An axis is outside the rank or given twice, the lengths of `fft_length` and `axes` differ, or a length is negative.
 pub fn fft_along(cx: &mut InferenceContext<'_>) -> Result<()> {
-    over_axes(cx, Kind::Complex)
+    over_axes(cx, TransformKind::Complex)
 }
 
 /// Like [`fft_along`], for real input: the last of `axes` has size `n/2 + 1`.
@@ -107,7 +107,7 @@ pub fn fft_along(cx: &mut InferenceContext<'_>) -> Result<()> {
 /// # Errors
 /// Same as [`fft_along`].
 pub fn rfft_along(cx: &mut InferenceContext<'_>) -> Result<()> {
-    over_axes(cx, Kind::Forward)
+    over_axes(cx, TransformKind::Forward)
 }
 
 /// Like [`fft_along`], for real output.
@@ -115,11 +115,11 @@ pub fn rfft_along(cx: &mut InferenceContext<'_>) -> Result<()> {
 /// # Errors
 /// Same as [`fft_along`].
 pub fn irfft_along(cx: &mut InferenceContext<'_>) -> Result<()> {
-    over_axes(cx, Kind::Inverse)
+    over_axes(cx, TransformKind::Inverse)
 }
 
 /// Sets the output of a transform over parameter `axes`.
-fn over_axes(cx: &mut InferenceContext<'_>, kind: Kind) -> Result<()> {
+fn over_axes(cx: &mut InferenceContext<'_>, kind: TransformKind) -> Result<()> {
     let input = cx.input(0).clone();
     let (lengths, named) = (cx.param_vector("fft_length")?, cx.param_vector("axes")?);
     if let (Some(lengths), Some(axes)) = (lengths.known_len(), named.known_len())

@@ -6,7 +6,7 @@ use crate::error::bail;
 use crate::{Dim, InferenceContext, Result, TensorShape};
 
 /// The number of features of each kind.
-struct Counts {
+struct FeatureCounts {
     sparse: usize,
     dense: usize,
     ragged: usize,
@@ -24,7 +24,7 @@ struct Counts {
 pub fn parse_examples(cx: &mut InferenceContext<'_>) -> Result<()> {
     let serialized = cx.with_rank_at_most(0, 1)?;
     cx.with_rank_at_most(1, 1)?;
-    let counts = Counts {
+    let counts = FeatureCounts {
         sparse: list_len(cx, "sparse_types")?,
         dense: cx.len().saturating_sub(5),
         ragged: list_len(cx, "ragged_value_types")?,
@@ -47,7 +47,7 @@ pub fn parse_examples_by_keys(cx: &mut InferenceContext<'_>) -> Result<()> {
     let [examples] = cx.axes::<1>(0)?;
     cx.axes::<1>(1)?;
     let count = |name| cx.int(name).map(|count| usize::try_from(count).unwrap_or(0));
-    let counts = Counts { sparse: count("Nsparse")?, dense: count("Ndense")?, ragged: 0 };
+    let counts = FeatureCounts { sparse: count("Nsparse")?, dense: count("Ndense")?, ragged: 0 };
     cx.takes(2 + counts.sparse + 2 * counts.dense)?;
     for key in 0..counts.sparse + counts.dense {
         cx.scalar(2 + key)?;
@@ -63,11 +63,11 @@ pub fn parse_examples_by_keys(cx: &mut InferenceContext<'_>) -> Result<()> {
 pub fn parse_single_example(cx: &mut InferenceContext<'_>) -> Result<()> {
     cx.scalar(0)?;
     let dense = cx.len().saturating_sub(1);
-    let counts = Counts { sparse: list_len(cx, "sparse_types")?, dense, ragged: 0 };
+    let counts = FeatureCounts { sparse: list_len(cx, "sparse_types")?, dense, ragged: 0 };
     set_features(cx, &TensorShape::scalar(), &counts)
 }
 
-fn set_features(cx: &mut InferenceContext<'_>, examples: &TensorShape, counts: &Counts) -> Result<()> {
+fn set_features(cx: &mut InferenceContext<'_>, examples: &TensorShape, counts: &FeatureCounts) -> Result<()> {
     let outputs = 3 * counts.sparse + counts.dense + 2 * counts.ragged;
     if cx.outputs() != outputs {
         bail!("the features must have {outputs} outputs, got {}", cx.outputs());

@@ -6,7 +6,7 @@ use crate::error::bail;
 use crate::{Attr, Dim, InferenceContext, Result, TensorShape};
 
 /// The number of features of each kind in the context or in the feature lists of the messages.
-struct Counts {
+struct FeatureListCounts {
     sparse: usize,
     dense: usize,
     ragged: usize,
@@ -25,12 +25,12 @@ struct Counts {
 /// `serialized` has more than one axis, or a list of keys provably differs in length from the attributes.
 pub fn parse_sequence_examples(cx: &mut InferenceContext<'_>) -> Result<()> {
     let serialized = cx.with_rank_at_most(0, 1)?;
-    let context = Counts {
+    let context = FeatureListCounts {
         sparse: list_len(cx, "context_sparse_types")?,
         dense: cx.len().saturating_sub(9),
         ragged: list_len(cx, "context_ragged_value_types")?,
     };
-    let lists = Counts {
+    let lists = FeatureListCounts {
         sparse: list_len(cx, "feature_list_sparse_types")?,
         dense: list_len(cx, "feature_list_dense_types")?,
         ragged: list_len(cx, "feature_list_ragged_value_types")?,
@@ -54,7 +54,7 @@ pub fn parse_sequence_examples(cx: &mut InferenceContext<'_>) -> Result<()> {
 pub fn parse_sequence_examples_of_attrs(cx: &mut InferenceContext<'_>) -> Result<()> {
     let [examples] = cx.axes::<1>(0)?;
     let dense = cx.len().saturating_sub(2);
-    let context = Counts { sparse: list_len(cx, "context_sparse_types")?, dense, ragged: 0 };
+    let context = FeatureListCounts { sparse: list_len(cx, "context_sparse_types")?, dense, ragged: 0 };
     let lists = list_counts(cx)?;
     set_features(cx, &TensorShape::new([examples]), &context, &lists, true)
 }
@@ -71,7 +71,7 @@ pub fn parse_single_sequence_example(cx: &mut InferenceContext<'_>) -> Result<()
     let (sparse, lists) = (list_len(cx, "context_sparse_types")?, list_counts(cx)?);
     // Each dense feature of the context has two operands: a key and a default.
     let dense = cx.len().saturating_sub(3 + sparse + lists.sparse + lists.dense) / 2;
-    let context = Counts { sparse, dense, ragged: 0 };
+    let context = FeatureListCounts { sparse, dense, ragged: 0 };
     let keys = sparse + dense + lists.sparse + lists.dense;
     cx.takes(3 + keys + context.dense)?;
     for key in 0..keys {
@@ -81,8 +81,8 @@ pub fn parse_single_sequence_example(cx: &mut InferenceContext<'_>) -> Result<()
 }
 
 /// Returns the numbers of feature lists of an op without ragged features.
-fn list_counts(cx: &InferenceContext<'_>) -> Result<Counts> {
-    Ok(Counts {
+fn list_counts(cx: &InferenceContext<'_>) -> Result<FeatureListCounts> {
+    Ok(FeatureListCounts {
         sparse: list_len(cx, "feature_list_sparse_types")?,
         dense: list_len(cx, "feature_list_dense_types")?,
         ragged: 0,
@@ -135,8 +135,8 @@ pub(super) fn dense_shapes(
 fn set_features(
     cx: &mut InferenceContext<'_>,
     examples: &TensorShape,
-    context: &Counts,
-    lists: &Counts,
+    context: &FeatureListCounts,
+    lists: &FeatureListCounts,
     has_lengths: bool,
 ) -> Result<()> {
     let first_list = 3 * context.sparse + context.dense + 2 * context.ragged;

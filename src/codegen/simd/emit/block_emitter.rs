@@ -15,7 +15,8 @@ pub(crate) struct BlockEmitter<'a, 'c> {
 }
 
 impl<'a, 'c> BlockEmitter<'a, 'c> {
-    /// Makes an emitter that uses the first `registers` registers, and pinned ones.
+    /// Makes an emitter that allocates from the first `registers` vector registers. Pinned values of the block have
+    /// registers of their own.
     pub fn new(
         asm: &'a mut Asm,
         block: &'a VectorBlock,
@@ -43,7 +44,7 @@ impl<'a, 'c> BlockEmitter<'a, 'c> {
         self.registers.finish();
     }
 
-    /// Makes a load of a slot a memory operand of the instruction that uses its result, if possible. Returns whether
+    /// Folds the load of a slot into the instruction that uses the loaded value, as its memory operand. Returns whether
     /// this was possible.
     fn postpone(&mut self, index: usize, inst: &VectorInst, uses: &ValueUses) -> bool {
         let VectorInstKind::Load { op, len, mem: MemRef::Slot(slot, offset), tail: Tail::Whole } = inst.kind
@@ -87,7 +88,8 @@ impl<'a, 'c> BlockEmitter<'a, 'c> {
                         (first.0, registers.source_or_memory(srcs[1], next_uses[1], &mut locked))
                     }
                     OperandForm::Two => (0, registers.source_or_memory(srcs[0], next_uses[0], &mut locked)),
-                    // A store needs its source in a register. A shift without EVEX needs it there too.
+                    // The result of a `ToRm` op is its `rm` operand, so the source must be a register. The source of a
+                    // shift without EVEX must be a register too.
                     OperandForm::ToRm | OperandForm::Shift(_) => {
                         (0, registers.source(srcs[0], &mut locked).into())
                     }

@@ -93,6 +93,7 @@ impl EmitContext<'_> {
         if !self.moving || bytes == 0 {
             return Mem::Base(base, offset);
         }
+        // A pitch is 1 to 4 elements of at most 8 bytes, so `factor` is 1, 2, 3 or 4.
         let scale = bytes.trailing_zeros().min(3);
         let (factor, mut index) = (bytes >> scale, INDEX);
         if factor > 1 {

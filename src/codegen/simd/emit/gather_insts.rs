@@ -8,8 +8,7 @@ use crate::codegen::simd::ir::{GatherGroup, frame_mem};
 use crate::lower::kernel_body::AccessPattern;
 
 impl EmitContext<'_> {
-    /// Adds `index * stride` to the address of a gather slot. `index` is the lowest lane of `from`; `stride` is the
-    /// slot's stride number `offset`.
+    /// Adds `index * strides[offset]` to the address of a gather slot. `index` is the lowest lane of `from`.
     pub fn displace(&self, asm: &mut Asm, slot: u32, offset: u32, from: VectorReg) {
         let word = self.layout.scratch;
         asm.vector(opcode::STORE_Q, VectorLen::X, from.0, 0, frame_mem(word).into(), None);
@@ -17,7 +16,7 @@ impl EmitContext<'_> {
         self.displace_by(asm, slot, offset);
     }
 
-    /// Adds `rax * stride` to the address of a gather slot, where `stride` is the slot's stride number `offset`.
+    /// Adds `rax * strides[offset]` to the address of a gather slot.
     pub fn displace_by(&self, asm: &mut Asm, slot: u32, offset: u32) {
         asm.imul(RAX, frame_mem(self.layout.gathers[slot as usize].strides[offset as usize]));
         match self.pointer(slot) {

@@ -1,4 +1,4 @@
-//! Instructions of a block that are several instructions of the processor: conversions lane by lane, staging, iotas.
+//! Instructions of a block that take several instructions of the processor: divisions lane by lane, staging, iotas.
 
 use super::context::EmitContext;
 use crate::codegen::abi::KernelArgs;
@@ -91,7 +91,7 @@ impl EmitContext<'_> {
                 } else {
                     asm.vector(opcode::SIGN_BITS, len, RAX.0, 0, Rm::Reg(from()), None);
                 }
-                // A jump, because the next step would wait for an update in memory.
+                // Jumps over the store: `or [failed], rax` in every step would make each step wait for the previous one.
                 let fine = asm.label();
                 asm.test(RAX, RAX);
                 asm.jump_if(Cond::Equal, fine);
@@ -163,7 +163,7 @@ impl EmitContext<'_> {
     }
 
     /// Copies the remaining elements of a slot between memory and the staging area: by four, two and one. Elements of a
-    /// strided load are copied one by one.
+    /// strided slot are copied one by one, each from or to `offset` bytes past its start.
     fn stage(&self, asm: &mut Asm, slot: u32, out: bool, offset: u32) {
         let size = size_of(self.slot_type(slot).dtype);
         let memory = self.slot_mem(asm, slot, 0);

@@ -30,7 +30,7 @@ impl Selector<'_> {
         }
     }
 
-    /// Selects the elements of a gather slot.
+    /// Selects the instructions that load the elements of a gather slot.
     pub fn gather(&mut self, slot: u32, offsets: &[(InstId, u32)]) -> VectorIds {
         let SelectMode::Step { ahead, masked, .. } = self.plan.mode else {
             self.displace_slot(slot, offsets);
@@ -99,7 +99,7 @@ impl Selector<'_> {
         }
     }
 
-    /// Selects the vector made of 16-byte parts.
+    /// Selects the instructions that join 16-byte parts to a vector.
     fn assembled(&mut self, parts: &[VectorId]) -> VectorId {
         let pair = |s: &mut Self, a: VectorId, b: VectorId| {
             s.block

@@ -11,7 +11,7 @@ use crate::tensor::Tensor;
 
 /// The form of the values of a feature. `D` describes the values of a dense one.
 #[derive(Clone, Debug)]
-pub(super) enum Kind<D> {
+pub(super) enum FeatureKind<D> {
     Dense(D),
     Sparse,
     Ragged,
@@ -35,19 +35,19 @@ pub(super) struct ByKind<'a, D> {
 }
 
 impl<'a, D> ByKind<'a, D> {
-    pub(super) fn new(features: impl Iterator<Item = (&'a str, DType, &'a Kind<D>)>) -> ByKind<'a, D> {
+    pub(super) fn new(features: impl Iterator<Item = (&'a str, DType, &'a FeatureKind<D>)>) -> ByKind<'a, D> {
         let mut all = ByKind { sparse: Vec::new(), dense: Vec::new(), ragged: Vec::new(), order: Vec::new() };
         for (key, dtype, kind) in features {
             all.order.push(match kind {
-                Kind::Dense(dense) => {
+                FeatureKind::Dense(dense) => {
                     all.dense.push((key, dtype, dense));
                     Number::Dense(all.dense.len() - 1)
                 }
-                Kind::Sparse => {
+                FeatureKind::Sparse => {
                     all.sparse.push((key, dtype));
                     Number::Sparse(all.sparse.len() - 1)
                 }
-                Kind::Ragged => {
+                FeatureKind::Ragged => {
                     all.ragged.push((key, dtype));
                     Number::Ragged(all.ragged.len() - 1)
                 }

@@ -1,8 +1,8 @@
-//! [`Elements`]: the values of a feature, gathered from examples.
+//! [`FeatureElements`]: the values of a feature, gathered from examples.
 
 use shapeflow_shape_fns::DType;
 
-use super::wire::{Fields, Wire, varint};
+use super::wire::{Fields, WireValue, varint};
 use crate::error::Result;
 use crate::tensor::{StringsBuilder, Tensor, TensorView};
 
@@ -27,7 +27,7 @@ impl<'a> Values<'a> {
                 3 => DType::I64,
                 _ => continue,
             };
-            let Wire::Bytes(list) = value else { return Err(Damaged) };
+            let WireValue::Bytes(list) = value else { return Err(Damaged) };
             return Ok(Some(Values { dtype, list }));
         }
         Ok(None)
@@ -44,34 +44,34 @@ impl<'a> Values<'a> {
 pub(super) struct Damaged;
 
 /// Values of many examples, one after the other.
-pub(super) enum Elements {
+pub(super) enum FeatureElements {
     Ints(Vec<i64>),
     Floats(Vec<f32>),
     Strings(StringsBuilder),
 }
 
-impl Elements {
-    pub(super) fn new(dtype: DType) -> Elements {
+impl FeatureElements {
+    pub(super) fn new(dtype: DType) -> FeatureElements {
         match dtype {
-            DType::I64 => Elements::Ints(Vec::new()),
-            DType::F32 => Elements::Floats(Vec::new()),
-            _ => Elements::Strings(StringsBuilder::new()),
+            DType::I64 => FeatureElements::Ints(Vec::new()),
+            DType::F32 => FeatureElements::Floats(Vec::new()),
+            _ => FeatureElements::Strings(StringsBuilder::new()),
         }
     }
 
     pub(super) fn dtype(&self) -> DType {
         match self {
-            Elements::Ints(_) => DType::I64,
-            Elements::Floats(_) => DType::F32,
-            Elements::Strings(_) => DType::String,
+            FeatureElements::Ints(_) => DType::I64,
+            FeatureElements::Floats(_) => DType::F32,
+            FeatureElements::Strings(_) => DType::String,
         }
     }
 
     pub(super) fn len(&self) -> usize {
         match self {
-            Elements::Ints(ints) => ints.len(),
-            Elements::Floats(floats) => floats.len(),
-            Elements::Strings(strings) => strings.len(),
+            FeatureElements::Ints(ints) => ints.len(),
+            FeatureElements::Floats(floats) => floats.len(),
+            FeatureElements::Strings(strings) => strings.len(),
         }
     }
 
@@ -82,17 +82,21 @@ impl Elements {
     pub(super) fn append(&mut self, values: Values<'_>) -> Result<Result<(), Damaged>> {
         for field in Fields::new(values.list) {
             let read = match (field, &mut *self) {
-                (Some((1, Wire::Bytes(string))), Elements::Strings(strings)) => {
+                (Some((1, WireValue::Bytes(string))), FeatureElements::Strings(strings)) => {
                     strings.push(string)?;
                     Some(())
                 }
-                (Some((1, Wire::Bytes(packed))), Elements::Ints(ints)) => append_ints(packed, ints),
-                (Some((1, Wire::Varint(int))), Elements::Ints(ints)) => {
+                (Some((1, WireValue::Bytes(packed))), FeatureElements::Ints(ints)) => {
+                    append_ints(packed, ints)
+                }
+                (Some((1, WireValue::Varint(int))), FeatureElements::Ints(ints)) => {
                     ints.push(int.cast_signed());
                     Some(())
                 }
-                (Some((1, Wire::Bytes(packed))), Elements::Floats(floats)) => append_floats(packed, floats),
-                (Some((1, Wire::Fixed32(bits))), Elements::Floats(floats)) => {
+                (Some((1, WireValue::Bytes(packed))), FeatureElements::Floats(floats)) => {
+                    append_floats(packed, floats)
+                }
+                (Some((1, WireValue::Fixed32(bits))), FeatureElements::Floats(floats)) => {
                     floats.push(f32::from_bits(bits));
                     Some(())
                 }
@@ -112,11 +116,13 @@ impl Elements {
     /// Memory is refused.
     pub(super) fn repeat(&mut self, tensor: &TensorView<'_>, from: usize, count: usize) -> Result<()> {
         match self {
-            Elements::Ints(ints) => ints.extend(std::iter::repeat_n(tensor.as_slice::<i64>()?[from], count)),
-            Elements::Floats(floats) => {
+            FeatureElements::Ints(ints) => {
+                ints.extend(std::iter::repeat_n(tensor.as_slice::<i64>()?[from], count))
+            }
+            FeatureElements::Floats(floats) => {
                 floats.extend(std::iter::repeat_n(tensor.as_slice::<f32>()?[from], count));
             }
-            Elements::Strings(strings) => {
+            FeatureElements::Strings(strings) => {
                 let string = tensor.as_strings()?.at(from);
                 for _ in 0..count {
                     strings.push(string)?;
@@ -132,9 +138,9 @@ impl Elements {
     /// Memory is refused.
     pub(super) fn extend(&mut self, tensor: &TensorView<'_>, range: std::ops::Range<usize>) -> Result<()> {
         match self {
-            Elements::Ints(ints) => ints.extend(&tensor.as_slice::<i64>()?[range]),
-            Elements::Floats(floats) => floats.extend(&tensor.as_slice::<f32>()?[range]),
-            Elements::Strings(strings) => {
+            FeatureElements::Ints(ints) => ints.extend(&tensor.as_slice::<i64>()?[range]),
+            FeatureElements::Floats(floats) => floats.extend(&tensor.as_slice::<f32>()?[range]),
+            FeatureElements::Strings(strings) => {
                 for string in tensor.as_strings()?.slice(range).iter() {
                     strings.push(string)?;
                 }
@@ -149,9 +155,9 @@ impl Elements {
     /// The number of elements is not the product of `sizes`, or memory is refused.
     pub(super) fn finish(self, sizes: &[usize]) -> Result<Tensor> {
         match self {
-            Elements::Ints(ints) => Tensor::from_vec(sizes, ints),
-            Elements::Floats(floats) => Tensor::from_vec(sizes, floats),
-            Elements::Strings(strings) => strings.finish(sizes),
+            FeatureElements::Ints(ints) => Tensor::from_vec(sizes, ints),
+            FeatureElements::Floats(floats) => Tensor::from_vec(sizes, floats),
+            FeatureElements::Strings(strings) => strings.finish(sizes),
         }
     }
 }

@@ -1,9 +1,9 @@
-//! [`Layout`]: the features of a call by kind, and the outputs that their values fill.
+//! [`FeatureLayout`]: the features of a call by kind, and the outputs that their values fill.
 
 use shapeflow_shape_fns::{Attrs, DType, TensorShape};
 
 use super::outputs::{arity, dense_list, dense_sizes, dense_tensor, product, set_sparse, splits};
-use super::table::{Arity, Feature, FeatureList, counts};
+use super::table::{Arity, Feature, FeatureListRows, counts};
 use crate::dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::op::HostCx;
@@ -18,7 +18,7 @@ pub(super) type KeysByKind<'a> = [Vec<&'a [u8]>; 3];
 /// The numbers and the dtypes of the features of each kind. The outputs have this order: the indices, the values and
 /// the shapes of the sparse features; the dense features, and their lengths if there are lengths; the values and the
 /// row splits of the ragged features, and the splits of their rows if the features are feature lists.
-pub(super) struct Layout<'a> {
+pub(super) struct FeatureLayout<'a> {
     sparse: &'a [DType],
     /// The number of dense features.
     dense: usize,
@@ -31,12 +31,12 @@ pub(super) struct Layout<'a> {
     has_lengths: bool,
 }
 
-impl<'a> Layout<'a> {
+impl<'a> FeatureLayout<'a> {
     /// Reads the attributes of the features. Their names begin with `prefix`.
-    pub(super) fn new(attrs: &'a Attrs, prefix: &str, dense: usize) -> Layout<'a> {
+    pub(super) fn new(attrs: &'a Attrs, prefix: &str, dense: usize) -> FeatureLayout<'a> {
         let dtypes = |name: &str| attrs.dtypes(&format!("{prefix}{name}"));
         let shapes = attrs.shapes(&format!("{prefix}dense_shapes"));
-        Layout {
+        FeatureLayout {
             sparse: dtypes("sparse_types"),
             dense,
             ragged: dtypes("ragged_value_types"),
@@ -48,8 +48,8 @@ impl<'a> Layout<'a> {
     }
 
     /// Makes the features feature lists.
-    pub(super) fn nested(self, has_lengths: bool) -> Layout<'a> {
-        Layout { is_nested: true, has_lengths, ..self }
+    pub(super) fn nested(self, has_lengths: bool) -> FeatureLayout<'a> {
+        FeatureLayout { is_nested: true, has_lengths, ..self }
     }
 
     pub(super) fn outputs(&self) -> usize {
@@ -137,16 +137,17 @@ impl<'a> Layout<'a> {
         &self,
         keys: KeysByKind<'a>,
         dense: impl Iterator<Item = (DType, bool)>,
-    ) -> Result<Vec<FeatureList<'a>>> {
+    ) -> Result<Vec<FeatureListRows<'a>>> {
         self.check(&keys)?;
         let [sparse, dense_keys, ragged] = keys;
-        let any =
-            |(key, dtype): (&'a [u8], &DType)| FeatureList::new(Feature::new(key, *dtype, Arity::Any), true);
-        let mut lists: Vec<FeatureList<'a>> = sparse.into_iter().zip(self.sparse).map(any).collect();
+        let any = |(key, dtype): (&'a [u8], &DType)| {
+            FeatureListRows::new(Feature::new(key, *dtype, Arity::Any), true)
+        };
+        let mut lists: Vec<FeatureListRows<'a>> = sparse.into_iter().zip(self.sparse).map(any).collect();
         for ((key, (dtype, may_be_missing)), shape) in dense_keys.into_iter().zip(dense).zip(self.shapes) {
             let arity =
                 Arity::Exactly { count: product(dense_sizes(shape).into_iter().flatten()), default: None };
-            lists.push(FeatureList::new(Feature::new(key, dtype, arity), may_be_missing));
+            lists.push(FeatureListRows::new(Feature::new(key, dtype, arity), may_be_missing));
         }
         lists.extend(ragged.into_iter().zip(self.ragged).map(any));
         Ok(lists)
@@ -191,12 +192,12 @@ impl<'a> Layout<'a> {
         &self,
         cx: &mut HostCx<'_>,
         first: usize,
-        lists: Vec<FeatureList<'_>>,
+        lists: Vec<FeatureListRows<'_>>,
         is_batch: bool,
     ) -> Result<()> {
         let (sparse, mut next) = (self.sparse.len(), first + 3 * self.sparse.len());
         let ragged_first = next + self.dense * if self.has_lengths { 2 } else { 1 };
-        for (number, FeatureList { rows, ends, .. }) in lists.into_iter().enumerate() {
+        for (number, FeatureListRows { rows, ends, .. }) in lists.into_iter().enumerate() {
             if number < sparse {
                 let outputs = [first + number, first + sparse + number, first + 2 * sparse + number];
                 set_sparse(cx, outputs, &[&ends, &rows.ends], rows.elements, is_batch)?;

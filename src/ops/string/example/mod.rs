@@ -14,7 +14,7 @@ use std::panic::Location;
 
 use shapeflow_shape_fns::DType;
 
-use by_kind::{ByKind, Kind, Number, check_messages, shapes, split_types, strings, types};
+use by_kind::{ByKind, FeatureKind, Number, check_messages, shapes, split_types, strings, types};
 
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::{Graph, RaggedValue, Value};
@@ -27,12 +27,12 @@ pub use sequence::{FeatureList, ParsedFeatureList};
 #[derive(Clone, Debug)]
 pub struct ExampleFeature {
     dtype: DType,
-    kind: Kind<Dense>,
+    kind: FeatureKind<DenseFeature>,
 }
 
 /// The shape and the default of a dense feature.
 #[derive(Clone, Debug)]
-struct Dense {
+struct DenseFeature {
     shape: Vec<i64>,
     default: Option<Tensor>,
 }
@@ -46,14 +46,17 @@ impl ExampleFeature {
     #[doc(alias = "FixedLenFeature")]
     #[doc(alias = "FixedLenSequenceFeature")]
     pub fn dense(dtype: DType, shape: &[i64]) -> ExampleFeature {
-        ExampleFeature { dtype, kind: Kind::Dense(Dense { shape: shape.to_vec(), default: None }) }
+        ExampleFeature {
+            dtype,
+            kind: FeatureKind::Dense(DenseFeature { shape: shape.to_vec(), default: None }),
+        }
     }
 
     /// Sets the default of a dense feature: a tensor of its shape, or a scalar if the first size is -1. Other
     /// features have no default.
     #[must_use]
     pub fn or(mut self, value: Tensor) -> ExampleFeature {
-        if let Kind::Dense(dense) = &mut self.kind {
+        if let FeatureKind::Dense(dense) = &mut self.kind {
             dense.default = Some(value);
         }
         self
@@ -62,13 +65,13 @@ impl ExampleFeature {
     /// A feature of any number of values, as a sparse matrix: one row for each example.
     #[doc(alias = "VarLenFeature")]
     pub fn sparse(dtype: DType) -> ExampleFeature {
-        ExampleFeature { dtype, kind: Kind::Sparse }
+        ExampleFeature { dtype, kind: FeatureKind::Sparse }
     }
 
     /// A feature of any number of values, as a ragged matrix: one row for each example.
     #[doc(alias = "RaggedFeature")]
     pub fn ragged(dtype: DType) -> ExampleFeature {
-        ExampleFeature { dtype, kind: Kind::Ragged }
+        ExampleFeature { dtype, kind: FeatureKind::Ragged }
     }
 }
 
@@ -132,7 +135,7 @@ impl<'g> Value<'g> {
 }
 
 /// The features of a call by kind.
-type Features<'a> = ByKind<'a, Dense>;
+type Features<'a> = ByKind<'a, DenseFeature>;
 
 fn by_kind<'a>(features: &'a [(&str, ExampleFeature)]) -> Features<'a> {
     ByKind::new(features.iter().map(|(key, feature)| (*key, feature.dtype, &feature.kind)))
@@ -144,7 +147,7 @@ fn defaults<'g>(
     features: &Features<'_>,
     location: &'static Location<'static>,
 ) -> Result<Vec<Value<'g>>> {
-    let default = |(_, dtype, dense): &(&str, DType, &Dense)| {
+    let default = |(_, dtype, dense): &(&str, DType, &DenseFeature)| {
         let default = match &dense.default {
             Some(default) => default.clone(),
             None if dense.shape.first() != Some(&-1) => Tensor::zeros(*dtype, &[0])?,

@@ -2,8 +2,8 @@
 
 use shapeflow_shape_fns::{Attribute, Attrs, DType};
 
-use super::features::{KeysByKind, Layout};
-use super::table::{FeatureTable, Place};
+use super::features::{FeatureLayout, KeysByKind};
+use super::table::{FeaturePlace, FeatureTable};
 use crate::error::Result;
 use crate::op::{HostCx, OpDef, Operand, TfOp};
 use crate::ops::row_major::RowMajor;
@@ -97,14 +97,14 @@ fn key_counts(attrs: &Attrs) -> Result<[usize; 2]> {
 
 /// Returns the number of outputs of a call whose defaults are the operands from `first_default` on.
 fn outputs(attrs: &Attrs, first_default: usize, operands: usize) -> usize {
-    Layout::new(attrs, "", operands.saturating_sub(first_default)).outputs()
+    FeatureLayout::new(attrs, "", operands.saturating_sub(first_default)).outputs()
 }
 
 /// The dtype rule of a call whose defaults are the operands from `first_default` on. All operands before are strings.
 fn dtypes(operands: &[DType], attrs: &Attrs, first_default: usize) -> Result<Vec<DType>> {
     check_strings(operands, first_default)?;
     let dense = operands.get(first_default..).unwrap_or_default();
-    Layout::new(attrs, "", dense.len()).dtypes(dense)
+    FeatureLayout::new(attrs, "", dense.len()).dtypes(dense)
 }
 
 /// Parses the messages of operand 0. `keys` has the keys of the features, and the operands from `first_default` on are
@@ -113,12 +113,12 @@ fn parse(cx: &mut HostCx<'_>, first_default: usize, keys: KeysByKind<'_>) -> Res
     let defaults: Vec<RowMajor<'_>> = (first_default..cx.inputs())
         .map(|operand| RowMajor::new(cx.input(operand)?))
         .collect::<Result<_>>()?;
-    let layout = Layout::new(cx.attrs(), "", defaults.len());
+    let layout = FeatureLayout::new(cx.attrs(), "", defaults.len());
     let mut table = FeatureTable::new(layout.features(keys, &defaults)?);
     let (messages, is_batch) = (strings(cx, 0)?, !cx.input(0)?.sizes().is_empty());
     for (number, message) in messages.iter().enumerate() {
         let example = is_batch.then_some(number);
-        table.append(message, Place { message: "Example", example, row: None })?;
+        table.append(message, FeaturePlace { message: "Example", example, row: None })?;
     }
     // One example has no row splits: its values are one row.
     layout.set_features(cx, 0, table.features, &defaults, is_batch, &[0])

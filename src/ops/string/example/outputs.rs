@@ -2,7 +2,7 @@
 
 use shapeflow_shape_fns::{DType, Dim, TensorShape};
 
-use super::elements::Elements;
+use super::elements::FeatureElements;
 use super::table::{Arity, Feature, counts};
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::op::HostCx;
@@ -54,7 +54,7 @@ pub(super) fn set_sparse(
     cx: &mut HostCx<'_>,
     outputs: [usize; 3],
     levels: &[&[usize]],
-    values: Elements,
+    values: FeatureElements,
     is_batch: bool,
 ) -> Result<()> {
     let mut sizes = vec![levels.first().map_or(0, |ends| ends.len())];
@@ -116,13 +116,18 @@ pub(super) fn dense_list(
 
 /// Appends `default` to the values of each example until an example has `length` values. `ends` says where the values
 /// of each example end.
-fn padded(values: Elements, ends: &[usize], length: usize, default: &TensorView<'_>) -> Result<Elements> {
+fn padded(
+    values: FeatureElements,
+    ends: &[usize],
+    length: usize,
+    default: &TensorView<'_>,
+) -> Result<FeatureElements> {
     if counts(ends).all(|count| count == length) {
         return Ok(values);
     }
     let total = values.len();
     let gathered = values.finish(&[total])?;
-    let mut padded = Elements::new(gathered.dtype());
+    let mut padded = FeatureElements::new(gathered.dtype());
     let mut start = 0;
     for end in ends {
         padded.extend(&gathered.view(), start..*end)?;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use shapeflow_shape_fns::{Attr, DType};
 
-use super::by_kind::{ByKind, Kind, Number, check_messages, shapes, split_types, strings, types};
+use super::by_kind::{ByKind, FeatureKind, Number, check_messages, shapes, split_types, strings, types};
 use super::{ExampleFeature, ParsedFeature, sequence_ops};
 use crate::error::Result;
 use crate::graph::{RaggedValue, Value};
@@ -15,12 +15,12 @@ use crate::tensor::Tensor;
 #[derive(Clone, Debug)]
 pub struct FeatureList {
     dtype: DType,
-    kind: Kind<Dense>,
+    kind: FeatureKind<DenseFeatureList>,
 }
 
 /// The shape of the rows of a dense feature list, and whether an example may lack the list.
 #[derive(Clone, Debug)]
-struct Dense {
+struct DenseFeatureList {
     shape: Vec<i64>,
     may_be_missing: bool,
 }
@@ -29,14 +29,17 @@ impl FeatureList {
     /// A feature list whose rows all have `shape`. Every example must have the list, see [`FeatureList::optional`].
     #[doc(alias = "FixedLenSequenceFeature")]
     pub fn dense(dtype: DType, shape: &[i64]) -> FeatureList {
-        FeatureList { dtype, kind: Kind::Dense(Dense { shape: shape.to_vec(), may_be_missing: false }) }
+        FeatureList {
+            dtype,
+            kind: FeatureKind::Dense(DenseFeatureList { shape: shape.to_vec(), may_be_missing: false }),
+        }
     }
 
     /// Makes a dense list empty in examples that lack it. Other lists always are.
     #[must_use]
     #[doc(alias = "allow_missing")]
     pub fn optional(mut self) -> FeatureList {
-        if let Kind::Dense(dense) = &mut self.kind {
+        if let FeatureKind::Dense(dense) = &mut self.kind {
             dense.may_be_missing = true;
         }
         self
@@ -45,13 +48,13 @@ impl FeatureList {
     /// A feature list whose rows have any number of values, as a sparse tensor of 3 axes: examples, rows and values.
     #[doc(alias = "VarLenFeature")]
     pub fn sparse(dtype: DType) -> FeatureList {
-        FeatureList { dtype, kind: Kind::Sparse }
+        FeatureList { dtype, kind: FeatureKind::Sparse }
     }
 
     /// A feature list whose rows have any number of values, as a ragged tensor of 3 axes: examples, rows and values.
     #[doc(alias = "RaggedFeature")]
     pub fn ragged(dtype: DType) -> FeatureList {
-        FeatureList { dtype, kind: Kind::Ragged }
+        FeatureList { dtype, kind: FeatureKind::Ragged }
     }
 }
 
@@ -147,7 +150,10 @@ impl<'g> Value<'g> {
 }
 
 /// Returns the rows of the feature lists, whose outputs are `outputs`.
-fn parsed<'g>(lists: &ByKind<'_, Dense>, outputs: &[Value<'g>]) -> Result<Vec<ParsedFeatureList<'g>>> {
+fn parsed<'g>(
+    lists: &ByKind<'_, DenseFeatureList>,
+    outputs: &[Value<'g>],
+) -> Result<Vec<ParsedFeatureList<'g>>> {
     let (sparse, dense, ragged) = (lists.sparse.len(), lists.dense.len(), lists.ragged.len());
     let parsed = |number: &Number| {
         Ok(match *number {

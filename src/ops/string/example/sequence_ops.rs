@@ -2,8 +2,8 @@
 
 use shapeflow_shape_fns::{Attribute, Attrs, DType};
 
-use super::features::{KeysByKind, Layout};
-use super::table::{FeatureTable, ListTable, Place};
+use super::features::{FeatureLayout, KeysByKind};
+use super::table::{FeaturePlace, FeatureTable, ListTable};
 use crate::dtype::{self, Class};
 use crate::error::Result;
 use crate::op::{HostCx, OpDef, Operand, TfOp};
@@ -178,14 +178,14 @@ impl SingleCounts {
 }
 
 /// Returns the layouts of the context and of the feature lists. `dense` is the number of dense features of the context.
-fn layouts(attrs: &Attrs, dense: usize, has_lengths: bool) -> [Layout<'_>; 2] {
+fn layouts(attrs: &Attrs, dense: usize, has_lengths: bool) -> [FeatureLayout<'_>; 2] {
     let list_dense = attrs.dtypes("feature_list_dense_types").len();
-    let lists = Layout::new(attrs, "feature_list_", list_dense);
-    [Layout::new(attrs, "context_", dense), lists.nested(has_lengths)]
+    let lists = FeatureLayout::new(attrs, "feature_list_", list_dense);
+    [FeatureLayout::new(attrs, "context_", dense), lists.nested(has_lengths)]
 }
 
 fn outputs(attrs: &Attrs, dense: usize, has_lengths: bool) -> usize {
-    layouts(attrs, dense, has_lengths).iter().map(Layout::outputs).sum()
+    layouts(attrs, dense, has_lengths).iter().map(FeatureLayout::outputs).sum()
 }
 
 /// Returns the dtypes of the outputs. `defaults` has the dtypes of the dense features of the context.
@@ -213,7 +213,8 @@ fn parse(
     let mut rows = ListTable::new(lists.lists(list_keys, dtypes.zip(may_be_missing.iter().copied()))?);
     let (messages, is_batch) = (strings(cx, 0)?, !cx.input(0)?.sizes().is_empty());
     for (number, message) in messages.iter().enumerate() {
-        let place = Place { message: "SequenceExample", example: is_batch.then_some(number), row: None };
+        let place =
+            FeaturePlace { message: "SequenceExample", example: is_batch.then_some(number), row: None };
         features.append(message, place)?;
         rows.append(message, place)?;
     }

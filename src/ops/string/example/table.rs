@@ -5,8 +5,8 @@ use std::fmt;
 
 use shapeflow_shape_fns::DType;
 
-use super::elements::{Damaged, Elements, Values};
-use super::wire::{Fields, Wire};
+use super::elements::{Damaged, FeatureElements, Values};
+use super::wire::{Fields, WireValue};
 use crate::error::{Error, Result};
 use crate::ops::string::params::{quoted, value_error};
 use crate::tensor::TensorView;
@@ -23,7 +23,7 @@ pub(super) enum Arity<'a> {
 
 /// Where a feature stands, for the texts of errors.
 #[derive(Clone, Copy)]
-pub(super) struct Place {
+pub(super) struct FeaturePlace {
     /// The name of the protobuf message that holds an example.
     pub message: &'static str,
     /// The number of the example in a batch.
@@ -32,7 +32,7 @@ pub(super) struct Place {
     pub row: Option<usize>,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for FeaturePlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(row) = self.row {
             write!(f, "row {row} of ")?;
@@ -44,9 +44,9 @@ impl fmt::Display for Place {
     }
 }
 
-impl Place {
+impl FeaturePlace {
     fn damaged(self) -> Error {
-        let example = Place { row: None, ..self };
+        let example = FeaturePlace { row: None, ..self };
         value_error(format!("{example} must be a serialized {} message", self.message))
     }
 }
@@ -56,7 +56,7 @@ pub(super) struct Feature<'a> {
     key: &'a [u8],
     dtype: DType,
     arity: Arity<'a>,
-    pub elements: Elements,
+    pub elements: FeatureElements,
     /// Where the values of each row end.
     pub ends: Vec<usize>,
 }
@@ -69,11 +69,11 @@ pub(super) fn counts(ends: &[usize]) -> impl Iterator<Item = usize> + '_ {
 
 impl<'a> Feature<'a> {
     pub(super) fn new(key: &'a [u8], dtype: DType, arity: Arity<'a>) -> Feature<'a> {
-        Feature { key, dtype, arity, elements: Elements::new(dtype), ends: Vec::new() }
+        Feature { key, dtype, arity, elements: FeatureElements::new(dtype), ends: Vec::new() }
     }
 
     /// Appends the values of the next row.
-    fn append(&mut self, values: Option<Values<'_>>, place: Place) -> Result<()> {
+    fn append(&mut self, values: Option<Values<'_>>, place: FeaturePlace) -> Result<()> {
         let before = self.elements.len();
         match (values, &self.arity) {
             (Some(values), _) if values.dtype != self.dtype => {
@@ -107,28 +107,28 @@ impl<'a> Feature<'a> {
         Ok(())
     }
 
-    fn wrong(&self, place: Place, requirement: &str) -> Error {
+    fn wrong(&self, place: FeaturePlace, requirement: &str) -> Error {
         value_error(format!("feature {} of {place} {requirement}", quoted(self.key)))
     }
 }
 
 /// A feature list: rows of values in each example.
-pub(super) struct FeatureList<'a> {
+pub(super) struct FeatureListRows<'a> {
     pub rows: Feature<'a>,
     /// Where the rows of each example end.
     pub ends: Vec<usize>,
     may_be_missing: bool,
 }
 
-impl<'a> FeatureList<'a> {
+impl<'a> FeatureListRows<'a> {
     /// Makes a feature list without rows. An example without the list has no rows if `may_be_missing`, and is an error
     /// otherwise.
-    pub(super) fn new(rows: Feature<'a>, may_be_missing: bool) -> FeatureList<'a> {
-        FeatureList { rows, ends: Vec::new(), may_be_missing }
+    pub(super) fn new(rows: Feature<'a>, may_be_missing: bool) -> FeatureListRows<'a> {
+        FeatureListRows { rows, ends: Vec::new(), may_be_missing }
     }
 
     /// Appends the rows of the next example.
-    fn append(&mut self, list: Option<&[u8]>, place: Place) -> Result<()> {
+    fn append(&mut self, list: Option<&[u8]>, place: FeaturePlace) -> Result<()> {
         if list.is_none() && !self.may_be_missing {
             let key = quoted(self.rows.key);
             let message =
@@ -139,7 +139,7 @@ impl<'a> FeatureList<'a> {
             let values = feature.and_then(Values::of).map_err(|Damaged| place.damaged())?;
             // A row without a list of values has no values.
             let values = values.unwrap_or(Values::none(self.rows.dtype));
-            self.rows.append(Some(values), Place { row: Some(row), ..place })?;
+            self.rows.append(Some(values), FeaturePlace { row: Some(row), ..place })?;
         }
         self.ends.push(self.rows.ends.len());
         Ok(())
@@ -177,8 +177,8 @@ impl<'a> Keys<'a> {
                 let (mut key, mut value): (&[u8], &[u8]) = (&[], &[]);
                 for field in Fields::new(entry?) {
                     match field.ok_or(Damaged)? {
-                        (1, Wire::Bytes(bytes)) => key = bytes,
-                        (2, Wire::Bytes(bytes)) => value = bytes,
+                        (1, WireValue::Bytes(bytes)) => key = bytes,
+                        (2, WireValue::Bytes(bytes)) => value = bytes,
                         _ => {}
                     }
                 }
@@ -208,7 +208,7 @@ impl<'a> FeatureTable<'a> {
     ///
     /// # Errors
     /// The message is damaged, or a feature is missing or has another dtype or another number of values than declared.
-    pub(super) fn append(&mut self, message: &[u8], place: Place) -> Result<()> {
+    pub(super) fn append(&mut self, message: &[u8], place: FeaturePlace) -> Result<()> {
         let found = self.keys.find(message, 1, Values::of).map_err(|Damaged| place.damaged())?;
         self.features.iter_mut().zip(found).try_for_each(|(feature, values)| feature.append(values, place))
     }
@@ -216,12 +216,12 @@ impl<'a> FeatureTable<'a> {
 
 /// The feature lists that a parser looks for.
 pub(super) struct ListTable<'a> {
-    pub lists: Vec<FeatureList<'a>>,
+    pub lists: Vec<FeatureListRows<'a>>,
     keys: Keys<'a>,
 }
 
 impl<'a> ListTable<'a> {
-    pub(super) fn new(lists: Vec<FeatureList<'a>>) -> ListTable<'a> {
+    pub(super) fn new(lists: Vec<FeatureListRows<'a>>) -> ListTable<'a> {
         let keys = Keys::new(lists.iter().map(|list| list.rows.key));
         ListTable { lists, keys }
     }
@@ -230,7 +230,7 @@ impl<'a> ListTable<'a> {
     ///
     /// # Errors
     /// The message is damaged, a list is missing, or a row has another dtype or another number of values than declared.
-    pub(super) fn append(&mut self, message: &[u8], place: Place) -> Result<()> {
+    pub(super) fn append(&mut self, message: &[u8], place: FeaturePlace) -> Result<()> {
         let found = self.keys.find(message, 2, |list| Ok(Some(list))).map_err(|Damaged| place.damaged())?;
         self.lists.iter_mut().zip(found).try_for_each(|(list, rows)| list.append(rows, place))
     }
@@ -239,7 +239,7 @@ impl<'a> ListTable<'a> {
 /// Returns the messages in field `wanted` of a message.
 fn messages(message: &[u8], wanted: u64) -> impl Iterator<Item = Result<&[u8], Damaged>> {
     Fields::new(message).filter_map(move |field| match field {
-        Some((number, Wire::Bytes(bytes))) if number == wanted => Some(Ok(bytes)),
+        Some((number, WireValue::Bytes(bytes))) if number == wanted => Some(Ok(bytes)),
         Some(_) => None,
         None => Some(Err(Damaged)),
     })

@@ -2,7 +2,7 @@
 
 /// The value of a field.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Wire<'a> {
+pub(super) enum WireValue<'a> {
     Varint(u64),
     Fixed64,
     Bytes(&'a [u8]),
@@ -22,19 +22,19 @@ impl<'a> Fields<'a> {
     }
 
     /// Reads a field; `None` if it is damaged.
-    fn read(&mut self) -> Option<(u64, Wire<'a>)> {
+    fn read(&mut self) -> Option<(u64, WireValue<'a>)> {
         let tag = varint(&mut self.rest)?;
         let value = match tag & 7 {
-            0 => Wire::Varint(varint(&mut self.rest)?),
+            0 => WireValue::Varint(varint(&mut self.rest)?),
             1 => {
                 self.take(8)?;
-                Wire::Fixed64
+                WireValue::Fixed64
             }
             2 => {
                 let length = varint(&mut self.rest)?;
-                Wire::Bytes(self.take(usize::try_from(length).ok()?)?)
+                WireValue::Bytes(self.take(usize::try_from(length).ok()?)?)
             }
-            5 => Wire::Fixed32(u32::from_le_bytes(*self.take(4)?.first_chunk()?)),
+            5 => WireValue::Fixed32(u32::from_le_bytes(*self.take(4)?.first_chunk()?)),
             _ => return None,
         };
         Some((tag >> 3, value))
@@ -48,7 +48,7 @@ impl<'a> Fields<'a> {
 }
 
 impl<'a> Iterator for Fields<'a> {
-    type Item = Option<(u64, Wire<'a>)>;
+    type Item = Option<(u64, WireValue<'a>)>;
 
     fn next(&mut self) -> Option<Self::Item> {
         if self.rest.is_empty() {
@@ -88,8 +88,12 @@ mod tests {
     fn fields_are_read_until_one_is_damaged() {
         let message = [0x08, 0x96, 0x01, 0x12, 2, b'h', b'i', 0x1d, 1, 0, 0, 0, 0x21, 0, 0, 0, 0, 0, 0, 0, 0];
         let fields: Vec<_> = Fields::new(&message).collect();
-        let expected =
-            [(1, Wire::Varint(150)), (2, Wire::Bytes(b"hi")), (3, Wire::Fixed32(1)), (4, Wire::Fixed64)];
+        let expected = [
+            (1, WireValue::Varint(150)),
+            (2, WireValue::Bytes(b"hi")),
+            (3, WireValue::Fixed32(1)),
+            (4, WireValue::Fixed64),
+        ];
         assert_eq!(fields, expected.map(Some));
         for damaged in [&[0x08][..], &[0x08, 0xff], &[0x12, 5, 0], &[0x0b], &[0x1d, 0]] {
             assert_eq!(Fields::new(damaged).collect::<Vec<_>>(), [None], "{damaged:?}");

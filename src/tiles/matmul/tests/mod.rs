@@ -3,7 +3,7 @@
 #[cfg(all(target_arch = "x86_64", target_os = "linux", not(miri)))]
 mod software;
 
-use super::kernel::{Kernel, kernel};
+use super::kernel::{TileFunctions, kernel};
 use super::register::Register;
 use super::tile::{COPYING, PACKED, STRIDED, Tile, compute};
 use super::{Float, Gemm, LeftMatrix, NestedAxes, PackedMatrix, StridedMatrix};
@@ -22,7 +22,7 @@ const MISALIGNMENT: usize = 1;
 trait Number: Float + PartialEq + std::fmt::Debug {
     const EPSILON: f64;
     /// A kernel for any processor with the panel and tile sizes of 512-bit vectors.
-    const LARGE: &'static Kernel<Self>;
+    const LARGE: &'static TileFunctions<Self>;
     fn of(x: f64) -> Self;
     fn to_f64(self) -> f64;
     /// `self · factor + sum`, rounded once.
@@ -31,7 +31,7 @@ trait Number: Float + PartialEq + std::fmt::Debug {
 
 impl Number for f32 {
     const EPSILON: f64 = 6e-8;
-    const LARGE: &'static Kernel<f32> = &kernel!([f32; 16], [1 2 3 4] 4 8);
+    const LARGE: &'static TileFunctions<f32> = &kernel!([f32; 16], [1 2 3 4] 4 8);
     fn of(x: f64) -> f32 {
         x as f32
     }
@@ -45,7 +45,7 @@ impl Number for f32 {
 
 impl Number for f64 {
     const EPSILON: f64 = 1.2e-16;
-    const LARGE: &'static Kernel<f64> = &kernel!([f64; 8], [1 2 3 4] 4 8);
+    const LARGE: &'static TileFunctions<f64> = &kernel!([f64; 8], [1 2 3 4] 4 8);
     fn of(x: f64) -> f64 {
         x
     }
@@ -100,7 +100,7 @@ fn number(i: usize, j: usize) -> f64 {
 /// Computes `a · b` twice, with an unpacked and a packed right operand. Checks that the results are equal and that
 /// nothing is written beyond the columns of the result.
 fn matmul<T: Number>(
-    kernel: &'static Kernel<T>,
+    kernel: &'static TileFunctions<T>,
     [m, k, n]: [usize; 3],
     a: &Matrix<T>,
     b: &Matrix<T>,
@@ -110,7 +110,7 @@ fn matmul<T: Number>(
 
 /// As [`matmul`], with any left operand.
 fn product<T: Number>(
-    kernel: &'static Kernel<T>,
+    kernel: &'static TileFunctions<T>,
     [m, k, n]: [usize; 3],
     a: LeftMatrix<T>,
     b: &Matrix<T>,
@@ -136,7 +136,7 @@ fn product<T: Number>(
     out
 }
 
-fn check<T: Number>(sizes: [usize; 3], kernels: &[&'static Kernel<T>]) {
+fn check<T: Number>(sizes: [usize; 3], kernels: &[&'static TileFunctions<T>]) {
     let [m, k, n] = sizes;
     let a = |i: usize, p: usize| T::of(number(i, p)).to_f64();
     let b = |p: usize, j: usize| T::of(number(j, p)).to_f64();
@@ -234,7 +234,7 @@ fn check_windows<T: Number>(
     [window_rows, window_columns]: [usize; 2],
     [stride, dilation]: [usize; 2],
     n: usize,
-    kernels: &[&'static Kernel<T>],
+    kernels: &[&'static TileFunctions<T>],
 ) {
     let positions = |size: usize, window: usize| (size - (window - 1) * dilation - 1) / stride + 1;
     let (rows, columns) = (positions(height, window_rows), positions(width, window_columns));

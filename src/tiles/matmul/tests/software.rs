@@ -7,7 +7,7 @@ use std::mem::MaybeUninit;
 
 use shapeflow_processor::{LibraryFunction, Processor, Program, Space};
 
-use super::super::kernel::{Float, Kernel};
+use super::super::kernel::{Float, TileFunctions};
 use super::super::prefetcher::Prefetcher;
 use super::super::tile::{Tile, TileFn, UNROLL};
 use super::{Number, number};
@@ -78,7 +78,7 @@ impl Machine {
 
     /// Runs a function and checks every byte of the result and of the packed copy. The expected sums add their terms in
     /// order.
-    fn check<T: Number>(&mut self, kernel: &Kernel<T>, function: TileFn<T>, case: &Case) {
+    fn check<T: Number>(&mut self, kernel: &TileFunctions<T>, function: TileFn<T>, case: &Case) {
         let Case { rows, vectors, left, packed, copying, depth, count, columns, add } = *case;
         let width = vectors * kernel.lanes;
         let (a_row, a_step, a_next) = match left {
@@ -161,7 +161,7 @@ impl Machine {
     /// Checks a function for tiles of `rows` rows and `vectors` vectors, at several depths, counts, and widths.
     fn check_all<T: Number>(
         &mut self,
-        kernel: &Kernel<T>,
+        kernel: &TileFunctions<T>,
         function: TileFn<T>,
         [rows, vectors]: [usize; 2],
         lefts: &[Left],
@@ -186,7 +186,7 @@ impl Machine {
         }
     }
 
-    fn check_kernel<T: Number>(&mut self, kernel: &Kernel<T>) {
+    fn check_kernel<T: Number>(&mut self, kernel: &TileFunctions<T>) {
         let strided = [Left::Rows, Left::Columns];
         for rows in 1..=kernel.packed.len() {
             for (index, function) in kernel.packed[rows - 1].iter().enumerate() {
