@@ -288,6 +288,17 @@ impl Error {
     }
 
     /// Returns the line of the user's code that caused the error.
+    ///
+    /// ```
+    /// use shapeflow::{DType, Graph, shape};
+    ///
+    /// let g = Graph::new();
+    /// let x = g.input("x", DType::F32, shape![2, 3])?;
+    /// let line = line!() + 1;
+    /// let error = x.reshape([4]).unwrap_err();
+    /// assert_eq!(error.location().map(|location| location.line()), Some(line));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     pub fn location(&self) -> Option<&'static Location<'static>> {
         self.0.location
     }
@@ -298,11 +309,33 @@ impl Error {
     }
 
     /// Returns this error and the errors that were found with it.
+    ///
+    /// ```
+    /// use shapeflow::{DType, Graph, shape};
+    ///
+    /// let g = Graph::new();
+    /// let (x, y) = (g.input("x", DType::F32, shape![2])?, g.input("y", DType::F32, shape![3])?);
+    /// let (sum, product) = (x + y, x * y);
+    /// let error = g.compile([sum, product]).unwrap_err();
+    /// let ops: Vec<_> = error.all().filter_map(|error| error.op()).collect();
+    /// assert_eq!(ops, ["add", "mul"]);
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     pub fn all(&self) -> impl Iterator<Item = &Error> {
         std::iter::once(self).chain(self.0.others.iter())
     }
 
     /// Returns advice, if the error suggests a likely fix.
+    ///
+    /// ```
+    /// use shapeflow::{DType, Graph, shape};
+    ///
+    /// let g = Graph::new();
+    /// let (x, y) = (g.input("x", DType::F32, shape!["n"])?, g.input("y", DType::F64, shape!["n"])?);
+    /// let error = (x + y).ok().unwrap_err();
+    /// assert_eq!(error.help(), Some("cast operand 1 with .cast(DType::F32), or operand 0 with .cast(DType::F64)"));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     pub fn help(&self) -> Option<&str> {
         self.0.help.as_deref()
     }

@@ -37,8 +37,9 @@ pub use exec::{BoundRun, Executable, Feed, Feeds, Port, PortIndex, RegionStats, 
 #[cfg(feature = "petgraph")]
 pub use graph::dataflow;
 pub use graph::{
-    AnyValue, DimNames, Graph, GraphGuard, IntoConstant, IntoOperand, IntoParam, IntoShapeArg, NameTie,
-    OpBuilder, Param, ParamElement, RaggedValue, RowPartitionValue, Scope, Value, ValueId,
+    AnyValue, ConstantArray, ConstantScalar, DimNames, Graph, GraphGuard, IntoConstant, IntoOperand,
+    IntoParam, IntoShapeArg, NameTie, OpBuilder, Param, ParamElement, RaggedValue, RowPartitionValue, Scope,
+    Value, ValueId,
 };
 pub use op::{
     Absent, CompositeCx, CompositeFn, DTypeRule, HostCx, HostKernel, LowerFn, OpDef, OpRef, Operand,

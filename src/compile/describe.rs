@@ -98,7 +98,7 @@ fn shared_scope<'a>(mut names: impl Iterator<Item = &'a str>) -> &'a str {
 #[cfg(test)]
 mod tests {
     use super::shared_scope;
-    use crate::{DType, Graph, Result, shape};
+    use crate::{DType, Graph, Result, StageKind, shape};
 
     #[test]
     fn names_share_whole_scopes() {
@@ -108,6 +108,18 @@ mod tests {
         assert_eq!(shared(&["net/add", "add"]), "");
         assert_eq!(shared(&["net/add"]), "net");
         assert_eq!(shared(&[]), "");
+    }
+
+    #[test]
+    fn loops_and_buffers_name_their_unknown_dimensions() -> Result<()> {
+        let g = Graph::new();
+        let tokens = g.input("tokens", DType::F32, shape![?, ?])?;
+        let exe = g.compile(tokens.reduce_sum(1)?)?;
+        for text in [exe.kernels(), format!("{:?}", exe.snapshot(StageKind::Kernels)?)] {
+            assert!(text.contains("f32[tokens.0, tokens.1]"), "{text}");
+            assert!(text.contains("for i0 < tokens.0") && text.contains("< tokens.1"), "{text}");
+        }
+        Ok(())
     }
 
     #[test]

@@ -89,6 +89,18 @@ impl CompileOptions {
 
     /// Limits the bytes that a run may use for results and intermediate values. A run that needs more is refused
     /// before it allocates.
+    ///
+    /// ```
+    /// use shapeflow::{CompileOptions, DType, ErrorKind, Graph, Tensor, shape};
+    ///
+    /// let g = Graph::new();
+    /// let y = g.input("x", DType::F32, shape!["n"])?.exp()?;
+    /// let exe = g.compile_with(&CompileOptions::new().memory_limit(1000), y)?;
+    /// let run = |n| exe.run_all(&[Tensor::zeros(DType::F32, &[n])?.view()]);
+    /// assert!(run(100).is_ok());
+    /// assert_eq!(run(1000).unwrap_err().kind(), ErrorKind::Memory);
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     pub fn memory_limit(mut self, bytes: usize) -> CompileOptions {
         self.memory_limit = Some(bytes);
         self
@@ -104,6 +116,19 @@ impl CompileOptions {
     ///
     /// [`Stats::plan_hits`]: crate::Stats::plan_hits
     /// [`Stats::plan_misses`]: crate::Stats::plan_misses
+    ///
+    /// ```
+    /// use shapeflow::{CompileOptions, DType, Graph, Tensor, shape};
+    ///
+    /// let g = Graph::new();
+    /// let y = g.input("x", DType::F32, shape!["n"])?.exp()?;
+    /// let exe = g.compile_with(&CompileOptions::new().plan_memory(16 << 20), y)?;
+    /// for n in [1, 2, 1] {
+    ///     exe.run_all(&[Tensor::zeros(DType::F32, &[n])?.view()])?;
+    /// }
+    /// assert_eq!(exe.stats().plan_misses, 2);
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     pub fn plan_memory(mut self, bytes: usize) -> CompileOptions {
         self.plan_bytes = bytes;
         self
@@ -125,6 +150,19 @@ impl CompileOptions {
     }
 
     /// Records the time of each step of the compilation, and of every kernel of every run.
+    ///
+    /// ```
+    /// use shapeflow::{CompileOptions, DType, Graph, Tensor, Trace, shape};
+    ///
+    /// let g = Graph::new();
+    /// let y = g.input("x", DType::F32, shape!["n"])?.exp()?;
+    /// let trace = Trace::new();
+    /// let exe = g.compile_with(&CompileOptions::new().trace(&trace), y)?;
+    /// trace.clear();
+    /// exe.run_all(&[Tensor::from([1.0f32]).view()])?;
+    /// assert!(!trace.is_empty());
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     pub fn trace(mut self, trace: &Trace) -> CompileOptions {
         self.trace = Some(trace.clone());
         self

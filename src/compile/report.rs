@@ -74,6 +74,10 @@ impl CompiledProgram {
     /// # Errors
     /// Cranelift does not know the processor, or this build cannot print instructions.
     pub(crate) fn snapshot(&self, stage: StageKind) -> Result<Snapshot> {
+        self.graph.dim_names().scope(|| self.snapshot_with_names(stage))
+    }
+
+    fn snapshot_with_names(&self, stage: StageKind) -> Result<Snapshot> {
         let mut snapshot = Snapshot::of_graph(&self.graph, stage);
         let outputs: Vec<ValueIx> =
             self.lowered.outputs.iter().map(|buffer| self.lowered.buffers[buffer.index()].value).collect();
@@ -192,6 +196,12 @@ impl CompiledProgram {
 /// Prints the buffers, each with the reason why it is in memory, then the steps in the order in which they run.
 impl fmt::Display for CompiledProgram {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.graph.dim_names().scope(|| self.write_steps(f))
+    }
+}
+
+impl CompiledProgram {
+    fn write_steps(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let read = self.read_buffers();
         for (number, content) in self.lowered.contents.iter().enumerate() {
             // Machine code holds a constant of one element as an immediate, so no step reads the buffer of the

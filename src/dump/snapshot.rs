@@ -1,5 +1,7 @@
 //! `Snapshot`: a stage of the compilation of a graph as plain data, from which every dump format is written.
 
+use std::borrow::Cow;
+
 use shapeflow_shape_fns::{Attr, Attribute, DType, TensorShape};
 
 use super::StageKind;
@@ -58,7 +60,9 @@ impl NodeKind {
 #[derive(Clone, Debug)]
 pub(crate) struct NodeView {
     pub kind: NodeKind,
-    pub op: &'static str,
+    /// The name of the op. A node that stands in place of an op without a definition, or of a refused node, has the op
+    /// type of the model.
+    pub op: Cow<'static, str>,
     /// The names of the node's scopes, then the name of the node, separated by `/`. A node without a name has the name
     /// of its op.
     pub label: String,
@@ -302,6 +306,8 @@ fn value_ref(data: &GraphData, value: ValueIx) -> ValueRef {
 fn node_view(data: &GraphData, index: NodeIx, names: &DimNames, explainer: &mut Explainer<'_>) -> NodeView {
     let node = &data.nodes[index.index()];
     let label = data.node_label(index);
+    let stands_for = node.op.stands_for(node.attrs());
+    let attrs = node.attrs().iter().filter(|_| stands_for.is_none());
     let outputs = node.values().map(|value| {
         let info = &data.values[value.index()];
         let shape = data.table.resolve_shape(&info.shape);
@@ -321,10 +327,9 @@ fn node_view(data: &GraphData, index: NodeIx, names: &DimNames, explainer: &mut 
             Body::Constant => NodeKind::Constant,
             _ => NodeKind::Op,
         },
-        op: node.op.name(),
         named: label != node.op.name(),
         label,
-        attrs: node.attrs().iter().map(|(name, attr)| (name.to_string(), attr.clone())).collect(),
+        attrs: attrs.map(|(name, attr)| (name.to_string(), attr.clone())).collect(),
         declared: node.op.attributes(),
         operands: node.operands.iter().map(|operand| value_ref(data, *operand)).collect(),
         outputs: outputs.collect(),
@@ -341,11 +346,21 @@ fn node_view(data: &GraphData, index: NodeIx, names: &DimNames, explainer: &mut 
         error: data.refused.get(&index).map(|error| error.message().to_string()),
         region: None,
         kernel: None,
+        op: stands_for.map_or(node.op.name().into(), |op_type| op_type.to_string().into()),
     }
 }
 
 impl Graph {
     /// Takes a snapshot of the graph, for dumps.
+    ///
+    /// ```
+    /// use shapeflow::{DType, Graph, StageKind, shape};
+    ///
+    /// let g = Graph::new();
+    /// let _ = g.input("x", DType::F32, shape!["n", 3])?.relu()?;
+    /// assert_eq!(g.snapshot().stage(), StageKind::Graph);
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     pub fn snapshot(&self) -> Snapshot {
         Snapshot::of_graph(&self.read(), StageKind::Graph)
     }

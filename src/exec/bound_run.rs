@@ -54,6 +54,17 @@ enum RunMode {
 impl Executable {
     /// Binds a run to the sizes of `inputs`. The run owns a copy of the elements of `inputs`.
     ///
+    /// ```
+    /// use shapeflow::{DType, Graph, Tensor, shape};
+    ///
+    /// let g = Graph::new();
+    /// let x = g.input("x", DType::F32, shape!["n"])?;
+    /// let mut bound = g.compile(x.sqrt()?)?.bind(&[Tensor::from([4.0f32, 9.0]).view()])?;
+    /// bound.run()?;
+    /// assert_eq!(bound.output(0)?.as_slice::<f32>()?, [2.0, 3.0]);
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// There is neither one view for each input nor one for each needed input; an input does not fit its declaration;
     /// or memory is refused.
@@ -179,6 +190,18 @@ impl BoundRun {
 
     /// Copies elements to an input, by number or name.
     ///
+    /// ```
+    /// use shapeflow::{DType, Graph, Tensor, shape};
+    ///
+    /// let g = Graph::new();
+    /// let x = g.input("x", DType::F32, shape!["n"])?;
+    /// let mut bound = g.compile(x.sqrt()?)?.bind_sizes(&[&[2]])?;
+    /// bound.set_input("x", &Tensor::from([4.0f32, 9.0]))?;
+    /// bound.run()?;
+    /// assert_eq!(bound.output(0)?.as_slice::<f32>()?, [2.0, 3.0]);
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`BoundRun::input_mut`]; or `elements` has another dtype or other sizes than the input.
     #[track_caller]
@@ -218,6 +241,20 @@ impl BoundRun {
     }
 
     /// Copies a result of the last run to an input, as a loop does with its state.
+    ///
+    /// ```
+    /// use shapeflow::{DType, Graph, Tensor, shape};
+    ///
+    /// let g = Graph::new();
+    /// let x = g.input("x", DType::F32, shape!["n"])?;
+    /// let mut bound = g.compile([("next", x * 0.5)])?.bind(&[Tensor::from([8.0f32]).view()])?;
+    /// for _ in 0..3 {
+    ///     bound.run()?;
+    ///     bound.feed_back("next", "x")?;
+    /// }
+    /// assert_eq!(bound.output("next")?.as_slice::<f32>()?, [1.0]);
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`BoundRun::output`] and [`BoundRun::input_mut`]; or the output has another dtype or other sizes than the

@@ -19,6 +19,20 @@ impl Graph {
     /// permutations) are known only at run time, the graph is compiled once for each combination of them that a run
     /// meets. [`Executable::stats`] lists every compilation with its reason.
     ///
+    /// ```
+    /// use shapeflow::{DType, Graph, TensorView, shape};
+    ///
+    /// let g = Graph::new();
+    /// let x = g.input("x", DType::F32, shape!["n", 2])?;
+    /// let exe = g.compile([("sum", x.reduce_sum(1)?), ("scaled", (x * 2.0).ok()?)])?;
+    /// for n in [1, 3] {
+    ///     let [sum, scaled] = exe.run(&[TensorView::new(&[n, 2], &vec![1.0f32; n * 2])?])?;
+    ///     assert_eq!((sum.sizes(), scaled.sizes()), (&[n][..], &[n, 2][..]));
+    /// }
+    /// assert_eq!(exe.stats().compiles.len(), 1);
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// An output is poisoned (an operator that failed made it), belongs to another graph, or cannot be compiled; or two
     /// outputs have one name. If several outputs are poisoned, the error is the error of the first of these outputs.
@@ -29,6 +43,16 @@ impl Graph {
     }
 
     /// Compiles as [`Graph::compile`] does, with options.
+    ///
+    /// ```
+    /// use shapeflow::{Backend, CompileOptions, DType, Graph, shape};
+    ///
+    /// let g = Graph::new();
+    /// let y = g.input("x", DType::F32, shape!["n"])?.exp()?;
+    /// let parallel = g.compile_with(&CompileOptions::new().threads(2), y)?;
+    /// let interpreted = g.compile_with(&CompileOptions::new().backend(Backend::Interpreter), y)?;
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     ///
     /// # Errors
     /// The errors of [`Graph::compile`], or the system refuses threads.

@@ -13,12 +13,10 @@ use super::input_bindings::bind_inputs;
 use super::port::Port;
 use super::run_state::RunState;
 use super::specialized_run::run_specialized;
-use super::stats::Stats;
 use crate::compile::{CompileOptions, SpecializationCache};
 use crate::dtype::type_text;
-use crate::dump::{Snapshot, StageKind};
 use crate::error::{Error, ErrorKind, Phase, Result};
-use crate::graph::{DimNames, GraphData, MetRegions, NodeIx, ValueIx};
+use crate::graph::{DimNames, GraphData, NodeIx, ValueIx};
 use crate::lower::kernel::BufferIx;
 use crate::op::{Body, Cancel, OpRef};
 use crate::runtime::{Pool, lock};
@@ -112,6 +110,18 @@ impl Executable {
 
     /// Returns all inputs of the graph, in the order of the `Graph::input` calls. [`Port::needed`] says whether the
     /// outputs need an input.
+    ///
+    /// ```
+    /// use shapeflow::{DType, Graph, shape};
+    ///
+    /// let g = Graph::new();
+    /// let x = g.input("x", DType::F32, shape!["n"])?;
+    /// let _ = g.input("unused", DType::F32, shape!["m"])?;
+    /// let exe = g.compile(x.exp()?)?;
+    /// let ports: Vec<_> = exe.inputs().iter().map(|port| (port.name.as_str(), port.needed)).collect();
+    /// assert_eq!(ports, [("x", true), ("unused", false)]);
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     pub fn inputs(&self) -> &[Port] {
         &self.0.inputs
     }
@@ -138,6 +148,17 @@ impl Executable {
     }
 
     /// Returns the outputs, in the order given to `compile`.
+    ///
+    /// ```
+    /// use shapeflow::{DType, Graph, shape};
+    ///
+    /// let g = Graph::new();
+    /// let x = g.input("x", DType::F32, shape!["n", 3])?;
+    /// let exe = g.compile([("best", x.argmax(1)?)])?;
+    /// let best = &exe.outputs()[0];
+    /// assert_eq!((best.name.as_str(), best.dtype, best.shape.to_string()), ("best", DType::I64, "[n]".to_string()));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     pub fn outputs(&self) -> &[Port] {
         &self.0.outputs
     }
@@ -145,6 +166,18 @@ impl Executable {
     /// Runs on inputs in the order of [`Executable::inputs`] and returns all results.
     ///
     /// `inputs` has a view for every input, or one for every needed input. Views of other inputs are ignored.
+    ///
+    /// ```
+    /// use shapeflow::{DType, Graph, TensorView, shape};
+    ///
+    /// let g = Graph::new();
+    /// let (x, y) = (g.input("x", DType::F32, shape!["n"])?, g.input("y", DType::F32, shape!["n"])?);
+    /// let exe = g.compile([(x + y).ok()?, (x - y).ok()?])?;
+    /// let [sum, difference] =
+    ///     exe.run(&[TensorView::new(&[2], &[3.0f32, 4.0])?, TensorView::new(&[2], &[1.0f32, 1.0])?])?;
+    /// assert_eq!((sum.to_vec::<f32>()?, difference.to_vec::<f32>()?), (vec![4.0, 5.0], vec![2.0, 3.0]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     ///
     /// # Errors
     /// The number of outputs is not `N`; an input has another dtype or an unsuitable shape; a requirement that is
@@ -164,6 +197,17 @@ impl Executable {
 
     /// Runs as [`Executable::run`] does, and returns a vector: the number of results need not be known to the compiler.
     ///
+    /// ```
+    /// use shapeflow::{DType, Graph, TensorView, shape};
+    ///
+    /// let g = Graph::new();
+    /// let x = g.input("x", DType::I64, shape![6])?;
+    /// let parts = x.split_n(3, 0)?;
+    /// let results = g.compile(&parts)?.run_all(&[TensorView::new(&[6], &[1i64, 2, 3, 4, 5, 6])?])?;
+    /// assert_eq!(results[2].to_vec::<i64>()?, [5, 6]);
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Executable::run`].
     #[track_caller]
@@ -182,6 +226,10 @@ impl Executable {
         let results = self.run_with(inputs, cancel, &mut state);
         lock(&self.0.states).push(state);
         results.map_err(|error| error.or_at(location))
+    }
+
+    pub(super) fn compile_time(&self) -> Duration {
+        self.0.compile_time
     }
 
     pub(super) fn specializations(&self) -> &SpecializationCache {
@@ -230,6 +278,16 @@ impl Executable {
 
     /// Returns the sizes of the results for inputs of these sizes; `None` for sizes that depend on data.
     ///
+    /// ```
+    /// use shapeflow::{DType, Graph, shape};
+    ///
+    /// let g = Graph::new();
+    /// let x = g.input("x", DType::F32, shape!["n", 4])?;
+    /// let exe = g.compile([x.reshape([-1])?, x.greater(0.0f32)?.where_indices()?])?;
+    /// assert_eq!(exe.output_sizes(&[&[3, 4]])?, [Some(vec![12]), None]);
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// The sizes do not fit the inputs.
     #[track_caller]
@@ -251,75 +309,6 @@ impl Executable {
         let sizes_of =
             |buffer: &BufferIx| Some(bindings.sizes(&lowered.buffers[buffer.index()].dims)?.to_vec());
         Ok(lowered.outputs.iter().map(sizes_of).collect())
-    }
-
-    /// Returns what has been compiled, planned and allocated so far.
-    pub fn stats(&self) -> Stats {
-        self.new_stats(&mut MetRegions::default())
-    }
-
-    /// Returns the figures as [`Executable::stats`] does, without the regions that `met` has.
-    pub(super) fn new_stats(&self, met: &mut MetRegions) -> Stats {
-        let mut stats = Stats {
-            compiles: self.0.specializations.reasons(),
-            compile_time: self.0.compile_time,
-            ..Stats::default()
-        };
-        self.0.specializations.for_each(&mut |specialization| stats.add(specialization));
-        stats.regions = self.region_stats(met);
-        stats
-    }
-
-    /// Returns the fused kernels as loops, the matrix products and the host nodes as text, in the order in which they
-    /// run. The kernels of branches and loop bodies come last.
-    pub fn kernels(&self) -> String {
-        self.new_kernels(&mut MetRegions::default())
-    }
-
-    /// Returns the kernels as [`Executable::kernels`] does, without the regions that `met` has.
-    pub(super) fn new_kernels(&self, met: &mut MetRegions) -> String {
-        let mut text = String::new();
-        self.0.specializations.for_each(&mut |compiled| text.push_str(&compiled.program.to_string()));
-        text + &self.region_kernels(met)
-    }
-
-    /// Returns the intermediate code of every kernel function as text.
-    ///
-    /// # Errors
-    /// Code generation does not support the processor.
-    pub fn clif(&self) -> Result<String> {
-        let mut text = Ok(String::new());
-        self.0.specializations.for_each(&mut |compiled| {
-            if let Ok(all) = &mut text {
-                match compiled.program.clif() {
-                    Ok(more) => all.push_str(&more),
-                    Err(error) => text = Err(error),
-                }
-            }
-        });
-        text
-    }
-
-    /// Returns a snapshot of the compiled graph, with its kernels if `stage` is [`StageKind::Kernels`] or later.
-    ///
-    /// A graph that is compiled for each run's ranks or structure parameters (axes, permutations) has the kernels of
-    /// its first specialization, and none before the first run. If the graph is compiled in several parts, the snapshot
-    /// has the kernels of the first part.
-    ///
-    /// # Errors
-    /// Code generation does not support the processor; [`StageKind::Asm`] in a build without `disasm`.
-    pub fn snapshot(&self, stage: StageKind) -> Result<Snapshot> {
-        let mut snapshot = None;
-        if stage >= StageKind::Kernels {
-            self.0.specializations.for_each(&mut |compiled| {
-                snapshot.get_or_insert_with(|| compiled.program.snapshot(stage));
-            });
-        }
-        let mut snapshot = snapshot.unwrap_or_else(|| Ok(self.0.specializations.graph_snapshot()))?;
-        if stage == StageKind::Kernels {
-            snapshot.text.push_str(&self.region_kernels(&mut MetRegions::default()));
-        }
-        Ok(snapshot)
     }
 
     pub(super) fn check_outputs(&self, got: usize) -> Result<()> {
@@ -350,7 +339,11 @@ impl Executable {
                 ports.map(|port| format!("{} {}", port.name, self.type_text(port))).collect();
             texts.join(", ")
         };
-        let mut message = format!("{} inputs must be fed ({})", needed.len(), list(true));
+        let inputs_text = match needed.len() {
+            1 => "1 input".to_string(),
+            count => format!("{count} inputs"),
+        };
+        let mut message = format!("{inputs_text} must be fed ({})", list(true));
         if needed.len() < inputs.len() {
             message += &format!(", or all {} with the unneeded ({})", inputs.len(), list(false));
         }

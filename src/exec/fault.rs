@@ -11,14 +11,14 @@ use crate::compile::{CompiledProgram, value_text};
 use crate::error::{Error, ErrorKind, Phase};
 use crate::eval::evaluate;
 use crate::graph::ValueIx;
-use crate::lower::kernel::Kernel;
+use crate::lower::kernel::{BufferIx, Kernel};
 use crate::runtime::{BufferSizes, Memory, SegmentPlan};
 use crate::tensor::{Tensor, TensorView};
 
 /// Computes the nodes of a failed kernel one by one, and returns the error of the first node that fails.
 ///
 /// A kernel reports only that some check failed. If an operand is no longer in memory, the error names the results of
-/// the kernel instead.
+/// the kernel instead. A run of a static program has no bindings, so they come from the sizes in its plan.
 pub(super) fn find_fault(
     compiled: &CompiledProgram,
     kernel: &Kernel,
@@ -27,6 +27,14 @@ pub(super) fn find_fault(
     bindings: Option<&Bindings<'_>>,
 ) -> Error {
     let (graph, lowered) = (&compiled.graph, &compiled.lowered);
+    let of_plan;
+    let bindings = match bindings {
+        Some(bindings) => bindings,
+        None => {
+            of_plan = bindings_of_plan(compiled, plan);
+            &of_plan
+        }
+    };
     let mut computed: FxHashMap<ValueIx, Tensor> = FxHashMap::default();
     for &value in &kernel.fused {
         let index = graph.values[value.index()].node;
@@ -37,7 +45,7 @@ pub(super) fn find_fault(
             .map(|operand| {
                 let buffer = *lowered.buffer_of.get(operand)?;
                 let planned = plan.sizes(buffer).cloned();
-                planned.or_else(|| bindings?.sizes(&lowered.buffers[buffer.index()].dims))
+                planned.or_else(|| bindings.sizes(&lowered.buffers[buffer.index()].dims))
             })
             .collect();
         let zeros: Vec<Option<Tensor>> = node
@@ -56,7 +64,7 @@ pub(super) fn find_fault(
         if operands.len() < node.operands.len() {
             continue;
         }
-        let attrs = node.attrs().substitute(&mut |symbol| bindings?.known(symbol));
+        let attrs = node.attrs().substitute(&mut |symbol| bindings.known(symbol));
         if has_symbols(&attrs) {
             continue;
         }
@@ -70,6 +78,20 @@ pub(super) fn find_fault(
     let roots: Vec<String> = kernel.roots.iter().map(|root| value_text(graph, *root)).collect();
     let message = format!("an index or divisor is out of range in {}", roots.join(", "));
     Error::new(ErrorKind::Index, Phase::Run, message)
+}
+
+/// Returns the values of the symbols that the sizes of the buffers determine.
+fn bindings_of_plan<'c>(compiled: &'c CompiledProgram, plan: &SegmentPlan) -> Bindings<'c> {
+    let mut bindings = Bindings::new(&compiled.graph.table);
+    for (number, buffer) in compiled.lowered.buffers.iter().enumerate() {
+        if let Some(sizes) = plan.sizes(BufferIx(number as u32)) {
+            // The plan was made for these sizes, so no size contradicts another.
+            let _ = bindings.bind_sizes(&buffer.dims, sizes);
+        }
+    }
+    let _ = bindings.solve_deferred();
+    bindings.solve_guards();
+    bindings
 }
 
 /// Returns zeros in place of an operand that a kernel does not read, so that its elements do not matter: the operand of

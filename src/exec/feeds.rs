@@ -92,6 +92,18 @@ impl Executable {
     /// Runs on inputs by name and returns the results by name. Inputs that the outputs do not need may be missing.
     /// [`Executable::feed`] also feeds ragged tensors.
     ///
+    /// ```
+    /// use shapeflow::{DType, Graph, Tensor, shape};
+    ///
+    /// let g = Graph::new();
+    /// let (x, y) = (g.input("x", DType::F32, shape!["n"])?, g.input("y", DType::F32, shape!["n"])?);
+    /// let exe = g.compile([("sum", (x + y).ok()?)])?;
+    /// let (x, y) = (Tensor::from([1.0f32, 2.0]), Tensor::from([3.0f32, 4.0]));
+    /// let results = exe.run_named(&[("y", y.view()), ("x", x.view())])?;
+    /// assert_eq!(results.tensor("sum")?, &Tensor::from([4.0f32, 6.0]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// A needed input is missing, a name occurs twice, or no input has the name. Else as [`Executable::run`].
     #[track_caller]

@@ -32,6 +32,7 @@ mod fixed_run;
 mod guards;
 mod host_step;
 mod input_bindings;
+mod inspect;
 mod interpret;
 mod loop_run;
 mod output_buffer;

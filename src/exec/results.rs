@@ -19,6 +19,16 @@ impl Results {
 
     /// Returns the result of this name.
     ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let results = g.compile([("one", g.constant(1i64)?)])?.run_named(&[])?;
+    /// assert_eq!(results.tensor("one")?, &Tensor::scalar(1i64));
+    /// assert!(results.tensor("two").unwrap_err().message().contains("the outputs are one"));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// There is no such output.
     #[track_caller]
@@ -32,6 +42,16 @@ impl Results {
     }
 
     /// Returns the ragged result of this name.
+    ///
+    /// ```
+    /// use shapeflow::{Graph, ragged};
+    ///
+    /// let g = Graph::new();
+    /// let rows = g.ragged_constant(&ragged![[3, 1], [], [2]])?;
+    /// let results = g.compile([("sorted", rows.sort(1, false)?)])?.run_named(&[])?;
+    /// assert_eq!(results.ragged("sorted")?.to_string(), "[[1, 3], [], [2]]");
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     ///
     /// # Errors
     /// There is no such output, or it is dense.
@@ -91,6 +111,16 @@ impl Results {
     }
 
     /// Returns names and results in the order given to `compile`.
+    ///
+    /// ```
+    /// use shapeflow::Graph;
+    ///
+    /// let g = Graph::new();
+    /// let results = g.compile([("a", g.constant(1i64)?), ("b", g.constant([2.0f32, 3.0])?)])?.run_named(&[])?;
+    /// let names: Vec<&str> = results.iter().map(|(name, _)| name).collect();
+    /// assert_eq!(names, ["a", "b"]);
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Tensor)> {
         self.tensors.iter().map(|(name, tensor)| (name.as_str(), tensor))
     }

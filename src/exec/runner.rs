@@ -19,6 +19,23 @@ pub struct Runner {
 
 impl Executable {
     /// Creates a runner of this executable, for one thread.
+    ///
+    /// ```
+    /// use shapeflow::{DType, Graph, Tensor, shape};
+    ///
+    /// let g = Graph::new();
+    /// let exe = g.compile(g.input("x", DType::F32, shape!["n"])?.exp()?)?;
+    /// std::thread::scope(|scope| {
+    ///     for _ in 0..2 {
+    ///         let mut runner = exe.runner();
+    ///         scope.spawn(move || {
+    ///             let result = runner.run(&[Tensor::from([0.0f32]).view()]).unwrap().remove(0);
+    ///             assert_eq!(result.to_vec::<f32>().unwrap(), [1.0]);
+    ///         });
+    ///     }
+    /// });
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     pub fn runner(&self) -> Runner {
         Runner { executable: self.clone(), state: RunState::default(), cancel: None }
     }
@@ -72,6 +89,18 @@ impl Runner {
     }
 
     /// Runs, and stores the results in the caller's memory. `outputs` has one view for each output.
+    ///
+    /// ```
+    /// use shapeflow::{DType, Graph, TensorView, TensorViewMut, shape};
+    ///
+    /// let g = Graph::new();
+    /// let x = g.input("x", DType::F32, shape!["n"])?;
+    /// let mut runner = g.compile((x * 2.0).ok()?)?.runner();
+    /// let mut result = [0.0f32; 2];
+    /// runner.run_into(&[TensorView::new(&[2], &[1.0f32, 2.0])?], &mut [TensorViewMut::new(&[2], &mut result)?])?;
+    /// assert_eq!(result, [2.0, 4.0]);
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Executable::run`]; or a view has another dtype or other sizes than its result.

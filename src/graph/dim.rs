@@ -6,10 +6,21 @@ use shapeflow_shape_fns::Dim;
 
 use super::needed_nodes::first_equality_of_others;
 use super::{Graph, IntoParam, Value, ValueIx};
+use crate::dtype::type_text;
 use crate::error::{Error, ErrorKind, Phase, Result, is_library_line};
 
 impl<'g> Value<'g> {
     /// Returns one dimension of the shape; a negative axis counts from the end.
+    ///
+    /// ```
+    /// use shapeflow::{DType, Graph, shape};
+    ///
+    /// let g = Graph::new();
+    /// let x = g.input("x", DType::F32, shape!["n", 4])?;
+    /// let flat = x.reshape(4 * x.dim(0)?)?;
+    /// assert_eq!(flat.dim(-1)?.to_string(), "4*n");
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     ///
     /// # Errors
     /// The rank is unknown, or there is no such axis.
@@ -21,12 +32,13 @@ impl<'g> Value<'g> {
         let shape = self.shape();
         let call = self.graph().read().call.filter(|_| is_library_line(location));
         shape.dim(axis).cloned().ok_or_else(|| {
-            Error::new(
-                ErrorKind::Shape,
-                Phase::Build,
-                format!("dim({axis}) needs that axis, got shape {shape}"),
-            )
-            .at(call.unwrap_or(location))
+            let message = match shape.rank() {
+                Some(rank) => format!("axis must be in [-{rank}, {rank}), got {axis}"),
+                None => "the rank must be known".to_string(),
+            };
+            let text = format!("dim({}, axis={axis})", type_text(self.dtype(), &shape));
+            let error = Error::new(ErrorKind::Shape, Phase::Build, message).with_op("dim", text);
+            error.at(call.unwrap_or(location))
         })
     }
 

@@ -92,7 +92,7 @@ impl GraphData {
 
     /// Returns the text of a call: `transpose(f32[2, n], perm=[1, 0])`.
     pub(crate) fn call_text(&self, op: &OpDef, operands: &[ValueIx], attrs: &Attrs) -> String {
-        let mut text = format!("{}(", op.name());
+        let mut text = format!("{}(", op.stands_for(attrs).unwrap_or(op.name()));
         let mut separator = "";
         for operand in operands.iter().take(8) {
             let info = &self.values[operand.index()];
@@ -103,7 +103,8 @@ impl GraphData {
         if operands.len() > 8 {
             text.push_str(&format!(", … {} more", operands.len() - 8));
         }
-        if attrs.iter().next().is_some() {
+        let attrs = op.attrs_text(attrs);
+        if !attrs.is_empty() {
             text.push_str(&format!("{separator}{attrs}"));
         }
         text.push(')');
@@ -139,10 +140,12 @@ impl GraphData {
         if let (Body::Input, Some(name)) = (&node.op.body, node.own_name()) {
             arguments.push(format!("{name:?}"));
         }
-        if !node.attrs().is_empty() {
-            arguments.push(node.attrs().to_string());
+        let attrs = node.op.attrs_text(node.attrs());
+        if !attrs.is_empty() {
+            arguments.push(attrs);
         }
-        text.push_str(&format!(" = {}({})", node.op.name(), arguments.join(", ")));
+        let name = node.op.stands_for(node.attrs()).unwrap_or(node.op.name());
+        text.push_str(&format!(" = {name}({})", arguments.join(", ")));
         text
     }
 }

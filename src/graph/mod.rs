@@ -22,6 +22,7 @@ mod display;
 mod explain;
 mod guards;
 mod insert;
+mod leaves;
 mod name_ties;
 mod needed_nodes;
 mod node;
@@ -42,19 +43,17 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use rustc_hash::{FxHashMap, FxHashSet};
 use shapeflow_shape_fns::{DType, Dim, DimTable, PartialElements, SymbolKind, TensorShape};
 
-use crate::dtype::type_text;
 use crate::error::{Error, ErrorKind, Phase, Result, is_library_line};
-use crate::eval::{elements_of, shape_of};
 use crate::op::{Body, OpDef, OpRef};
 use crate::tensor::Tensor;
 
 pub use builder::OpBuilder;
 pub(crate) use call::operand_info;
-pub use constant::IntoConstant;
+pub use constant::{ConstantArray, ConstantScalar, IntoConstant};
 pub use dim_names::DimNames;
 pub use guards::GraphGuard;
 pub use name_ties::NameTie;
-pub(crate) use needed_nodes::{definer, needed_nodes};
+pub(crate) use needed_nodes::{definer, needed_nodes, shares_symbol};
 pub(crate) use node::{Extra, Node, NodeIx, ValueInfo, ValueIx};
 pub use operand::{IntoOperand, IntoShapeArg};
 pub use param::{IntoParam, Param, ParamElement};
@@ -167,106 +166,51 @@ impl Graph {
         self.created
     }
 
-    /// Adds an input: a tensor that is fed when the graph runs.
-    ///
-    /// The shape may have unknown (`?`) and named dimensions, or be unknown altogether: `shape!["b", 64]`,
-    /// `shape![?, 3]`, `shape![..]`, `[2, 3]`. A dimension may also be linear in one symbol: `2 * &n + 1`.
-    ///
-    /// # Errors
-    /// The name is taken, a size is negative, or a dimension is not linear in one symbol.
-    #[track_caller]
-    pub fn input(&self, name: &str, dtype: DType, shape: impl Into<TensorShape>) -> Result<Value<'_>> {
-        self.input_at(name, dtype, shape.into(), Location::caller())
-    }
-
-    pub(crate) fn input_at(
-        &self,
-        name: &str,
-        dtype: DType,
-        shape: TensorShape,
-        location: &'static Location<'static>,
-    ) -> Result<Value<'_>> {
-        let refuse = |kind, message: String| {
-            Err(Error::new(kind, Phase::Build, message)
-                .with_op("input", format!("input \"{name}\" {}", type_text(dtype, &shape)))
-                .at(location))
-        };
-        for dim in shape.dims().unwrap_or_default() {
-            if dim.as_known().is_some_and(|size| size < 0) {
-                return refuse(ErrorKind::Shape, format!("a size must not be negative, got {dim}"));
-            }
-            if dim.as_known().is_none() && dim.as_linear().is_none() {
-                return refuse(
-                    ErrorKind::Shape,
-                    format!(
-                        "a dimension of an input must be known, a symbol, or linear in one symbol, got {dim}"
-                    ),
-                );
-            }
-        }
-        if self.read().open_regions > 0 {
-            let message = "an input must be made outside the branches and loop bodies that read it";
-            return refuse(ErrorKind::Attribute, message.to_string());
-        }
-        let mut data = self.write();
-        if !data.input_names.insert(name.to_string()) {
-            let other = data.inputs.iter().find(|(other, _)| other == name);
-            let other = other.map(|(_, value)| data.node_of(*value).location);
-            drop(data);
-            let message = "the name of an input must be unique in its graph".to_string();
-            return refuse(ErrorKind::Attribute, message)
-                .map_err(|error: Error| error.note("the other input is made", other));
-        }
-        let node = NodeIx(data.nodes.len() as u32);
-        data.table.set_origin(node.0);
-        let shape = data.table.import(&shape);
-        let extra = Extra { name: Some(name.to_string()), ..Extra::default() };
-        let value = data.push(
-            Node { extra: Some(Box::new(extra)), ..Node::leaf(&INPUT, location, 0) },
-            [(dtype, shape, None)],
-        );
-        data.inputs.push((name.to_string(), value));
-        drop(data);
-        Ok(Value::new(self, value))
-    }
-
-    /// Adds a constant: a scalar, nested arrays, a slice, or a [`Tensor`].
-    ///
-    /// # Errors
-    /// Memory for the tensor is refused.
-    #[track_caller]
-    pub fn constant<'g>(&'g self, constant: impl IntoConstant) -> Result<Value<'g>> {
-        let location = Location::caller();
-        let tensor = constant.into_constant().map_err(|error| error.with_phase(Phase::Build).at(location))?;
-        Ok(self.constant_at(tensor, location))
-    }
-
-    pub(crate) fn constant_at(&self, tensor: Tensor, location: &'static Location<'static>) -> Value<'_> {
-        let mut data = self.write();
-        let node = NodeIx(data.nodes.len() as u32);
-        let shape = shape_of(tensor.sizes());
-        let elements = elements_of(&tensor.view());
-        let scope = data.scope;
-        let dtype = tensor.dtype();
-        data.constants.insert(node, tensor);
-        let value = data.push(Node::leaf(&CONSTANT, location, scope), [(dtype, shape, elements)]);
-        drop(data);
-        Value::new(self, value)
-    }
-
     /// Starts a node of the given op; the builder adds it: `graph.op(&DEF).data(x).attr("axis", 0).finish()`.
+    ///
+    /// ```
+    /// use shapeflow::{DType, Graph, Registry, shape};
+    ///
+    /// let g = Graph::new();
+    /// let x = g.input("x", DType::F32, shape!["n", 4])?;
+    /// let softmax = Registry::builtin().get("softmax").expect("softmax is built in");
+    /// let y = g.op(softmax).data(x).attr("axis", -1).finish()?;
+    /// assert_eq!(y.shape().to_string(), "[n, 4]");
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     pub fn op<'g>(&'g self, def: impl Into<OpRef>) -> OpBuilder<'g> {
         OpBuilder::new(self, def.into())
     }
 
     /// Opens a scope. Until the returned guard drops, names get the prefix `name/`, and errors and dumps show the
     /// caller's line.
+    ///
+    /// ```
+    /// use shapeflow::{DType, Graph, shape};
+    ///
+    /// let g = Graph::new();
+    /// let x = g.input("x", DType::F32, shape!["n"])?;
+    /// let scope = g.scope("encoder");
+    /// let _ = x.relu()?.named("active");
+    /// drop(scope);
+    /// assert!(g.to_string().contains("// encoder/active"));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     #[track_caller]
     pub fn scope(&self, name: impl Into<Cow<'static, str>>) -> Scope<'_> {
         Scope::enter(self, name.into(), Location::caller())
     }
 
     /// Returns the value with this id.
+    ///
+    /// ```
+    /// use shapeflow::{DType, Graph, shape};
+    ///
+    /// let g = Graph::new();
+    /// let id = g.input("x", DType::F32, shape!["n"])?.id();
+    /// assert_eq!(g.value(id)?.dtype(), DType::F32);
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     ///
     /// # Errors
     /// The id belongs to another graph.
@@ -277,18 +221,6 @@ impl Graph {
             return Err(Error::new(ErrorKind::ForeignValue, Phase::Build, message).at(Location::caller()));
         }
         Ok(Value::new(self, id.index))
-    }
-
-    /// Returns the inputs in the order of their calls.
-    pub fn inputs(&self) -> Vec<Value<'_>> {
-        self.read().inputs.iter().map(|(_, value)| Value::new(self, *value)).collect()
-    }
-
-    /// Returns the inputs with their names, in the order of their calls.
-    #[cfg(feature = "graphdef")]
-    pub(crate) fn named_inputs(&self) -> Vec<(String, ValueId)> {
-        let data = self.read();
-        data.inputs.iter().map(|(name, value)| (name.clone(), Value::new(self, *value).id())).collect()
     }
 
     /// Returns the number of nodes.
@@ -303,6 +235,19 @@ impl Graph {
 
     /// Returns whether two dimensions are equal: always (`Some(true)`), never (`Some(false)`), or depending on the run
     /// (`None`).
+    ///
+    /// ```
+    /// use shapeflow::{DType, Graph, shape};
+    ///
+    /// let g = Graph::new();
+    /// let x = g.input("x", DType::F32, shape!["n", "m"])?;
+    /// let [n, m] = [x.dim(0)?, x.dim(1)?];
+    /// assert_eq!(g.same_dim(&n, &m), None);
+    /// assert_eq!(g.same_dim(&n, &(&n + 1)), Some(false));
+    /// let _ = x.matmul(x)?; // the number of columns equals the number of rows
+    /// assert_eq!(g.same_dim(&n, &m), Some(true));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     pub fn same_dim(&self, a: &Dim, b: &Dim) -> Option<bool> {
         self.read().table.same(a, b)
     }

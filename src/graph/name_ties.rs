@@ -121,6 +121,18 @@ impl Graph {
     /// States that two names of dimensions mean the same size. Every shape of the graph uses one of the names from then
     /// on, and a run checks that the sizes are equal.
     ///
+    /// ```
+    /// use shapeflow::{DType, Graph, shape};
+    ///
+    /// let g = Graph::strict();
+    /// let x = g.input("x", DType::F32, shape!["length"])?;
+    /// let y = g.input("y", DType::F32, shape!["steps"])?;
+    /// assert!((x + y).ok().is_err());
+    /// g.assume_eq("length", "steps")?;
+    /// assert_eq!((x + y).ok()?.shape().to_string(), "[length]");
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// A text is not a name, or the graph knows that the sizes differ.
     #[track_caller]

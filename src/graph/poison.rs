@@ -20,6 +20,17 @@ impl Graph {
     /// Reports the calls of operators (`x + y`) that this graph refused. The result is the error of the first refused
     /// call, and lists the other errors.
     ///
+    /// ```
+    /// use shapeflow::{DType, Graph, shape};
+    ///
+    /// let g = Graph::new();
+    /// let (x, y) = (g.input("x", DType::F32, shape![2])?, g.input("y", DType::F32, shape![3])?);
+    /// g.check()?;
+    /// let _ = x + y;
+    /// assert!(g.check().unwrap_err().message().contains("dimensions must be equal or 1 to broadcast"));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// An operator was refused and left a poisoned value.
     pub fn check(&self) -> Result<()> {

@@ -67,11 +67,34 @@ impl<'g> Value<'g> {
     }
 
     /// Returns the id of the value, which can be stored without borrowing the graph; see [`Graph::value`].
+    ///
+    /// ```
+    /// use shapeflow::{DType, Graph, Value, ValueId, shape};
+    ///
+    /// fn build(g: &Graph) -> shapeflow::Result<ValueId> {
+    ///     Ok(g.input("x", DType::F32, shape!["n"])?.relu()?.id())
+    /// }
+    /// let g = Graph::new();
+    /// let output = build(&g)?;
+    /// let exe = g.compile(g.value(output)?)?;
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     pub fn id(self) -> ValueId {
         ValueId { graph: self.graph.tag(), index: ValueIx(self.id) }
     }
 
     /// Returns the value itself, unless it is poisoned.
+    ///
+    /// ```
+    /// use shapeflow::{DType, Graph, shape};
+    ///
+    /// let g = Graph::new();
+    /// let (x, y) = (g.input("x", DType::F32, shape![2])?, g.input("y", DType::F32, shape![3])?);
+    /// assert!((x * 2.0 + 1.0).ok().is_ok());
+    /// let error = (x + y * 2.0).ok().unwrap_err();
+    /// assert_eq!(error.op(), Some("add"));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     ///
     /// # Errors
     /// The located error of the operator that was refused.
@@ -89,6 +112,16 @@ impl<'g> Value<'g> {
     }
 
     /// Returns the shape as far as it is known now; unranked for a poisoned value.
+    ///
+    /// ```
+    /// use shapeflow::{DType, Graph, shape};
+    ///
+    /// let g = Graph::new();
+    /// let x = g.input("x", DType::F32, shape!["n", 4])?;
+    /// assert_eq!(x.reshape([-1])?.shape().to_string(), "[4*n]");
+    /// assert_eq!(x.shape().rank(), Some(2));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     pub fn shape(self) -> TensorShape {
         let data = self.graph.read();
         match self.id & POISONED {
@@ -98,6 +131,17 @@ impl<'g> Value<'g> {
     }
 
     /// Names the node that made this value. Errors and dumps show the name after the names of the node's scopes.
+    ///
+    /// ```
+    /// use shapeflow::{DType, Graph, TensorView, shape};
+    ///
+    /// let g = Graph::new();
+    /// let x = g.input("x", DType::F32, shape!["n"])?;
+    /// let exe = g.compile(x.relu()?.named("active"))?;
+    /// let results = exe.run_named(&[("x", TensorView::new(&[2], &[-1.0f32, 1.0])?)])?;
+    /// assert_eq!(results.tensor("active")?.to_vec::<f32>()?, [0.0, 1.0]);
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     pub fn named(self, name: &str) -> Value<'g> {
         if self.id & POISONED == 0 && self.index().is_ok() {
             let mut data = self.graph.write();

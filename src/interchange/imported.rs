@@ -116,6 +116,19 @@ impl Imported {
     /// An output of the signature takes precedence over an input of the same name. Both take precedence over a node of
     /// this name (write `NAME:0`), but not if the import was given fetches and no signature.
     ///
+    /// ```
+    /// use shapeflow::interchange::{ImportOptions, Model};
+    ///
+    /// let text = r#"
+    ///     node { name: "x" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } } }
+    ///     node { name: "y" op: "Relu" input: "x" attr { key: "T" value { type: DT_FLOAT } } }
+    /// "#;
+    /// let imported = Model::from_text(text)?.import(None, &ImportOptions::new())?;
+    /// let exe = imported.graph().compile(imported.value("y")?)?;
+    /// assert_eq!(exe.inputs()[0].name, "x");
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// The node or output does not exist or was not imported, or inference refused the node or a node that it depends
     /// on.
@@ -184,6 +197,16 @@ impl Imported {
 
     /// Returns the imported nodes in the order of the model, without the nodes inside functions: see
     /// [`Imported::function_nodes`].
+    ///
+    /// ```
+    /// use shapeflow::interchange::{ImportOptions, Model};
+    ///
+    /// let text = r#"node { name: "x" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } } }"#;
+    /// let imported = Model::from_text(text)?.import(None, &ImportOptions::new())?;
+    /// let ops: Vec<_> = imported.nodes().map(|node| (node.name, node.op)).collect();
+    /// assert_eq!(ops, [("x", "Placeholder")]);
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     pub fn nodes(&self) -> impl Iterator<Item = ImportedNode<'_>> {
         self.nodes.iter().map(|record| ImportedNode {
             name: &record.name,

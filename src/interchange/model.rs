@@ -172,6 +172,14 @@ impl Model {
 
     /// Returns the op types of all nodes, each with the names of its nodes. A node of a function is named
     /// `FUNCTION/NODE`. A node whose op type is the name of a function calls this function.
+    ///
+    /// ```
+    /// use shapeflow::interchange::Model;
+    ///
+    /// let text = r#"node { name: "x" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } } }"#;
+    /// assert_eq!(Model::from_text(text)?.ops()["Placeholder"], ["x"]);
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     pub fn ops(&self) -> BTreeMap<&str, Vec<String>> {
         let mut ops: BTreeMap<&str, Vec<String>> = BTreeMap::new();
         for node in &self.graph.node {

@@ -56,7 +56,7 @@ pub fn read_npz_bytes(bytes: &[u8]) -> Result<TensorMap> {
 fn unpack(bytes: &[u8]) -> Result<TensorMap> {
     let Ok(mut archive) = zip::ZipArchive::new(Cursor::new(bytes)) else {
         let message = match bytes.starts_with(b"PK") {
-            true => "an npz file that is cut off or damaged",
+            true => "the npz file is cut off or damaged",
             false => "not an npz file; write it with numpy.savez",
         };
         return Err(Error::new(ErrorKind::Parse, Phase::Run, message));
@@ -92,6 +92,16 @@ pub fn write_npz<'a>(
 }
 
 /// Returns the bytes of the npz file that [`write_npz`] writes.
+///
+/// ```
+/// use shapeflow::Tensor;
+/// use shapeflow::interchange::{read_npz_bytes, write_npz_bytes};
+///
+/// let x = Tensor::from([1.0f32, 2.0]);
+/// let bytes = write_npz_bytes([("x", &x)])?;
+/// assert_eq!(read_npz_bytes(&bytes)?.tensor("x")?, &x);
+/// # Ok::<(), shapeflow::Error>(())
+/// ```
 ///
 /// # Errors
 /// `Io`: two tensors have the same name.

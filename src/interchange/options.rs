@@ -66,6 +66,16 @@ impl ImportOptions {
     }
 
     /// Sets whether an unknown op becomes a node of unknown shape instead of an error.
+    ///
+    /// ```
+    /// use shapeflow::interchange::{ImportOptions, Model};
+    ///
+    /// let model = Model::from_text(r#"node { name: "x" op: "NoSuchOp" }"#)?;
+    /// assert!(model.import(None, &ImportOptions::new()).is_err());
+    /// let imported = model.import(None, &ImportOptions::new().allow_unknown(true))?;
+    /// assert!(imported.value("x")?.shape().rank().is_none());
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     #[must_use]
     pub fn allow_unknown(mut self, allow: bool) -> ImportOptions {
         self.allow_unknown = allow;

@@ -65,6 +65,16 @@ pub fn write_safetensors<'a>(
 
 /// Returns the bytes of the safetensors file that [`write_safetensors`] writes.
 ///
+/// ```
+/// use shapeflow::Tensor;
+/// use shapeflow::interchange::{read_safetensors_bytes, write_safetensors_bytes};
+///
+/// let x = Tensor::from([1.0f32, 2.0]);
+/// let bytes = write_safetensors_bytes([("layer.weight", &x)])?;
+/// assert_eq!(read_safetensors_bytes(&bytes)?.tensor("layer.weight")?, &x);
+/// # Ok::<(), shapeflow::Error>(())
+/// ```
+///
 /// # Errors
 /// `DType`: the format lacks the dtype of a tensor. `Io`: two tensors have the same name.
 pub fn write_safetensors_bytes<'a>(
@@ -124,8 +134,8 @@ fn defect(file: &[u8], error: &SafeTensorError) -> String {
             rest.len()
         ),
         SafeTensorError::MetadataIncompleteBuffer => format!(
-            "the header of a safetensors file must describe all bytes after it, got tensors of fewer or more than \
-             {} bytes: the file is cut off, or has other bytes at its end",
+            "the tensors of a safetensors file must take all bytes after its header, got {} bytes: the file is cut \
+             off, or has other bytes at its end",
             (rest.len() as u64).saturating_sub(length)
         ),
         _ => format!("not a safetensors file, or damaged: {error}"),

@@ -1,9 +1,9 @@
 //! The declaration of the attributes of an op, and the check of the attributes of a call.
 
-use shapeflow_shape_fns::{Attribute, Attrs};
+use shapeflow_shape_fns::{Attr, Attribute, Attrs};
 use smallvec::SmallVec;
 
-use super::OpDef;
+use super::{Body, OpDef};
 use crate::error::{Error, ErrorKind, Phase, Result};
 
 impl OpDef {
@@ -50,6 +50,29 @@ impl OpDef {
     /// Returns the declared attributes.
     pub fn attributes(&self) -> &'static [Attribute] {
         self.no_attrs.declaration()
+    }
+
+    /// Returns the op type of the model if a call with these attributes stands in place of an op without a definition, or
+    /// of a node that inference refused. Nothing computes such a call, and an import gives it the op type.
+    pub(crate) fn stands_for<'a>(&self, attrs: &'a Attrs) -> Option<&'a str> {
+        match (&self.body, attrs.get("op")) {
+            (Body::ShapeOnly, Some(Attr::Str(op_type))) => Some(op_type),
+            _ => None,
+        }
+    }
+
+    /// Returns the attributes of a call as text, without flags that are false by default, and without names that begin
+    /// with `_`: an import keeps these for an export, but they change nothing.
+    pub(crate) fn attrs_text(&self, attrs: &Attrs) -> String {
+        if self.stands_for(attrs).is_some() {
+            return String::new();
+        }
+        let is_off = |name: &str, attr: &Attr| {
+            let declared = self.attributes().iter().find(|attribute| attribute.name() == name);
+            *attr == Attr::Bool(false) && declared.is_none_or(|attribute| attribute.is_default(attr))
+        };
+        let shown = attrs.iter().filter(|(name, attr)| !name.starts_with('_') && !is_off(name, attr));
+        shown.map(|(name, attr)| format!("{name}={attr}")).collect::<Vec<_>>().join(", ")
     }
 
     /// Returns the attributes of a call that gives none.

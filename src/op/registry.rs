@@ -42,6 +42,15 @@ impl Registry {
     }
 
     /// Returns the op of this name.
+    ///
+    /// ```
+    /// use shapeflow::Registry;
+    ///
+    /// let registry = Registry::builtin();
+    /// assert_eq!(registry.get("softmax").map(|def| def.name()), Some("softmax"));
+    /// assert!(registry.get("no_such_op").is_none());
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     pub fn get(&self, name: &str) -> Option<OpRef> {
         self.tables.by_name.get(name).cloned()
     }

@@ -6,12 +6,12 @@
 //! graph can be compiled.
 //!
 //! **Order of work:** `rebuild` copies what the wanted values need, so that dead code and duplicates disappear.
-//! `rebuild` replaces unknown ranks, sizes and values of inputs by known ones. `relied_equalities` keeps the equalities
-//! of dims that attributes rely on. `late_knowledge` holds the numbers that later nodes made known; `rebuild` then
-//! starts again with these numbers. `string_handles` changes each copied node that only moves strings: the node then
-//! moves integers. `select_branches` turns cheap branches into selections, and `unroll_loops` turns short loops into
-//! their iterations. `resolve` finds the inputs whose rank, sizes
-//! or value must be fixed ([`KeyInputs`]), the nodes that must wait for results of a run ([`unresolved`]), and the
+//! `rebuild` replaces unknown ranks, sizes and values of inputs by known ones. `relied_equalities` and `relied_bounds`
+//! keep the equalities and the lower bounds of dims that attributes rely on. `late_knowledge` holds the numbers that
+//! later nodes made known; `rebuild` then starts again with these numbers. `string_handles` changes each copied node
+//! that only moves strings: the node then moves integers. `select_branches` turns cheap branches into selections, and
+//! `unroll_loops` turns short loops into their iterations. `resolve` finds the inputs whose rank, sizes or value must be
+//! fixed ([`KeyInputs`]), the nodes that must wait for results of a run ([`unresolved`]), and the
 //! nodes whose inference is [`incomplete`].
 //!
 //! **Callers:** `exec` rebuilds a graph before it is compiled; `compile` specializes graphs.
@@ -21,6 +21,7 @@
 mod late_knowledge;
 mod rebuild;
 mod rebuilder;
+mod relied_bounds;
 mod relied_equalities;
 mod resolve;
 mod select_branches;

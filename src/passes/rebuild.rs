@@ -10,6 +10,7 @@ use shapeflow_shape_fns::{Dim, IntoDim, Symbol, TensorShape, Unknown};
 
 use super::late_knowledge::LateKnowledge;
 use super::rebuilder::Rebuilder;
+use super::relied_bounds::keep_relied_bounds;
 use super::relied_equalities::keep_relied_equalities;
 use super::string_handles::StringMoves;
 use crate::error::{Error, ErrorKind, Phase, Result};
@@ -69,6 +70,7 @@ fn rebuild_nodes(
     loop {
         let (mut this, mut strings) = copy_nodes(old, needed, inputs, known, late)?;
         keep_relied_equalities(&mut this, needed)?;
+        keep_relied_bounds(&mut this, needed)?;
         // Every repetition narrows some gap, so the loop ends.
         if this.gaps.total() < lacking && this.gaps.are_narrowed(&this.new) {
             lacking = this.gaps.total();
@@ -132,10 +134,18 @@ fn copy_nodes<'a>(
 /// The error about a node whose elements nothing computes.
 fn no_kernel(old: &GraphData, index: NodeIx) -> Error {
     let node = &old.nodes[index.index()];
-    let reason = node.op.refusal().unwrap_or("it infers the shapes of the op but not its elements");
+    let missing = node.op.stands_for(node.attrs());
+    let reason = match (missing, node.op.refusal()) {
+        (Some(op_type), _) => format!("there is no kernel for {op_type}"),
+        (None, Some(reason)) => reason.to_string(),
+        (None, None) => "it infers the shapes of the op but not its elements".to_string(),
+    };
     let message = format!("shapeflow cannot compute this op: {reason}");
     Error::new(ErrorKind::Compile, Phase::Compile, message)
-        .with_op(node.op.name(), old.named_call_text(&node.op, &node.operands, node.attrs()))
+        .with_op(
+            missing.unwrap_or(node.op.name()),
+            old.named_call_text(&node.op, &node.operands, node.attrs()),
+        )
         .with_node(old.node_name(index))
         .at(node.location)
 }

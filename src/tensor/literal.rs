@@ -69,10 +69,29 @@ impl<T: Element, const A: usize, const B: usize, const C: usize, const D: usize>
     }
 }
 
-/// Copies strings into a tensor of rank 1. A failed allocation aborts the process, as in [`tensor`].
-fn strings<S: AsRef<[u8]>>(strings: &[S]) -> Tensor {
-    Tensor::from_strings(&[strings.len()], strings)
+/// Copies strings into a tensor. A failed allocation aborts the process, as in [`tensor`].
+fn strings_of_sizes<S: AsRef<[u8]>>(sizes: &[usize], strings: &[S]) -> Tensor {
+    Tensor::from_strings(sizes, strings)
         .unwrap_or_else(|_| alloc::handle_alloc_error(alloc::Layout::for_value(strings)))
+}
+
+/// Copies strings into a tensor of rank 1.
+fn strings<S: AsRef<[u8]>>(strings: &[S]) -> Tensor {
+    strings_of_sizes(&[strings.len()], strings)
+}
+
+/// Makes a string tensor of rank 0.
+impl From<&str> for Tensor {
+    fn from(value: &str) -> Tensor {
+        strings_of_sizes(&[], &[value])
+    }
+}
+
+/// Makes a string tensor of rank 2.
+impl<const A: usize, const B: usize> From<[[&str; B]; A]> for Tensor {
+    fn from(values: [[&str; B]; A]) -> Tensor {
+        strings_of_sizes(&[A, B], values.as_flattened())
+    }
 }
 
 /// Makes a string tensor of rank 1.
@@ -131,5 +150,7 @@ mod tests {
         assert_eq!(Tensor::from(vec!["a", "\u{e4}b"]), words);
         assert_eq!(Tensor::from(["a", "\u{e4}b"]), words);
         assert_eq!(Tensor::from([""; 0]).sizes(), [0]);
+        assert_eq!(Tensor::from([["a", "b"], ["c", "d"], ["e", "f"]]).sizes(), [3, 2]);
+        assert!(Tensor::from("a").sizes().is_empty());
     }
 }

@@ -94,6 +94,15 @@ pub struct Tensor {
 impl Tensor {
     /// Copies `data`, row-major, into a tensor of these sizes.
     ///
+    /// ```
+    /// use shapeflow::Tensor;
+    ///
+    /// let tensor = Tensor::from_slice(&[2, 3], &[1, 2, 3, 4, 5, 6])?;
+    /// assert_eq!(tensor, Tensor::from([[1, 2, 3], [4, 5, 6]]));
+    /// assert!(Tensor::from_slice(&[2, 2], &[1, 2, 3]).is_err());
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// `Shape`: `data.len()` is not the product of the sizes. `Memory`: the allocation fails.
     #[track_caller]
@@ -115,6 +124,14 @@ impl Tensor {
     /// quantized dtype, `u8` for a float of 8 bits and for u4, `i8` for i4, and the element type for every other dtype.
     /// A complex number takes two elements of `bits`, `f32` or `f64`: the real part, then the imaginary part.
     ///
+    /// ```
+    /// use shapeflow::{DType, Tensor};
+    ///
+    /// let halves = Tensor::from_bits(DType::F16, &[2], &[0x3c00u16, 0x4000])?; // 1.0 and 2.0
+    /// assert_eq!((halves.dtype(), halves.len()), (DType::F16, 2));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// `DType`: `T` is not the type of the bits of `dtype`. `Shape`: `bits` does not hold exactly the elements that the
     /// sizes need. `Memory`: the allocation fails.
@@ -124,6 +141,14 @@ impl Tensor {
     }
 
     /// Copies byte strings into a tensor of these sizes.
+    ///
+    /// ```
+    /// use shapeflow::Tensor;
+    ///
+    /// let words = Tensor::from_strings(&[2], &["a", "bc"])?;
+    /// assert_eq!(words.as_strings()?.get(1), Some(&b"bc"[..]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     ///
     /// # Errors
     /// `Shape`: `strings.len()` is not the product of the sizes. `Memory`: an allocation fails.
@@ -138,6 +163,13 @@ impl Tensor {
     }
 
     /// Makes a tensor whose elements are zero, `false`, empty strings, or empty lists.
+    ///
+    /// ```
+    /// use shapeflow::{DType, Tensor};
+    ///
+    /// assert_eq!(Tensor::zeros(DType::F32, &[2, 1])?, Tensor::from([[0.0f32], [0.0]]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     ///
     /// # Errors
     /// `Shape`: the elements take more than `isize::MAX` bytes. `Memory`: the allocation fails.
@@ -157,6 +189,13 @@ impl Tensor {
     }
 
     /// Makes a tensor whose elements are all `value`.
+    ///
+    /// ```
+    /// use shapeflow::Tensor;
+    ///
+    /// assert_eq!(Tensor::full(&[3], 7i64)?, Tensor::from([7i64, 7, 7]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Tensor::zeros`].
@@ -217,6 +256,15 @@ impl Tensor {
 
     /// Returns the elements in row-major order for writing. Shared elements are copied first.
     ///
+    /// ```
+    /// use shapeflow::Tensor;
+    ///
+    /// let mut tensor = Tensor::from([1.0f32, 2.0]);
+    /// tensor.as_mut_slice::<f32>()?[0] = 5.0;
+    /// assert_eq!(tensor.to_vec::<f32>()?, [5.0, 2.0]);
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// `DType`: the elements are not `T`. `Memory`: the allocation of the copy fails.
     #[track_caller]
@@ -248,6 +296,14 @@ impl Tensor {
 
     /// Returns the strings in row-major order.
     ///
+    /// ```
+    /// use shapeflow::Tensor;
+    ///
+    /// let words = Tensor::from(["a", "bc"]);
+    /// assert_eq!(words.as_strings()?.iter().map(<[u8]>::len).sum::<usize>(), 3);
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// `DType`: the elements are not strings.
     #[track_caller]
@@ -256,6 +312,13 @@ impl Tensor {
     }
 
     /// Copies the elements, in row-major order, into a vector.
+    ///
+    /// ```
+    /// use shapeflow::Tensor;
+    ///
+    /// assert_eq!(Tensor::from([[1i64, 2], [3, 4]]).to_vec::<i64>()?, [1, 2, 3, 4]);
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     ///
     /// # Errors
     /// `DType`: the elements are not `T`.
@@ -266,6 +329,14 @@ impl Tensor {
 
     /// Returns the only element.
     ///
+    /// ```
+    /// use shapeflow::Tensor;
+    ///
+    /// assert_eq!(Tensor::from([[2.5f32]]).item::<f32>()?, 2.5);
+    /// assert!(Tensor::from([1.0f32, 2.0]).item::<f32>().is_err());
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// `DType`: the element is not `T`. `Shape`: the tensor does not have exactly one element.
     #[track_caller]
@@ -274,6 +345,14 @@ impl Tensor {
     }
 
     /// Returns a tensor of other sizes that shares the elements.
+    ///
+    /// ```
+    /// use shapeflow::Tensor;
+    ///
+    /// let tensor = Tensor::from([1, 2, 3, 4, 5, 6]).reshape(&[2, 3])?;
+    /// assert_eq!(tensor, Tensor::from([[1, 2, 3], [4, 5, 6]]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     ///
     /// # Errors
     /// `Shape`: the product of `sizes` is not the number of elements.

@@ -28,6 +28,15 @@ const LISTED: usize = 20;
 impl TensorMap {
     /// Returns the tensor of this name. If two tensors have the name, returns the first tensor.
     ///
+    /// ```
+    /// use shapeflow::{Tensor, TensorMap};
+    ///
+    /// let weights: TensorMap = [("w".to_string(), Tensor::from([1.0f32]))].into_iter().collect();
+    /// assert_eq!(weights.tensor("w")?, &Tensor::from([1.0f32]));
+    /// assert!(weights.tensor("b").unwrap_err().message().contains("the tensors are w"));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// `Feed`: there is no such tensor.
     #[track_caller]

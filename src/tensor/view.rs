@@ -69,6 +69,15 @@ impl<'a> ViewData<'a> {
 impl<'a> TensorView<'a> {
     /// Makes a row-major view of a slice. The address needs only the alignment of `T`.
     ///
+    /// ```
+    /// use shapeflow::TensorView;
+    ///
+    /// let data = vec![1.0f32, 2.0, 3.0, 4.0];
+    /// let view = TensorView::new(&[2, 2], &data)?; // borrows the data
+    /// assert_eq!(view.sizes(), [2, 2]);
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// `Shape`: `data.len()` is not the product of the sizes.
     #[track_caller]
@@ -193,6 +202,15 @@ impl<'a> TensorView<'a> {
 
     /// Returns the elements in row-major order.
     ///
+    /// ```
+    /// use shapeflow::Tensor;
+    ///
+    /// let tensor = Tensor::from([[1i64, 2], [3, 4]]);
+    /// assert_eq!(tensor.view().as_slice::<i64>()?, [1, 2, 3, 4]);
+    /// assert!(tensor.view().as_slice::<f32>().is_err());
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// `DType`: the elements are not `T`. `Shape`: the view is not row-major; use [`TensorView::to_vec`].
     #[track_caller]
@@ -292,6 +310,14 @@ impl<'a> TensorView<'a> {
     }
 
     /// Copies the elements into a row-major tensor.
+    ///
+    /// ```
+    /// use shapeflow::{Tensor, TensorView};
+    ///
+    /// let data = [1.0f32, 2.0];
+    /// assert_eq!(TensorView::new(&[2], &data)?.to_tensor()?, Tensor::from([1.0f32, 2.0]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     ///
     /// # Errors
     /// `Memory`: the allocation fails.

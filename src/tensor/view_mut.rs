@@ -31,6 +31,15 @@ enum ViewMutData<'a> {
 impl<'a> TensorViewMut<'a> {
     /// Makes a view of a slice. The address needs only the alignment of `T`.
     ///
+    /// ```
+    /// use shapeflow::{Tensor, TensorViewMut};
+    ///
+    /// let mut data = [0.0f32; 2];
+    /// TensorViewMut::new(&[2], &mut data)?.copy_from(&Tensor::from([1.0f32, 2.0]))?;
+    /// assert_eq!(data, [1.0, 2.0]);
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// `Shape`: `data.len()` is not the product of the sizes.
     #[track_caller]

@@ -156,12 +156,12 @@ fn errors_of_weights_are_explained() -> Result<()> {
     "#);
     let bytes = write_safetensors_bytes(tensors)?;
     assert_snapshot!(error_text(read_safetensors_bytes(&bytes[..bytes.len() - 8]).map(|_| ())), @r#"
-    error: the header of a safetensors file must describe all bytes after it, got tensors of fewer or more than 88 bytes: the file is cut off, or has other bytes at its end
+    error: the tensors of a safetensors file must take all bytes after its header, got 88 bytes: the file is cut off, or has other bytes at its end
       --> `error_text(read_safetensors_bytes(&bytes[..bytes.len() - 8]).map(|_| ()))`
     "#);
     let bytes = write_npz_bytes(tensors)?;
     assert_snapshot!(error_text(read_npz_bytes(&bytes[..bytes.len() / 2]).map(|_| ())), @r#"
-    error: an npz file that is cut off or damaged
+    error: the npz file is cut off or damaged
       --> `error_text(read_npz_bytes(&bytes[..bytes.len() / 2]).map(|_| ()))`
     "#);
     Ok(())

@@ -87,7 +87,7 @@ fn broadcast_errors_are_explained() -> Result<()> {
       operand 1 comes from pad at `let padded = scores.pad([0, 0, 0, 1])?;`
     "#);
     assert_snapshot!(error_text(scores.broadcast_to([3])), @r#"
-    error: broadcast_to(f32[8, 3], shape=[3]): shape must have at least as many axes as the operand, got 1 axes for [8, 3]
+    error: broadcast_to(f32[8, 3], shape=[3]): shape must have at least as many axes as the operand, got 1 for [8, 3]
       --> `error_text(scores.broadcast_to([3]))`
       operand 0 comes from scores at `let scores = g.input("scores", DType::F32, shape![8, 3])?;`
     "#);

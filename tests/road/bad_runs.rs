@@ -164,7 +164,7 @@ fn errors_of_fed_parameters_are_explained() -> Result<()> {
     let sums = x.cumsum(axis)?;
     let exe = g.compile(sums)?;
     assert_snapshot!(error_text(exe.run_all(&[zeros(&[3, 4])?, TensorView::new(&[], &[2i64])?])), @r"
-    error: cumsum(f32[n, 4], i64[], exclusive=false, reverse=false): axis must be in [-2, 2), got 2
+    error: cumsum(f32[n, 4], i64[]): axis must be in [-2, 2), got 2
       --> `let sums = x.cumsum(axis)?;`
       help: axes count from 0: the last one is 1 or -1
     ");

@@ -188,6 +188,19 @@ fn input_and_graph_errors_are_explained() -> Result<()> {
     error: input "y" f32[-3]: a size must not be negative, got -3
       --> `error_text(g.input("y", DType::F32, shape![-3]))`
     "#);
+    assert_snapshot!(error_text(g.input("y", DType::F32, shape!["batch size", 3])), @r#"
+    error: input "y" f32["batch size", 3]: a symbol's name must be a letter or _ followed by letters, digits, _ and ., got "batch size"
+      --> `error_text(g.input("y", DType::F32, shape!["batch size", 3]))`
+    "#);
+    assert_snapshot!(error_text(x.dim(1)), @r"
+    error: dim(f32[n], axis=1): axis must be in [-1, 1), got 1
+      --> `error_text(x.dim(1))`
+    ");
+    let exe = g.compile(x.exp()?)?;
+    assert_snapshot!(error_text(exe.run_all(&[])), @r"
+    error: 1 input must be fed (x f32[n]), got 0
+      --> `error_text(exe.run_all(&[]))`
+    ");
     let other = Graph::new();
     let y = other.input("y", DType::F32, shape!["n"])?;
     assert_snapshot!(error_text((x + y).ok()), @r#"

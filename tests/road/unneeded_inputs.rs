@@ -1,6 +1,6 @@
 //! Inputs that the outputs do not need: a run may leave them out, and feeding them changes nothing.
 
-use shapeflow::{Backend, CompileOptions, DType, ErrorKind, Graph, Result, Tensor, TensorView, shape};
+use shapeflow::{Backend, CompileOptions, DType, ErrorKind, Graph, Result, Tensor, TensorView, shape, slice};
 
 #[test]
 fn inputs_that_no_output_needs_may_be_missing() -> Result<()> {
@@ -82,5 +82,29 @@ fn dims_that_an_unneeded_node_made_equal_are_checked_where_they_are_used() -> Re
         assert_eq!(run(3, 3)?[2].to_vec::<i64>()?, [0, 1, 2]);
         assert!(run(3, 2).is_err());
     }
+    Ok(())
+}
+
+/// A slice from row 6 on requires at least 6 rows. A begin of `n-6` that the program reads from this slice must not be
+/// taken as a position that counts from the end, even if the output does not need the slice.
+#[test]
+fn a_bound_that_an_unneeded_node_required_is_checked_where_it_is_used() -> Result<()> {
+    let g = Graph::new();
+    let x = g.input("x", DType::I64, shape!["n"])?;
+    let begin = x.slice([6], [-1])?.dim(0)?;
+    assert_eq!(begin.to_string(), "n-6");
+    let line = line!() + 1;
+    let rest = x.slice_with(&slice![&begin..])?;
+    for backend in [Backend::Jit, Backend::Interpreter] {
+        let exe = g.compile_with(&CompileOptions::new().backend(backend), rest)?;
+        let run = |rows: i64| exe.run_all(&[Tensor::from((0..rows).collect::<Vec<i64>>()).view()]);
+        assert_eq!(run(6)?[0].to_vec::<i64>()?, [0, 1, 2, 3, 4, 5]);
+        assert_eq!(run(8)?[0].to_vec::<i64>()?, [2, 3, 4, 5, 6, 7]);
+        let error = run(4).unwrap_err();
+        assert_eq!(error.location().map(|at| (at.file(), at.line())), Some((file!(), line)), "{error}");
+    }
+    // An output that does not use the bound does not require it.
+    let exe = g.compile((x * 2).ok()?)?;
+    assert_eq!(exe.run_all(&[Tensor::from([1i64]).view()])?[0].to_vec::<i64>()?, [2]);
     Ok(())
 }

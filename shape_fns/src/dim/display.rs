@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 
 use crate::dim::poly::{Atom, Call, Function, Term};
 use crate::dim::symbol::Symbol;
-use crate::dim::{Dim, DimRepr, SymbolNames};
+use crate::dim::{Dim, DimRepr, Invalid, SymbolNames};
 
 /// Writes the text of `{}` ([`Display`](fmt::Display)) for `{:?}` and for `{:#?}`.
 impl fmt::Debug for Dim {
@@ -96,6 +96,9 @@ pub(crate) fn write_dim(f: &mut dyn Write, dim: &Dim, names: &Anonymous) -> fmt:
         DimRepr::Known(value) => write!(f, "{value}"),
         DimRepr::Symbol(symbol) => names.write(f, *symbol),
         DimRepr::Poly(poly) => write_terms(f, poly.terms(), names),
+        DimRepr::Invalid(Invalid::Name(name)) => {
+            f.write_str(&name.quoted().unwrap_or("<invalid>".to_string()))
+        }
         DimRepr::Invalid(_) => f.write_str("<invalid>"),
     }
 }

@@ -65,9 +65,14 @@ impl BadName {
         BadName(if *texts[index] == *text { index as u32 } else { u32::MAX })
     }
 
-    pub(crate) fn message(self) -> String {
+    /// Returns the text in quotes, if it is kept.
+    pub(crate) fn quoted(self) -> Option<String> {
         let texts = BAD_NAMES.lock().unwrap_or_else(PoisonError::into_inner);
-        let got = texts.get(self.0 as usize).map_or(String::new(), |text| format!(", got {text:?}"));
+        texts.get(self.0 as usize).map(|text| format!("{text:?}"))
+    }
+
+    pub(crate) fn message(self) -> String {
+        let got = self.quoted().map_or(String::new(), |text| format!(", got {text}"));
         format!("a symbol's name must be a letter or _ followed by letters, digits, _ and .{got}")
     }
 }

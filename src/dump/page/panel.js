@@ -56,7 +56,11 @@ const describeGraph = () => {
   const rows = (chosen) => element("ul", { class: "ends" }, ...chosen.map(([at, output]) => element("li", {}, reference(at), element("span", { class: "mono" }, output.text))));
   const inputs = nodes.flatMap((node, at) => node.kind === "input" && !node.region ? [[at, node.outputs[0]]] : []);
   if (inputs.length) section(panel, plural(inputs.length, "input"), rows(inputs));
-  const results = nodes.flatMap((node, at) => node.outputs.filter((output) => output.result !== undefined || !readers.get(output.value).length).map((output) => [at, output]));
+  // A graph that is not compiled has no results; then its outputs are the values that no node reads.
+  const isCompiled = nodes.some((node) => node.outputs.some((output) => output.result !== undefined));
+  const isEnd = (node, output) => isCompiled ? output.result !== undefined
+    : !node.region && node.kind !== "constant" && !readers.get(output.value).length;
+  const results = nodes.flatMap((node, at) => node.outputs.filter((output) => isEnd(node, output)).map((output) => [at, output]));
   if (results.length) section(panel, plural(results.length, "output"), rows(results.slice(0, 60)));
   const refused = nodes.flatMap((node, at) => node.error ? [at] : []);
   if (refused.length) section(panel, plural(refused.length, "error"), element("ul", {}, ...refused.map((at) => element("li", {}, reference(at), `: ${nodes[at].error}`))));
@@ -144,16 +148,27 @@ const describeKernel = (panel, at, isWhole) => {
   }
 };
 const WORDS = /(;[^\n]*)|\b(kernel|for|pass|where|else|and|variant|end of a row|end of a column|lanes|may fail|function|block\d+|jump|brif|return)\b|(?<![\w.])(-?(?:0x[0-9a-f_.p+-]+|\d[\d.e+-]*))(?![\w])/g;
-const code = (text, id) => {
-  const pre = element("pre", { class: "mono", id, tabindex: "0" });
-  // Long code is not highlighted, because a page with a hundred thousand spans is slow.
-  if (text.length > 40000) { pre.textContent = text; return pre; }
+// A line of machine code: an address, a mnemonic, operands. Hexadecimal numbers end in `h`.
+const ADDRESS = /^( *[0-9a-f]+)(  )(\S+)/;
+const OPERANDS = /(;.*)|()(?<![\w.])(-?(?:\d[0-9A-F]*h|\d[\d.e+-]*))(?![\w])/g;
+const highlight = (pre, text, words) => {
   let last = 0;
-  for (const match of text.matchAll(WORDS)) {
+  for (const match of text.matchAll(words)) {
     pre.append(text.slice(last, match.index), element("span", { class: match[1] ? "com" : match[2] ? "kw" : "num" }, match[0]));
     last = match.index + match[0].length;
   }
   pre.append(text.slice(last));
+};
+const code = (text, id) => {
+  const pre = element("pre", { class: "mono", id, tabindex: "0" });
+  // Long code is not highlighted, because a page with a hundred thousand spans is slow.
+  if (text.length > 40000) { pre.textContent = text; return pre; }
+  if (id !== "asm") { highlight(pre, text, WORDS); return pre; }
+  for (const line of text.split(/(?<=\n)/)) {
+    const parts = line.match(ADDRESS);
+    if (parts) pre.append(element("span", { class: "com" }, parts[1]), parts[2], element("span", { class: "kw" }, parts[3]));
+    highlight(pre, parts ? line.slice(parts[0].length) : line, OPERANDS);
+  }
   return pre;
 };
 

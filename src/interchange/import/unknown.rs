@@ -67,7 +67,8 @@ impl<'a, 'g> Importer<'a, 'g> {
             1 => format!("every op must be known, got 1 unknown op: {}", list.join("; ")),
             _ => format!("every op must be known, got {ops} unknown ops: {}", list.join("; ")),
         };
-        Err(Error::new(ErrorKind::UnknownOp, Phase::Build, message))
+        Err(Error::new(ErrorKind::UnknownOp, Phase::Build, message)
+            .with_help("`ImportOptions::allow_unknown` imports them without shapes, as --allow-unknown of infer and dump does"))
     }
 
     /// Returns the error of an input of a function's node that names an output of an op of the caller's program, if the

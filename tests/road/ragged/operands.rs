@@ -330,7 +330,7 @@ fn row_starts_give_different_partitions_of_different_numbers_of_values() -> Resu
     };
     assert_eq!(run(Tensor::from([4i64, 5, 6]))?.to_string(), "[[5], [7, 9]]");
     let refused = message(run(Tensor::from([4i64, 5])));
-    // The sum makes the numbers of values equal, so that the feed is refused.
-    assert!(refused.contains("must be i64[n], got i64[2]"), "{refused}");
+    // The sum makes the numbers of values equal, so that the feed is refused. Either name may stand for both.
+    assert!(refused.contains("must be i64[") && refused.contains("got i64[2]"), "{refused}");
     Ok(())
 }

@@ -15,7 +15,7 @@ pub fn broadcast_to(cx: &mut InferenceContext<'_>) -> Result<()> {
     let Some(rank) = list.known_len() else { return Ok(()) };
     let input_dims = input.dims().unwrap_or_default();
     if input_dims.len() > rank {
-        bail!("shape must have at least as many axes as the operand, got {rank} axes for {input}");
+        bail!("shape must have at least as many axes as the operand, got {rank} for {input}");
     }
     let offset = rank - input_dims.len();
     let mut dims = Vec::with_capacity(rank);
@@ -72,7 +72,7 @@ mod tests {
         {shape: [2]} "?" => "[2]";
         {shape: [0]} "[1]" => "[0]";
         {shape: [4]} "[3]" => "error x must have size 1 or 4, got 3 at axis 0 of [3]";
-        {shape: [4]} "[3, 4]" => "error as many axes as the operand, got 1 axes for [3, 4]";
+        {shape: [4]} "[3, 4]" => "error as many axes as the operand, got 1 for [3, 4]";
         {shape: [-1]} "[3]" => "error shape must not be negative, got -1";
     }
 }
