@@ -193,7 +193,7 @@ const HALF_LOG_TURN: f64 = 0.918_938_533_204_672_8;
 /// last place of 1.
 pub fn lgamma(x: Expr) -> Expr {
     in_float(x, |x| {
-        if Format::of(x).is_double() {
+        if FloatFormat::of(x).is_double() {
             return lgamma_double(x);
         }
         lgamma_single(&x.clone().cast(DType::F64)).cast(x.dtype())
