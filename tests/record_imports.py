@@ -2731,6 +2731,8 @@ def drawing_cases(out):
     out.record("DrawBoundingBoxes", images=images, boxes=boxes[..., :3], error=True)
     out.record("DrawBoundingBoxes", images=images[:0], boxes=boxes[:0])
     out.record("DrawBoundingBoxes", images=images, boxes=boxes[:, :0])
+    half = images[:1].astype(np.float16)
+    out.record("DrawBoundingBoxesV2", images=half, boxes=boxes[:1], colors=f32([0.1, 0.7, 3, 4]))
 
 
 FAMILIES = (

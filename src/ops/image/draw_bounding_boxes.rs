@@ -142,32 +142,52 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
         let message = format!("images must have 1, 3 or 4 channels, got {channels}");
         return Err(Error::new(ErrorKind::Shape, Phase::Run, message));
     }
-    let boxes = cx.input(1)?;
-    let boxes_per_image = boxes.sizes()[1];
-    let boxes = boxes.to_vec::<f32>()?;
-    let colours = colours(cx, channels)?;
+    let boxes = Boxes {
+        per_image: cx.input(1)?.sizes()[1],
+        edges: cx.input(1)?.to_vec::<f32>()?,
+        colours: colours(cx, channels)?,
+    };
     let mut output = cx.output(0, images.sizes())?;
     if count * height * width == 0 {
         return Ok(());
     }
-    let mut wide = Tensor::from_vec(images.sizes(), floats(&images)?.into_owned())?;
-    let mut drawn = wide.view_mut()?;
-    let pixels = drawn.as_mut_slice::<f32>()?;
-    for (position, edges) in boxes.chunks_exact(4).enumerate() {
-        let (image, number) = (position / boxes_per_image, position % boxes_per_image);
-        let (rows, columns) = (Edges::new(edges[0], edges[2], height), Edges::new(edges[1], edges[3], width));
-        if !(rows.is_visible() && columns.is_visible()) {
-            continue;
-        }
-        let colour = &colours[number % colours.len()];
-        let mut draw = |row: usize, column: usize| {
-            let start = ((image * height + row) * width + column) * channels;
-            pixels[start..start + channels].copy_from_slice(&colour[..channels]);
-        };
-        rows.inside().for_each(|row| columns.range().for_each(|column| draw(row, column)));
-        columns.inside().for_each(|column| rows.range().for_each(|row| draw(row, column)));
+    let pixels = floats(&images)?;
+    if let Ok(drawn) = output.as_mut_slice::<f32>() {
+        drawn.copy_from_slice(&pixels);
+        boxes.draw(drawn, [height, width, channels]);
+        return Ok(());
     }
+    let mut wide = Tensor::from_vec(images.sizes(), pixels.into_owned())?;
+    boxes.draw(wide.view_mut()?.as_mut_slice::<f32>()?, [height, width, channels]);
     narrow(wide.view(), &mut output)
+}
+
+/// The boxes of all images, and the colours of the boxes of an image.
+struct Boxes {
+    per_image: usize,
+    edges: Vec<f32>,
+    colours: Vec<Vec<f32>>,
+}
+
+impl Boxes {
+    /// Draws the boxes into images of this height, width and number of channels.
+    fn draw(&self, pixels: &mut [f32], [height, width, channels]: [usize; 3]) {
+        for (position, edges) in self.edges.chunks_exact(4).enumerate() {
+            let (image, number) = (position / self.per_image, position % self.per_image);
+            let rows = Edges::new(edges[0], edges[2], height);
+            let columns = Edges::new(edges[1], edges[3], width);
+            if !(rows.is_visible() && columns.is_visible()) {
+                continue;
+            }
+            let colour = &self.colours[number % self.colours.len()];
+            let mut draw = |row: usize, column: usize| {
+                let start = ((image * height + row) * width + column) * channels;
+                pixels[start..start + channels].copy_from_slice(&colour[..channels]);
+            };
+            rows.inside().for_each(|row| columns.range().for_each(|column| draw(row, column)));
+            columns.inside().for_each(|column| rows.range().for_each(|row| draw(row, column)));
+        }
+    }
 }
 
 /// Returns the colours of the third operand, or the ten colours.
