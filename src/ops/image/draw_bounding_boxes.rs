@@ -33,9 +33,9 @@ impl<'g> Value<'g> {
     ///
     /// `[n, h, w, c], boxes f32[n, b, 4], colors f32[m, k] -> [n, h, w, c]`, f16 or f32; `c` is 1, 3 or 4, and `k` is
     /// at least `c`. A box is `[y1, x1, y2, x2]`; 0 is the first row or column of the image and 1 is the last one. A
-    /// later box covers an earlier box. A box outside the image, or with `y1 > y2` or `x1 > x2`, is not drawn. In
-    /// images with one channel every line has the value 1. Without colours (`m` is 0), ten colours from yellow to
-    /// fuchsia are used. As TensorFlow's `DrawBoundingBoxesV2`. Runs on the host.
+    /// later box covers an earlier box. A box outside the image, or with `y1 > y2` or `x1 > x2`, is not drawn. Without
+    /// colours (`m` is 0), ten colours from yellow to fuchsia are used, or white if the images have one channel. As
+    /// TensorFlow's `DrawBoundingBoxesV2`. Runs on the host.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor};
@@ -82,9 +82,8 @@ pub(crate) static V1: OpDef = OpDef::host("draw_bounding_boxes_v1", run)
     .tensorflow(&[TfOp::new("DrawBoundingBoxes")]);
 
 fn dtypes(dtypes: &[DType], _: &Attrs) -> Result<Vec<DType>> {
-    match dtypes.iter().skip(1).find(|dtype| **dtype != DType::F32) {
-        Some(other) => return dtype::refuse(format!("boxes and colors must be f32, got {other}")),
-        None => {}
+    if let Some(other) = dtypes.iter().skip(1).find(|dtype| **dtype != DType::F32) {
+        return dtype::refuse(format!("boxes and colors must be f32, got {other}"));
     }
     match dtypes.first() {
         Some(image @ (DType::F16 | DType::F32)) => Ok(vec![*image]),
@@ -195,7 +194,6 @@ impl Boxes {
 /// # Errors
 /// The colours have fewer channels than the images.
 fn colours(cx: &HostCx<'_>, channels: usize) -> Result<Vec<Vec<f32>>> {
-    let mut colours: Vec<Vec<f32>> = COLOURS.iter().map(|colour| colour.to_vec()).collect();
     if cx.inputs() > 2 && !cx.input(2)?.is_empty() {
         let given = cx.input(2)?;
         let of_colours = given.sizes()[1];
@@ -203,12 +201,10 @@ fn colours(cx: &HostCx<'_>, channels: usize) -> Result<Vec<Vec<f32>>> {
             let message = format!("colors must have at least {channels} channels, got {of_colours}");
             return Err(Error::new(ErrorKind::Shape, Phase::Run, message));
         }
-        colours = given.to_vec::<f32>()?.chunks_exact(of_colours).map(<[f32]>::to_vec).collect();
+        return Ok(given.to_vec::<f32>()?.chunks_exact(of_colours).map(<[f32]>::to_vec).collect());
     }
-    if channels == 1 {
-        colours.iter_mut().for_each(|colour| colour[0] = 1.0);
-    }
-    Ok(colours)
+    // White in images with one channel.
+    Ok(if channels == 1 { vec![vec![1.0]] } else { COLOURS.iter().map(|colour| colour.to_vec()).collect() })
 }
 
 #[cfg(test)]

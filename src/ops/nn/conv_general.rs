@@ -40,20 +40,12 @@ fn build<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value<'g>
     if groups < 1 {
         return refuse(ErrorKind::Attribute, format!("groups must be at least 1, got {groups}"));
     }
-    let spatial = match (input.shape().rank(), filter.shape().rank()) {
-        (_, Some(rank)) => rank.checked_sub(2),
-        (Some(rank), None) => rank.checked_sub(batch_dims + 1),
-        (None, None) => {
-            return refuse(ErrorKind::Shape, "the input or the filter must have a known rank".to_string());
-        }
-    };
+    // The strides have an entry for the batch, each spatial axis and the channels.
+    let strides = cx.attrs().get("strides").and_then(Attr::to_elements).and_then(|list| list.as_known());
+    let spatial = strides.and_then(|strides| strides.len().checked_sub(2));
     let Some(spatial @ (2 | 3)) = spatial else {
-        let message = format!(
-            "the operands must have 2 or 3 spatial axes, got shapes {} and {}",
-            input.shape(),
-            filter.shape()
-        );
-        return refuse(ErrorKind::Shape, message);
+        let message = "strides must have 4 entries for images or 5 for volumes".to_string();
+        return refuse(ErrorKind::Attribute, message);
     };
     let geometry = Geometry::new(&attrs(cx.attrs(), spatial)?, spatial)?;
     let input = of_rank(input, spatial + 1 + batch_dims, "the input of a convolution")?;
@@ -66,7 +58,7 @@ fn build<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value<'g>
         _ => input.reshape(&[&[count], rest].concat()[..])?,
     };
     let x = geometry.channels_last(flat, "the input of a convolution")?;
-    let channels = dims_of(filter)[spatial].checked_mul(&Dim::known(groups))?;
+    let channels = dims_of(filter)[spatial].checked_mul(Dim::known(groups))?;
     let given = &dims_of(x)[spatial + 1..];
     agree("the channels of the input and the groups times the channels of the filter", given, &[channels])?;
     let y = geometry.in_format(convolve(&geometry, x, filter)?)?;
@@ -129,7 +121,9 @@ mod tests {
         let error = call(&[1, 1, 1, 4]).finish().unwrap_err();
         assert!(error.message().contains("the channels of the input"), "{error}");
         let error = call(&[1, 1]).finish().unwrap_err();
-        assert!(error.message().contains("must have 2 or 3 spatial axes"), "{error}");
+        assert!(error.message().contains("the filter of a convolution must have rank 4"), "{error}");
+        let error = call(&[1, 1, 2, 4]).attr("strides", [1, 1, 1]).finish().unwrap_err();
+        assert_eq!(error.message(), "strides must have 4 entries for images or 5 for volumes");
         let error = call(&[1, 1, 2, 4]).attr("batch_dims", 0).finish().unwrap_err();
         assert_eq!(error.message(), "batch_dims must be at least 1, got 0");
     }
