@@ -2659,6 +2659,82 @@ def image_gradient_cases(out):
     out.record("CropAndResizeGradImage", {"T": tf.float32}, grads=grads, **given, image_size=P([2, 0, 3, 1]), error=True)
 
 
+def joined_range_cases(out):
+    """Quantized values whose ranges differ, and casts and means that keep or lose elements."""
+    q = {
+        tf.quint8: quantized(tf.quint8, 3, 21, 90, 200, 255),
+        tf.qint32: quantized(tf.qint32, -(2**31), -1512163869, 615127717, 604324918, 2**31 - 1),
+    }
+    for value in q.values():
+        for ends in (
+            ((-8.24046, 0.72506905), (-3.544931, 4.5882792)),
+            ((-3, -2), (-2.5, -1)),
+            ((1, 2), (1.5, 3)),
+            ((-3, -2), (-3, -2)),
+        ):
+            mins = [np.float32(low) for low, _ in ends]
+            maxes = [np.float32(high) for _, high in ends]
+            values = [value, value[1:4]]
+            out.record("QuantizedConcat", concat_dim=P(0), values=values, input_mins=mins, input_maxes=maxes)
+    for truncate in (False, True):
+        every = np.arange(256).astype(np.uint8).view(ml_dtypes.float8_e4m3fn)
+        e5m2 = tf.as_dtype(ml_dtypes.float8_e5m2)
+        out.record("Cast", {"DstT": e5m2, "Truncate": truncate}, x=every)
+        words = np.array([[b"a", b""], [b"\xff", b"abc"]], object)
+        out.record("Cast", {"DstT": tf.string, "Truncate": truncate}, x=words)
+    for dtype in (np.complex64, np.complex128):
+        for keep in (False, True):
+            none = np.zeros((2, 0, 3), dtype)
+            out.record("Mean", {"keep_dims": keep}, input=none, reduction_indices=P(1))
+
+
+def general_convolution_cases(out):
+    rng = np.random.default_rng(23)
+
+    def small(*shape, dtype=np.float32):
+        return rng.integers(-4, 5, shape).astype(dtype)
+
+    filters = small(2, 3, 2, 3)
+    for padding in ("SAME", "VALID"):
+        for strides, dilations in (([1, 1, 1, 1], []), ([1, 2, 1, 1], [1, 1, 1, 1]), ([1, 1, 1, 1], [1, 2, 1, 1])):
+            attrs = {"strides": strides, "dilations": dilations, "padding": padding}
+            out.record("Conv", attrs, input=small(2, 5, 4, 2), filter=filters)
+            out.record("Conv", attrs | {"batch_dims": 2}, input=small(2, 1, 5, 4, 2), filter=filters)
+            out.record("Conv", attrs | {"batch_dims": 3}, input=small(1, 2, 2, 3, 4, 2), filter=filters)
+        attrs = {"strides": [1, 1, 2, 1, 1], "padding": padding}
+        out.record("Conv", attrs, input=small(1, 3, 5, 4, 2), filter=small(2, 2, 3, 2, 3))
+    explicit = {"padding": "EXPLICIT", "explicit_paddings": [0, 0, 1, 2, 0, 1, 0, 0]}
+    out.record("Conv", explicit | {"strides": [1, 1, 1, 1]}, input=small(1, 5, 4, 2), filter=filters)
+    plain = {"strides": [1, 1, 1, 1], "padding": "SAME"}
+    for dtype in (np.float64, np.float16, tf.bfloat16.as_numpy_dtype, np.int32):
+        out.record("Conv", plain, input=small(1, 3, 3, 1, dtype=dtype), filter=small(1, 2, 1, 1, dtype=dtype))
+    out.record("Conv", plain, input=small(0, 5, 4, 2), filter=filters)
+    out.record("Conv", plain, input=small(1, 5, 4, 3), filter=filters, error=True)
+    out.record("Conv", plain, input=small(5, 4, 2), filter=filters, error=True)
+    out.record("Conv", plain | {"batch_dims": 0}, input=small(1, 5, 4, 2), filter=filters, error=True)
+
+
+def drawing_cases(out):
+    rng = np.random.default_rng(24)
+    boxes = f32([0, 0, 1, 1], [0.25, 0.125, 0.75, 1.25], [-0.5, 0.25, 0.5, 0.75], [0.5, 0.5, 0.5, 0.5], [0.75, 0, 0.25, 1])
+    boxes = np.stack([boxes, boxes[::-1] + np.float32(0.25), np.full_like(boxes, 2)])
+    for channels in (1, 3, 4):
+        images = rng.integers(2, 9, (3, 5, 4, channels)).astype(np.float32)
+        out.record("DrawBoundingBoxes", images=images, boxes=boxes)
+        for colors in (f32([0.25, 0.5, 0.75, 1], [2, 3, 4, 5]), np.zeros((0, 4), np.float32)):
+            out.record("DrawBoundingBoxesV2", images=images, boxes=boxes, colors=colors)
+        out.record("DrawBoundingBoxes", images=images[:1].astype(np.float16), boxes=boxes[:1, :2])
+    many = np.stack([np.arange(12) / 12, np.zeros(12), np.arange(12) / 12, np.ones(12)], axis=1)[None].astype(np.float32)
+    out.record("DrawBoundingBoxes", images=np.zeros((1, 12, 2, 3), np.float32), boxes=many)
+    out.record("DrawBoundingBoxesV2", images=images[:1], boxes=boxes[:1], colors=f32([1, 2, 3]), error=True)
+    out.record("DrawBoundingBoxes", images=images[..., :2], boxes=boxes, error=True)
+    out.record("DrawBoundingBoxes", images=images, boxes=boxes[..., :3], error=True)
+    out.record("DrawBoundingBoxes", images=images[:0], boxes=boxes[:0])
+    out.record("DrawBoundingBoxes", images=images, boxes=boxes[:, :0])
+    half = images[:1].astype(np.float16)
+    out.record("DrawBoundingBoxesV2", images=half, boxes=boxes[:1], colors=f32([0.1, 0.7, 3, 4]))
+
+
 FAMILIES = (
     unary_cases,
     binary_cases,
@@ -2726,6 +2802,9 @@ FAMILIES = (
     filter_gradient_cases,
     further_pool_gradient_cases,
     image_gradient_cases,
+    joined_range_cases,
+    general_convolution_cases,
+    drawing_cases,
 )
 
 

@@ -83,7 +83,8 @@ scans! {
     /// `[a, log(exp(a) + exp(b))]`, without overflow.
     ///
     /// `[..] -> [..]`, floats. A negative `axis` counts from the end. f16 and bf16 are computed as f32. The result of
-    /// no elements is -inf. As TensorFlow's `CumulativeLogsumexp`. Runs on the host.
+    /// no elements is -inf. After a NaN every result is NaN; TensorFlow's kernel loses the NaN. Else as TensorFlow's
+    /// `CumulativeLogsumexp`. Runs on the host.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor};

@@ -17,6 +17,7 @@ pub(crate) mod color;
 pub(crate) mod combined_suppression;
 pub(crate) mod crop_and_resize;
 pub(crate) mod crop_gradient;
+pub(crate) mod draw_bounding_boxes;
 mod grayscale;
 mod interpolation;
 pub(crate) mod non_max_suppression;
@@ -52,6 +53,8 @@ pub(crate) static ALL: &[&[&OpDef]] = &[&[
     &crop_and_resize::DEF,
     &crop_gradient::BOXES,
     &crop_gradient::IMAGE,
+    &draw_bounding_boxes::DEF,
+    &draw_bounding_boxes::V1,
     &non_max_suppression::DEF,
     &non_max_suppression::V1,
     &non_max_suppression::V2,

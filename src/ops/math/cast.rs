@@ -33,7 +33,7 @@ impl<'g> Value<'g> {
     /// ```
     ///
     /// # Errors
-    /// One of the dtypes is string, or the two have no conversion.
+    /// One of the two dtypes is string, or the two have no conversion.
     #[doc(alias = "astype")]
     #[doc(alias = "to")]
     #[doc(alias = "convert_element_type")]
@@ -54,6 +54,10 @@ pub(crate) static DEF: OpDef = OpDef::compute("cast", lower)
     .tensorflow(&[TfOp::new("Cast")]);
 
 fn dtypes(dtypes: &[DType], attrs: &Attrs) -> Result<Vec<DType>> {
+    // TensorFlow copies strings that are cast to strings.
+    if dtypes == [DType::String] && attrs.dtype("dtype") == DType::String {
+        return Ok(vec![DType::String]);
+    }
     let from = dtype::common(dtypes, 0, 1, dtype::Class::Fixed)?;
     let target = attrs.dtype("dtype");
     dtype::common(&[target], 0, 1, dtype::Class::Fixed)?;
@@ -73,12 +77,16 @@ fn lower(cx: &mut dyn LowerCx, output: usize, index: &[Index]) -> Expr {
     let dtype = cx.output_dtype(output);
     let truncates = cx.attrs().bool("Truncate");
     let x = cx.operand(0, index);
+    if dtype == DType::String {
+        return x;
+    }
     let x = if truncates { shortened(x, dtype) } else { x };
     x.cast(dtype)
 }
 
 /// Clears the fraction bits that `dtype` lacks, in a float or in both parts of a complex number, so that the conversion
-/// rounds toward zero. As in TensorFlow, a conversion from f64 or from a complex number to bf16 is not truncated.
+/// rounds toward zero. As in TensorFlow, a conversion from f64 or from a complex number to bf16 is not truncated. A
+/// conversion of a real number to a complex number is not truncated either: TensorFlow clears a bit of the exponent.
 fn shortened(x: Expr, dtype: DType) -> Expr {
     if x.dtype().is_complex() {
         if dtype == DType::BF16 {
@@ -99,17 +107,20 @@ fn shortened(x: Expr, dtype: DType) -> Expr {
         (DType::F16, DType::F8E5M2) => half::f16::MANTISSA_DIGITS - 3,
         (DType::F16, DType::F8E4M3FN) => half::f16::MANTISSA_DIGITS - 4,
         (DType::BF16, DType::F8E5M2) => half::bf16::MANTISSA_DIGITS - 3,
+        (DType::F8E4M3FN, DType::F8E5M2) => 4 - 3,
         (DType::BF16, DType::F8E4M3FN) => half::bf16::MANTISSA_DIGITS - 4,
         _ => return x,
     };
     let mask = match x.dtype() {
         DType::F64 => Expr::constant(u64::MAX << bits),
         DType::F16 | DType::BF16 => Expr::constant(u16::MAX << bits),
+        DType::F8E4M3FN => Expr::constant(u8::MAX << bits),
         _ => Expr::constant(u32::MAX << bits),
     };
     let cut = (x.clone().bitcast(mask.dtype()) & mask).bitcast(x.dtype());
-    // NaN would become infinite if all its fraction bits were cleared.
-    let is_nan = x.clone().not_equal(x.clone());
+    // NaN would become infinite, or a number of f8e4m3fn, if its fraction bits were cleared.
+    let number = if x.dtype().is_float8() { x.clone().cast(DType::F32) } else { x.clone() };
+    let is_nan = number.clone().not_equal(number);
     is_nan.select(x, cut)
 }
 
@@ -130,7 +141,8 @@ mod tests {
         "i4[n]" => "i32[n]",
         "string[2]" => error "must be any but string and variant, got string",
     }
-    shape_table! { refused: DEF, {"dtype": DType::String},
+    shape_table! { to_string: DEF, {"dtype": DType::String},
+        "string[2, n]" => "string[2, d0_1]",
         "[2, n]" => error "must be any but string and variant, got string",
     }
     shape_table! { to_float8: DEF, {"dtype": DType::F8E5M2},

@@ -22,6 +22,7 @@ pub(crate) mod batch_norm_training;
 pub(crate) mod bias_add;
 pub(crate) mod conv;
 pub(crate) mod conv_filter_gradient;
+pub(crate) mod conv_general;
 pub(crate) mod conv_gradient;
 pub(crate) mod convolve_windows;
 mod ctc_beam;
@@ -77,6 +78,7 @@ pub(crate) static ALL: &[&[&OpDef]] = &[
         &conv_filter_gradient::IMAGES,
         &conv_filter_gradient::VOLUMES,
         &conv_filter_gradient::VOLUMES_LIKE,
+        &conv_general::DEF,
         &conv_gradient::DEPTHWISE_INPUT,
         &conv_gradient::INPUT,
         &conv_gradient::VOLUMES_INPUT,

@@ -14,10 +14,10 @@ use crate::ops::reduce::Axes;
 
 /// Joins quantized values along `axis`. Each value comes with its range: `[value, min, max]`. Returns the joined
 /// integers and their range, which contains all ranges. The values are mapped to this range as by
-/// [`Value::requantize`].
+/// [`Value::requantize`]; a value that has this range keeps its integers.
 ///
 /// `q[a, ..], q[b, ..] -> q[a+b, ..], f32[], f32[]` for axis 0; the ends of ranges are f32 scalars. The range of a
-/// signed type is symmetric, and the range of an unsigned type contains 0. As TensorFlow's `QuantizedConcat`. The op is
+/// signed type is symmetric, and the minimum of an unsigned type is at most 0. As TensorFlow's `QuantizedConcat`. The op is
 /// composed of ops that fuse into kernels.
 ///
 /// ```
@@ -160,7 +160,7 @@ fn build<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value<'g>
             let largest = low.abs()?.maximum(high.abs()?)?;
             (largest.neg()?, largest)
         }
-        false => (low.minimum(0.0)?, high.maximum(0.0)?),
+        false => (low.minimum(0.0)?, high),
     };
     let mut moved = Vec::with_capacity(values.len());
     for ((value, min), max) in values.iter().zip(mins).zip(maxes) {

@@ -123,7 +123,8 @@ pub(crate) static DEF: OpDef = OpDef::composite("requantize", build)
     .tensorflow(&[TfOp::new("Requantize").attrs(OUT_TYPE)]);
 
 /// A part of `requantize`: `input, input_min, input_max, min, max -> q`. With attribute `joins`, as
-/// in TensorFlow's `QuantizedConcat`, equal ranges keep the integers, and the numbers are computed in f64.
+/// in TensorFlow's `QuantizedConcat`, equal ranges keep the integers, and the numbers are rounded in the order of
+/// that kernel.
 pub(crate) static INTO_RANGE: OpDef = OpDef::compute("requantize_into_range", lower)
     .attrs(&[Attribute::dtype("dtype"), Attribute::bool_or("joins", false)])
     .operands(OPERANDS)
@@ -182,7 +183,7 @@ fn lower(cx: &mut dyn LowerCx, output: usize, index: &[Index]) -> Expr {
     let (from, to_steps) =
         (StepsOf::new(cx.dtype(0), min.clone(), max.clone()), StepsOf::new(to, low.clone(), high.clone()));
     if joins && cx.dtype(0) == to {
-        let number = from.dequantize_exactly(x.clone().cast(DType::I64));
+        let number = from.dequantize_from_zero(x.clone());
         return is_same.select(x, to_steps.quantize(number));
     }
     if (cx.dtype(0), to) == (DType::QI32, DType::QU8) {

@@ -53,13 +53,30 @@ impl StepsOf {
         steps.maximum(number(least)).minimum(number(most)).cast(self.dtype)
     }
 
-    /// Returns the number that integer `x` stands for, as an f32.
+    /// Returns the number that integer `x` stands for, as an f32: `(x - low) * scale + start`.
     pub(super) fn dequantize(&self, x: Expr) -> Expr {
-        let (low, _) = bounds(self.dtype);
+        let (start, scale) = self.start_and_scale();
+        (x.cast(DType::F32) - self.low()) * scale + start
+    }
+
+    /// Returns the number that integer `x` stands for, as an f32: `(start - low * scale) + x * scale`. TensorFlow's
+    /// kernel of `QuantizedConcat` rounds in this order.
+    pub(super) fn dequantize_from_zero(&self, x: Expr) -> Expr {
+        let (start, scale) = self.start_and_scale();
+        let of_zero = start - self.low() * &scale;
+        of_zero + x.cast(DType::F32) * scale
+    }
+
+    /// Returns the lowest integer as an f32.
+    fn low(&self) -> Expr {
+        Expr::number(DType::F32, bounds(self.dtype).0 as f64)
+    }
+
+    /// Returns the number that the lowest integer stands for, and the distance of two numbers, both f32.
+    fn start_and_scale(&self) -> (Expr, Expr) {
         let scale = (self.width() / Expr::constant(self.count())).cast(DType::F32);
         let aligned = round_half_away(&self.min / &scale) * &scale;
-        let start = self.is_empty().select(self.min.clone(), aligned);
-        (x.cast(DType::F32) - Expr::number(DType::F32, low as f64)) * scale + start
+        (self.is_empty().select(self.min.clone(), aligned), scale)
     }
 
     /// Returns the number that `x`, an i64, stands for. Unlike [`StepsOf::dequantize`], it multiplies in f64.

@@ -18,7 +18,8 @@ impl<'g> Value<'g> {
     /// Returns the mean over the given axes.
     ///
     /// `[.., d, ..] -> [.., ..]`, or `[.., 1, ..]` with [`Axes::keep_dims`](crate::Axes::keep_dims); integers, floats
-    /// and complex numbers. The mean of no elements is NaN, or 0 for integers. Integers are summed in 64 bits, and the
+    /// and complex numbers. The mean of no elements is NaN for floats, and 0 for integers and complex
+    /// numbers. Integers are summed in 64 bits, and the
     /// quotient is rounded toward zero. As TensorFlow's `Mean`. Fuses into kernels.
     ///
     /// ```
@@ -60,7 +61,9 @@ fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
     }
     let sum = reduction.reduce(cx, ReduceOp::Sum, index, &widen);
     if sum.dtype().is_complex() {
-        let count = count.cast(sum.real().dtype());
+        // The sum of no elements is 0, and so is TensorFlow's mean.
+        let one = count.like(1.0);
+        let count = count.maximum(one).cast(sum.real().dtype());
         return Expr::complex(sum.real() / count.clone(), sum.imag() / count);
     }
     let count = count.cast(sum.dtype());

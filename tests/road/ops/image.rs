@@ -118,6 +118,23 @@ pub fn crop_and_resize(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
     g.add_step(Call::new("crop_and_resize").attr("crop_size", size), &[x, boxes, numbers], &[], props)
 }
 
+/// Adds an op that draws boxes into images.
+pub fn draw(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex> {
+    let dtype = *g.rng.choose(&[DType::F16, DType::F32]);
+    let channels = *g.rng.choose(&[1, 3, 4]);
+    let count = g.random_size();
+    let sizes = vec![count, Size::Known(3), Size::Known(4), Size::Known(channels)];
+    let x = g.source(dtype, sizes, Content::SmallIntegers, false)?;
+    let boxes = vec![count, g.random_size(), Size::Known(4)];
+    let mut operands = vec![x, g.source(DType::F32, boxes, Content::Range(-1, 2), false)?];
+    if op == "draw_bounding_boxes" {
+        let colors = vec![g.random_size(), Size::Known(4)];
+        operands.push(g.source(DType::F32, colors, Content::SmallIntegers, false)?);
+    }
+    let props = props_of(g, &operands);
+    g.add_step(Call::new(op), &operands, &[], props)
+}
+
 /// Adds a conversion or an adjustment of colours.
 pub fn color(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex> {
     let dtype = float(g);

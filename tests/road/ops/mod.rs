@@ -253,6 +253,7 @@ pub fn add_op(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex
         | "max_pool_with_argmax" => window::pool(g, op),
         "max_pool_grad" | "max_pool_with_argmax_grad" | "avg_pool_grad" => window::pool_gradient(g, op),
         "reduce_window" => window::reduce_window(g),
+        "conv" => window::conv_of_batches(g),
         "conv_2d"
         | "conv_3d"
         | "depthwise_conv_2d"
@@ -308,6 +309,7 @@ pub fn add_op(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex
         "resize_area" | "resize_nearest" | "resize_bilinear" | "resize_bicubic" => image::resize(g, op),
         "resize_with_kernel" | "scale_and_translate" => image::sample(g, op),
         "crop_and_resize" => image::crop_and_resize(g),
+        "draw_bounding_boxes" | "draw_bounding_boxes_v1" => image::draw(g, op),
         "combined_non_max_suppression"
         | "ctc_beam_search_decoder"
         | "ctc_greedy_decoder"

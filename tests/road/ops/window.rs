@@ -141,6 +141,22 @@ pub fn conv(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex> 
     g.add_step(call, &[x, filter], &[], props)
 }
 
+/// Adds a convolution of images with two batch axes.
+pub fn conv_of_batches(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
+    let dtype = DTypeClass::Number.sample(&mut g.rng);
+    let (channels, groups) = (1 + g.rng.below(3) as i64, 1 + g.rng.below(2) as i64);
+    let batch = [g.random_size(), g.random_size()];
+    let image = [3, 4, channels * groups].map(Size::Known);
+    let x = g.source(dtype, batch.into_iter().chain(image).collect(), Content::Range(-2, 2), false)?;
+    let filter = [1 + g.rng.below(3) as i64, 1 + g.rng.below(3) as i64, channels, 2 * groups];
+    let filter = g.source(dtype, filter.map(Size::Known).to_vec(), Content::Range(-2, 2), false)?;
+    let props = summed(g, &[x, filter])?;
+    let call = Call::new("conv").attr("batch_dims", 2).attr("groups", groups);
+    let padding = *g.rng.choose(&["SAME", "VALID"]);
+    let call = call.attr("strides", Attr::Ints([1, 1, 2, 1].into())).attr("padding", padding);
+    g.add_step(call, &[x, filter], &[], props)
+}
+
 /// Adds a gradient of a convolution of images of 5 rows and 4 columns, or of volumes that also have a depth of 3. There
 /// is a window at every position.
 pub fn conv_gradient(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex> {
