@@ -6,10 +6,10 @@
 pub(crate) struct KernelArgs {
     /// The words of all slots, one slot after the other. A slot has [`slot_words`] words: the base (an address, or the
     /// first value of an iota), the stride per row, the stride per inner element, then one stride per loop. Strides
-    /// count bytes; an iota's strides count in its own units. Code reads the inner stride of iotas and gather slots
+    /// count bytes; an iota's strides are the steps of its value. Code reads the inner stride of iotas and gather slots
     /// only.
     pub slots: *const i64,
-    /// The run-time scalars of the code.
+    /// The run-time scalars of the kernel, such as limits of indices and strides of gathers.
     pub scalars: *const i64,
     /// Memory of the running thread for the accumulators of column reductions: reduction `k` has `8 * TILE` bytes at
     /// offset `8 * TILE * k`. A row kernel does not use it.
@@ -20,8 +20,8 @@ pub(crate) struct KernelArgs {
     pub n: i64,
     /// Extents of the loops, outermost first.
     pub extents: *const i64,
-    /// Selects non-temporal stores. 0 selects ordinary stores. Any other value selects non-temporal stores for rows of
-    /// whole cache lines, and is the least number of bytes of any other row that is stored non-temporally.
+    /// Which rows of a result bypass the caches by non-temporal stores. 0: no row. Otherwise: each row that consists of
+    /// whole cache lines, and each row of at least `stream` bytes.
     pub stream: i64,
     /// The kernel stores 1 here when it refuses an index or a divisor, and nothing otherwise.
     pub failed: *mut i64,

@@ -7,7 +7,8 @@ use memmap2::{Mmap, MmapMut};
 use super::error::cannot_compile;
 use crate::error::Result;
 
-/// Executable bytes at a fixed address, freed on drop. The address is a multiple of the page size.
+/// Executable bytes at a fixed address, freed on drop. The address is a multiple of the page size, so an offset that is
+/// a multiple of [`ALIGN`](super::simd::ALIGN) gives an address that is one too.
 pub(super) struct CodeBuffer {
     /// `None` if there are no bytes, because the system maps no empty region.
     pages: Option<Mmap>,
@@ -37,7 +38,8 @@ impl CodeBuffer {
     }
 }
 
-/// Tells `perf` the address and size of each function, if `PERF_BUILDID_DIR` is set; Cranelift's modules do the same.
+/// Tells the profiler `perf` the address and size of each function, if `PERF_BUILDID_DIR` is set: Cranelift's modules
+/// do so under the same condition. The function names count the functions of one buffer.
 pub(super) fn tell_perf(functions: impl Iterator<Item = (*const u8, usize)>) {
     if !cfg!(unix) || std::env::var_os("PERF_BUILDID_DIR").is_none() {
         return;

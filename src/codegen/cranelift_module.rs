@@ -55,14 +55,13 @@ impl CraneliftModule {
         builder.symbol(IMPORTS[0], remainder_f32 as *const u8);
         builder.symbol(IMPORTS[1], remainder_f64 as *const u8);
         let mut module = JITModule::new(builder);
-        for ((name, function), float) in
-            IMPORTS.into_iter().zip(target.remainder).zip([types::F32, types::F64])
+        for ((name, number), float) in IMPORTS.into_iter().zip(target.remainder).zip([types::F32, types::F64])
         {
             let mut signature = Signature::new(target.call_conv);
             signature.params = vec![AbiParam::new(float); 2];
             signature.returns = vec![AbiParam::new(float)];
             let id = module.declare_function(name, Linkage::Import, &signature).map_err(cannot_compile)?;
-            assert_eq!(id.as_u32(), function, "a module numbers its functions in the order of declaration");
+            assert_eq!(id.as_u32(), number, "a module numbers its functions in the order of declaration");
         }
         Ok(CraneliftModule {
             context: module.make_context(),
@@ -81,7 +80,7 @@ impl CraneliftModule {
     /// Compiles `code`, which must be verified. Returns the function and its size in bytes.
     ///
     /// # Errors
-    /// The system refuses memory for the function.
+    /// Cranelift rejects the function, or the system refuses memory for it.
     pub fn define(&mut self, code: &KernelBody) -> Result<(FuncId, usize)> {
         let signature = kernel_signature(self.target.call_conv);
         let module = &mut self.module.0;
@@ -132,7 +131,11 @@ fn host_isa() -> Result<OwnedTargetIsa> {
     ISA.get_or_init(|| make_isa(true)).clone().map_err(cannot_compile)
 }
 
-/// Returns the target to compile for: this machine if `native`, otherwise the least machine that the emitter supports.
+/// Returns the target to compile for: this machine if `native`, otherwise the machine with the fewest features that the
+/// emitter supports (on x86-64: up to AVX).
+///
+/// # Errors
+/// Cranelift does not support this machine, or this x86-64 processor lacks AVX.
 pub(super) fn make_isa(native: bool) -> std::result::Result<OwnedTargetIsa, String> {
     let mut flags = settings::builder();
     let verifier = if cfg!(debug_assertions) { "true" } else { "false" };
@@ -164,8 +167,8 @@ pub(super) fn make_isa(native: bool) -> std::result::Result<OwnedTargetIsa, Stri
     builder.finish(settings::Flags::new(flags)).map_err(|e| e.to_string())
 }
 
-/// Returns whether the processor has AVX. Cranelift merges unaligned loads into comparisons, and in the older SSE
-/// encodings such an operand faults.
+/// Returns whether the processor has AVX, which the emitter requires: Cranelift merges unaligned loads into
+/// comparisons, and an unaligned memory operand faults in the SSE encodings that it uses without AVX.
 #[cfg(target_arch = "x86_64")]
 fn has_vector_baseline() -> bool {
     std::is_x86_feature_detected!("avx")
@@ -176,6 +179,7 @@ fn has_vector_baseline() -> bool {
     true
 }
 
+/// Defines an imported function: the remainder of a division toward zero, with the calling convention of kernels.
 macro_rules! remainder {
     ($name:ident, $float:ty, $abi:literal) => {
         extern $abi fn $name(x: $float, y: $float) -> $float {
@@ -192,9 +196,11 @@ remainder!(remainder_f32, f32, "C");
 #[cfg(not(target_arch = "x86_64"))]
 remainder!(remainder_f64, f64, "C");
 
-/// Names of the imported functions. A module declares them first, so their ids are 0 and 1.
+/// Names of the imported functions: the remainder of `f32` and of `f64`. A module declares them first, so their ids are
+/// 0 and 1.
 const IMPORTS: [&str; 2] = ["shapeflow_remainder_f32", "shapeflow_remainder_f64"];
 
+/// Returns the properties of `isa` that emission depends on.
 fn target_of(isa: &dyn TargetIsa) -> Target {
     let call_conv = if cfg!(target_arch = "x86_64") { CallConv::SystemV } else { isa.default_call_conv() };
     Target { call_conv, frontend: isa.frontend_config(), fused: is_fused(isa), remainder: [0, 1] }

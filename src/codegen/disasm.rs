@@ -1,10 +1,10 @@
-//! Prints machine code as text.
+//! [`CodeModule::asm_text`]: the machine code of a function as text.
 
 use super::module::{CodeModule, FuncIndex};
 use crate::error::Result;
 
 impl CodeModule {
-    /// Whether this build prints machine code.
+    /// Whether this build can print machine code.
     pub(crate) const PRINTS_ASM: bool = cfg!(all(feature = "disasm", target_arch = "x86_64"));
 
     /// Returns the instructions of a function, each after its offset.
@@ -42,6 +42,7 @@ fn disassembled(bytes: &[u8]) -> String {
     let (mut text, mut line) = (String::new(), String::new());
     // Constants follow the code, and instructions read them relative to their own address.
     let mut constants = bytes.len();
+    // `ip` is an offset here: the decoder takes the function to start at address 0.
     for instruction in Decoder::with_ip(64, bytes, 0, DecoderOptions::NONE).iter() {
         if instruction.ip() as usize >= constants {
             break;
@@ -68,7 +69,7 @@ fn disassembled(bytes: &[u8]) -> String {
 }
 
 /// Prints words of 32 bits. Equal neighbouring words share a line. A line starts with the offset of its first word
-/// from the start of the function.
+/// from the start of the function. `start` is the offset of `bytes`.
 #[cfg(all(feature = "disasm", target_arch = "x86_64"))]
 fn words_text(bytes: &[u8], start: usize) -> String {
     let words: Vec<u32> = bytes

@@ -1,5 +1,6 @@
-//! [`Isa`]: the instruction set, and with it the emitter, of the kernels.
+//! [`Isa`]: the instruction set of the kernels. It also decides which emitter makes them.
 
+use std::env::VarError;
 use std::fmt;
 use std::str::FromStr;
 use std::sync::OnceLock;
@@ -28,12 +29,15 @@ impl Isa {
     /// `avx512`), or the widest set that this processor has. The process reads the variable once.
     ///
     /// # Errors
-    /// The variable names no instruction set, or an instruction set that the processor lacks.
+    /// The variable names no instruction set, or the processor or the build lacks the chosen one.
     pub fn of_host() -> Result<Isa> {
         static HOST: OnceLock<std::result::Result<Isa, String>> = OnceLock::new();
         let host = HOST.get_or_init(|| match std::env::var(VARIABLE) {
             Ok(name) => name.parse().map_err(|error: Error| format!("{VARIABLE}: {}", error.message())),
-            Err(_) => {
+            Err(VarError::NotUnicode(name)) => {
+                Err(format!("{VARIABLE}: an instruction set is clif, avx2 or avx512, got {name:?}"))
+            }
+            Err(VarError::NotPresent) => {
                 let widest = [Isa::Avx512, Isa::Avx2].into_iter().find(|isa| isa.is_present());
                 Ok(widest.unwrap_or(Isa::Clif))
             }
@@ -48,7 +52,7 @@ impl Isa {
         self.wide().map_or(cfg!(feature = "cranelift"), simd::VectorIsa::is_present)
     }
 
-    /// Returns the same instruction set for the SIMD emitter; none for [`Isa::Clif`].
+    /// Returns this instruction set as the SIMD emitter names it; `None` for [`Isa::Clif`].
     pub(super) fn wide(self) -> Option<simd::VectorIsa> {
         match self {
             Isa::Clif => None,

@@ -12,10 +12,10 @@ use super::repr::{bits_of, is_narrow, lane_bits};
 use crate::expr::{BinaryOp, ReduceOp, Scalar, UnaryOp, eval_cast};
 use crate::lower::kernel_body::{Inst, InstId, InstOp, KernelBody, ReduceStep};
 
-/// The step that brings lanes back into the range of their dtype.
+/// The step after arithmetic that makes each lane a value of its dtype again: it wraps integers and rounds halves.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Settle {
-    /// Lanes are in range.
+    /// Every lane is a value of its dtype already.
     Keep,
     /// Shift left by `spare` bits, then arithmetically right: a narrow signed integer.
     SignExtend { spare: u32 },
@@ -28,7 +28,7 @@ pub(super) enum Settle {
 }
 
 impl Settle {
-    /// Returns the step after arithmetic that can leave the range of `dtype`.
+    /// Returns the step after arithmetic whose result may be no value of `dtype`.
     pub fn of(dtype: DType) -> Settle {
         let spare = || 32 - bits_of(dtype);
         match dtype {
@@ -40,8 +40,8 @@ impl Settle {
         }
     }
 
-    /// Returns the step after a unary operation. Only an integer can leave its range by `Neg`, `Abs` or `Not`, and only
-    /// a square root needs rounding.
+    /// Returns the step after a unary operation. `Neg`, `Abs` and `Not` can leave the range of an integer dtype only.
+    /// Of a float's operations, only a square root needs rounding.
     pub fn after_unary(op: UnaryOp, dtype: DType) -> Settle {
         match op {
             UnaryOp::Sqrt => Settle::of(dtype),
@@ -50,7 +50,8 @@ impl Settle {
         }
     }
 
-    /// Returns the step after a binary operation lane by lane.
+    /// Returns the step after an elementwise binary operation. Each operation without a step gives values of `dtype`
+    /// if its operands are such values.
     pub fn after_binary(op: BinaryOp, dtype: DType) -> Settle {
         match op {
             BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul | BinaryOp::Div | BinaryOp::Shl => {
@@ -61,22 +62,23 @@ impl Settle {
     }
 }
 
-/// The rule for the larger or smaller of two floats `x, y`. The result is NaN if `x` or `y` is NaN, and `x` if `x` and
-/// `y` are equal.
+/// How to compute the larger or smaller of two floats `x` and `y` by the hardware's `max` or `min`. The result must be
+/// NaN if `x` or `y` is NaN, and `x` if `x` and `y` are equal (0.0 and -0.0 are). The variants name `max` for both.
 ///
 /// The hardware's `max(p, q)` is `p > q ? p : q`: it takes `q` if the operands are equal or one is NaN.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum MinMaxRule {
-    /// The first operand is neither NaN nor zero, so equal operands have the same bits: `max(x, y)` is right.
+    /// `x` is a constant, neither NaN nor zero, so equal operands have the same bits: `max(x, y)` is right.
     InOrder,
-    /// The second operand is not NaN: `max(y, x)` is right.
+    /// `y` is not NaN: `max(y, x)` is right.
     Swapped,
-    /// `max(y, x)` loses a NaN of `y`. The mask `y is NaN`, whose set lanes are NaNs themselves, must be or-ed in.
+    /// `y` may be NaN, and `max(y, x)` loses that NaN: or the result with the mask `y is NaN`. A lane of all ones is a
+    /// NaN itself.
     SwappedWithNan,
 }
 
 impl MinMaxRule {
-    /// Returns the cheapest rule that holds for two values of a body.
+    /// Returns the cheapest rule for `x` = `a` and `y` = `b`, two values of a body.
     pub fn of(body: &[Inst], a: InstId, b: InstId) -> MinMaxRule {
         if constant(body, a).is_some_and(|c| !c.is_nan() && c.to_f64() != 0.0) {
             return MinMaxRule::InOrder;
@@ -98,7 +100,7 @@ pub(super) enum BitOp {
     Xor,
 }
 
-/// A binary operation on bools as bitwise instructions on masks: `not?(op(not?(x), y))`.
+/// A binary operation on bools as bitwise instructions on masks: `op(x, y)`, where `x` and the result may be negated.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct MaskOp {
     pub negates_first: bool,
@@ -133,29 +135,29 @@ pub(super) fn constant(body: &[Inst], v: InstId) -> Option<Scalar> {
     }
 }
 
-/// Returns whether integer lanes of `dtype` compare as unsigned. Narrow unsigned integers are positive in their wider
-/// lanes.
+/// Returns whether integer lanes of `dtype` need unsigned comparisons. A narrow unsigned integer does not: it is
+/// nonnegative in its wider lane.
 pub(super) fn compares_unsigned(dtype: DType) -> bool {
     matches!(dtype, DType::U32 | DType::U64)
 }
 
-/// Returns the mask of a shift count: shifts take their count modulo the width of the dtype, also where lanes are
-/// wider.
+/// Returns the mask to apply to a shift count: a shift takes its count modulo the width of its dtype, even if the lanes
+/// are wider.
 pub(super) fn shift_mask(dtype: DType) -> u64 {
     u64::from(bits_of(dtype)) - 1
 }
 
-/// Returns whether `a * b + c` must round once. The product of two `f16` or two `bf16` values is exact in `f32`, so
-/// rounding the product changes nothing.
+/// Returns whether `a * b + c` must be one fused instruction, which rounds once. For `f16` and `bf16`, separate `f32`
+/// instructions do: the product of two such values is exact in `f32`.
 pub(super) fn fuses(dtype: DType) -> bool {
     matches!(dtype, DType::F32 | DType::F64)
 }
 
-/// The sum of this number and an integral float of magnitude below 2^51 holds the two's complement of the integer in
-/// its low bits.
+/// 2^52 + 2^51. For an integral `x` of magnitude below 2^51, the low bits of the float `x + INTEGER_BIAS` are `x` in
+/// two's complement.
 pub(super) const INTEGER_BIAS: f64 = 6_755_399_441_055_744.0;
 
-/// Returns the least and the greatest value of an integer dtype: a conversion from float saturates to them.
+/// Returns the least and the greatest value of an integer dtype. A conversion from float saturates to them.
 pub(super) fn integer_limits(dtype: DType) -> (i128, i128) {
     dtype.integer_range().expect("only a conversion to an integer saturates")
 }
@@ -165,15 +167,15 @@ pub(super) fn bits_of_true(dtype: DType) -> u64 {
     lane_bits(eval_cast(Scalar::Bool(true), dtype))
 }
 
-/// Returns whether a reduction ends by adding 0.0: a float sum starts from -0.0, and an empty sum is 0.0.
+/// Returns whether a reduction ends by adding 0.0. A float sum starts from -0.0, and an empty sum must be 0.0.
 pub(super) fn ends_with_zero(reduce: ReduceStep) -> bool {
     reduce.op == ReduceOp::Sum && reduce.dtype.is_float()
 }
 
-/// Returns the reduction that makes result `k`.
+/// Returns the reduction that computes result `k` of the kernel.
 pub(super) fn reduce_step(code: &KernelBody, k: u32) -> ReduceStep {
     let mut reduces = code.passes.iter().flat_map(|pass| &pass.reduces);
-    *reduces.find(|reduce| reduce.into == k).expect("the verifier checks that every result is made")
+    *reduces.find(|reduce| reduce.into == k).expect("the verifier checks that every result is computed")
 }
 
 /// Returns the lane bits from which a reduction starts.

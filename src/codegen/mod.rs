@@ -1,4 +1,4 @@
-//! The compiler: machine code from kernel bodies.
+//! The compiler from kernel bodies to machine code.
 //!
 //! **In:** a [`KernelBody`](crate::lower::kernel_body::KernelBody), one variant of a kernel: typed instructions in
 //! loops, with no size and no address, and the [`Isa`] that the caller chose.
@@ -8,9 +8,10 @@
 //!
 //! **Order of work:** [`Jit::add`] verifies a body and gives it to an emitter. `simd` emits AVX2 or AVX-512 machine
 //! code itself. `clif` goes through Cranelift, for all other machines and for the bodies that `simd` does not support.
-//! Both emitters give the same bits; `repr`, `uniform` and `legalize` hold what both decide alike. Without the feature
-//! `cranelift`, a body that only Cranelift can compile is refused. [`Jit::finish`] makes the functions executable:
-//! `code_buffer` holds the functions of `simd`, `cranelift_module` the functions of Cranelift. `disasm` prints them.
+//! Kernels of both emitters compute the same bits; `repr`, `uniform` and `legalize` hold the rules that both follow.
+//! Without the feature `cranelift`, a body that only Cranelift can compile is refused. [`Jit::finish`] makes the
+//! functions executable: `code_buffer` holds the functions of `simd`, `cranelift_module` the functions of Cranelift.
+//! `disasm` prints them.
 //!
 //! **Callers:** `exec` compiles and prints functions; `runtime` launches them.
 //!

@@ -22,20 +22,22 @@ pub(crate) struct FuncIndex(pub u32);
 /// The location of a compiled function.
 #[derive(Clone, Copy, Debug)]
 enum Location {
-    /// At this offset in [`Jit::bytes`].
+    /// In [`Jit::bytes`], at this offset.
     Bytes(usize),
+    /// In [`Jit::cranelift`], under this id.
     Cranelift(FuncId),
 }
 
 /// Compiles kernel bodies. Equal bodies share a function. Each graph has a `Jit` of its own.
 pub(crate) struct Jit {
     isa: Isa,
-    /// The functions of the SIMD emitter, which are position-independent.
+    /// The position-independent code of all functions of the SIMD emitter.
     bytes: Vec<u8>,
-    /// The module of Cranelift's functions, created with the first of these functions.
+    /// The functions of Cranelift. `None` until the first one is compiled.
     cranelift: Option<Box<CraneliftModule>>,
     /// For each function: its location.
     locations: Vec<Location>,
+    /// For each function: its size and emitter.
     functions: Vec<FunctionInfo>,
     /// The function of each body that was added.
     known: FxHashMap<KernelBody, FuncIndex>,
@@ -68,11 +70,11 @@ impl std::fmt::Display for Emitted {
 }
 
 impl Jit {
-    /// Makes an empty module for this machine. Functions use `isa` if its emitter supports their code, otherwise
-    /// [`Isa::Clif`].
+    /// Makes an empty module for this machine. A function uses `isa` if the emitter for `isa` supports its body, and
+    /// [`Isa::Clif`] otherwise.
     ///
     /// # Errors
-    /// The machine lacks `isa`.
+    /// This processor lacks `isa`, or this build lacks the emitter for `isa`.
     pub fn new(isa: Isa) -> Result<Jit> {
         isa.check()?;
         Ok(Jit::with(isa, None))
@@ -103,7 +105,8 @@ impl Jit {
     /// Compiles `code`, or finds the function of an equal body.
     ///
     /// # Errors
-    /// The body is ill-formed, Cranelift does not support the machine, or the system refuses memory.
+    /// The body is ill-formed; or the body needs Cranelift, and the build lacks Cranelift, Cranelift does not support
+    /// the machine, or the system refuses memory.
     pub fn add(&mut self, code: &KernelBody) -> Result<FuncIndex> {
         if let Some(known) = self.known.get(code) {
             return Ok(*known);
@@ -180,7 +183,7 @@ impl Jit {
     /// Prints `code` as Cranelift's textual IR.
     ///
     /// # Errors
-    /// The code is ill-formed, or Cranelift does not support the machine.
+    /// The body is ill-formed, Cranelift does not support the machine, or the build lacks Cranelift.
     pub fn clif_text(code: &KernelBody) -> Result<String> {
         verify(code).map_err(cannot_compile)?;
         CraneliftModule::text(code)
@@ -190,7 +193,7 @@ impl Jit {
 /// The executable functions of one module. Dropping the module frees the memory of the functions, so whoever launches
 /// a function keeps the module alive.
 pub(crate) struct CodeModule {
-    /// For each function: its machine code.
+    /// For each function: its entry point.
     entries: Vec<KernelFn>,
     functions: Vec<FunctionInfo>,
     time: Duration,
@@ -203,14 +206,14 @@ impl CodeModule {
     ///
     /// # Safety
     /// `args` must fit the code of `f`:
-    /// - `slots` holds the words of every slot; `scalars` and `extents` hold as many words as the code names.
+    /// - `slots` holds the words of every slot, `scalars` every run-time scalar, and `extents` one extent per loop.
     /// - At every position that the loops reach, each load and gather slot is readable, and each store and scratch
     ///   slot is writable, with elements of the slot's dtype; bools are 0 or 1. A gather slot is readable at offset 0
     ///   and at every offset that passes its checks.
     /// - In a column kernel, `tile` is writable for every reduction, and `n` is at most `TILE`.
     /// - `failed` is writable.
-    /// - No other thread accesses memory that the function stores to. That memory overlaps the memory of another slot
-    ///   only where both slots stand on the same element at the same position.
+    /// - No other thread accesses memory that the function stores to. If that memory overlaps the memory of another
+    ///   slot, then both slots access the same element at the same position of the loops.
     pub unsafe fn launch(&self, f: FuncIndex, args: &KernelArgs) {
         let function = self.entries[f.0 as usize];
         // SAFETY: the function's memory lives as long as `self`; the caller promises the rest.

@@ -4,10 +4,10 @@ use super::error::cannot_compile;
 use crate::error::{Error, Result};
 use crate::lower::kernel_body::KernelBody;
 
-/// A module that is never made.
+/// Stands for the module of a build with Cranelift. It has no values.
 pub(super) enum CraneliftModule {}
 
-/// A function that is never defined.
+/// Stands for a function of that module. It has no values.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum FuncId {}
 

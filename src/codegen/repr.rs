@@ -1,8 +1,9 @@
-//! `Repr`: the vector lanes that hold elements of a dtype, and element sizes in memory.
+//! `Repr`: the kind of vector lane that holds elements of a dtype; element sizes in memory.
 
 use shapeflow_shape_fns::DType;
 
 use crate::expr::Scalar;
+use crate::lower::kernel_body::SlotType;
 
 /// The kind of a vector lane.
 ///
@@ -14,12 +15,12 @@ pub(super) enum Repr {
     I64,
     F32,
     F64,
-    /// A bool as 0 or -1 in 4-byte lanes. Beside 8-byte values the same mask also exists in 8-byte lanes.
+    /// A bool: 0 or -1 in a 4-byte lane. An emitter may also hold it in 8-byte lanes, for use with 8-byte values.
     Mask,
 }
 
 impl Repr {
-    /// Returns the lanes of `dtype`.
+    /// Returns the kind of lane that holds a `dtype`.
     ///
     /// # Panics
     /// `dtype` is complex or a string: the verifier of kernels refuses these.
@@ -43,7 +44,7 @@ impl Repr {
     }
 }
 
-/// Returns the bits of one lane that holds `value`.
+/// Returns the bits of one lane that holds `value`. For a 4-byte lane, only the low 32 bits count.
 pub(super) fn lane_bits(value: Scalar) -> u64 {
     match value {
         Scalar::Bool(true) => u64::MAX,
@@ -60,6 +61,11 @@ pub(super) fn lane_bits(value: Scalar) -> u64 {
 /// Returns the number of bytes of an element in memory.
 pub(super) fn size_of(dtype: DType) -> u32 {
     dtype.size_bytes().expect("the verifier refuses slots whose elements have no size") as u32
+}
+
+/// Returns the number of bytes from an element of a slot to the next along the inner axis; 0 for a splat slot.
+pub(super) fn element_pitch(slot: &SlotType) -> u32 {
+    size_of(slot.dtype) * slot.pattern.step() as u32
 }
 
 /// Returns the number of bits of an element in memory.

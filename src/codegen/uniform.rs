@@ -13,7 +13,8 @@ pub(super) fn uniform_insts(code: &KernelBody, body: &[Inst]) -> Vec<bool> {
     uniform
 }
 
-/// Returns whether every offset of a gather is uniform. The slot then moves once, before the inner loop.
+/// Returns whether every offset of a gather is uniform. The offsets are then added to the slot's address once, before
+/// the inner loop. `uniform` has an entry for each instruction of the body.
 pub(super) fn has_uniform_offsets(uniform: &[bool], offsets: &[(InstId, u32)]) -> bool {
     offsets.iter().all(|(v, _)| uniform[v.0 as usize])
 }

@@ -15,12 +15,12 @@ use crate::expr::{BinaryOp, UnaryOp};
 use crate::lower::kernel_body::InstId;
 
 impl Emitter<'_, '_> {
-    /// Brings lanes back into the range of `dtype`.
+    /// Wraps or rounds lanes to values of `dtype`.
     pub fn settle(&mut self, dtype: DType, x: Vecs) -> Vecs {
         self.settle_by(Settle::of(dtype), x)
     }
 
-    /// Brings lanes back into range as `settle` says.
+    /// Applies the step `settle` to lanes.
     pub fn settle_by(&mut self, settle: Settle, x: Vecs) -> Vecs {
         match settle {
             Settle::Keep => x,
@@ -126,7 +126,7 @@ impl Emitter<'_, '_> {
         self.b.ins().icmp(condition, x, y)
     }
 
-    /// Emits one vector of an operation. The lanes may leave the range of the dtype until [`Emitter::settle`].
+    /// Emits one vector of an elementwise operation. Its lanes are values of the dtype only after [`Emitter::settle`].
     pub fn arithmetic(&mut self, dtype: DType, op: BinaryOp, x: Value, y: Value) -> Value {
         let signed = !compares_unsigned(dtype);
         match (op, dtype.is_float()) {
@@ -153,9 +153,8 @@ impl Emitter<'_, '_> {
         }
     }
 
-    /// Emits the larger or smaller of two floats. `rule` gives the order in which the selection takes the operands,
-    /// because the selection returns its second operand if the operands are equal or one is NaN. On x86-64 the
-    /// comparison and the selection become one `maxps` or `minps`.
+    /// Emits the larger or smaller of two floats as `p > q ? p : q` or `p < q ? p : q`. This is `q` if the operands are
+    /// equal or one is NaN, so `rule` decides which operand is `q`. On x86-64 it becomes one `maxps` or `minps`.
     fn extremum(&mut self, max: bool, x: Value, y: Value, rule: MinMaxRule) -> Value {
         let (p, q) = if rule == MinMaxRule::InOrder { (x, y) } else { (y, x) };
         let float_type = self.b.func.dfg.value_type(x);
@@ -176,6 +175,7 @@ impl Emitter<'_, '_> {
         self.cast_bits(float_type, merged)
     }
 
+    /// Emits an operation on masks.
     fn logical(&mut self, group: &mut ElementGroup<'_>, op: BinaryOp, a: InstId, b: InstId) -> EmittedValue {
         let wide = self.is_wide(group, a) && self.is_wide(group, b);
         let bytes = if wide { 8 } else { 4 };
@@ -197,7 +197,7 @@ impl Emitter<'_, '_> {
         }
     }
 
-    /// Emits a value computed scalar by scalar, and brings the lanes back into the range of the dtype.
+    /// Emits an operation `f` scalar by scalar, and wraps or rounds the results to `dtype`.
     fn by_lanes(
         &mut self,
         group: &mut ElementGroup<'_>,
@@ -215,7 +215,8 @@ impl Emitter<'_, '_> {
         EmittedValue::of_vecs(repr, group.uniform, self.settle(dtype, vecs))
     }
 
-    /// Emits the integer quotient toward zero, or its remainder. A zero divisor fails the run and acts as 1.
+    /// Emits the integer quotient toward zero, or the remainder `x - y * quotient`. A zero divisor fails the run and
+    /// acts as 1.
     fn divide(&mut self, group: &mut ElementGroup<'_>, op: BinaryOp, a: InstId, b: InstId) -> EmittedValue {
         let dtype = group.inst(a).dtype;
         let quotient = op == BinaryOp::Div;
@@ -229,7 +230,8 @@ impl Emitter<'_, '_> {
                 let divisor = e.b.ins().select(bad, one, y);
                 return if quotient { e.b.ins().udiv(x, divisor) } else { e.b.ins().urem(x, divisor) };
             }
-            // The least value divided by -1 overflows. Any quotient by -1 is a negation, with remainder 0.
+            // The least value divided by -1 overflows. A quotient by -1 is the negation, and its remainder is 0. So the
+            // divisors 0 and -1, for which `y + 1 <= 1` as unsigned, are replaced by 1.
             let plus_one = e.b.ins().iadd(y, one);
             let special = e.b.ins().icmp(IntCC::UnsignedLessThanOrEqual, plus_one, one);
             let divisor = e.b.ins().select(special, one, y);
@@ -238,11 +240,12 @@ impl Emitter<'_, '_> {
             }
             let plain = e.b.ins().sdiv(x, divisor);
             let negated = e.b.ins().ineg(x);
-            let minus = e.b.ins().icmp(IntCC::Equal, plus_one, zero);
-            e.b.ins().select(minus, negated, plain)
+            let by_minus_one = e.b.ins().icmp(IntCC::Equal, plus_one, zero);
+            e.b.ins().select(by_minus_one, negated, plain)
         })
     }
 
+    /// Emits the remainder of floats, by calls.
     fn remainder(&mut self, group: &mut ElementGroup<'_>, a: InstId, b: InstId) -> EmittedValue {
         let dtype = group.inst(a).dtype;
         let function = self.remainder_function(Repr::of(dtype));
@@ -282,6 +285,7 @@ impl Emitter<'_, '_> {
         EmittedValue::of_vecs(repr, group.uniform, result)
     }
 
+    /// Emits `a * b + c`. It rounds once if [`fuses`] says so and the machine can.
     pub fn mul_add(&mut self, group: &mut ElementGroup<'_>, a: InstId, b: InstId, c: InstId) -> EmittedValue {
         let dtype = group.inst(a).dtype;
         let (x, y, z) = (self.vecs(group, a), self.vecs(group, b), self.vecs(group, c));
@@ -312,6 +316,8 @@ impl Emitter<'_, '_> {
         EmittedValue::of_vecs(repr, group.uniform, result)
     }
 
+    /// Emits the check of an index. The result is the index as i64 if it is in `[0, limit)`; otherwise 0, and the run
+    /// fails. `limit` is the number of a run-time scalar.
     pub fn check_index(&mut self, group: &mut ElementGroup<'_>, value: InstId, limit: u32) -> EmittedValue {
         let dtype = group.inst(value).dtype;
         let limit = self.scalar(limit);
@@ -323,6 +329,7 @@ impl Emitter<'_, '_> {
                 DType::I64 => lanes[j],
                 _ => self.b.ins().sextend(types::I64, lanes[j]),
             };
+            // Compared as unsigned, a negative index is above every limit.
             let bad = self.b.ins().icmp(IntCC::UnsignedGreaterThanOrEqual, index, limit);
             self.fail_if(bad);
             result.push(self.b.ins().select(bad, zero, index));

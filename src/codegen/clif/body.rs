@@ -11,7 +11,8 @@ use crate::codegen::repr::{Repr, lane_bits};
 use crate::lower::kernel_body::{Inst, InstId, InstOp, LaneLayout, ReduceStep};
 
 impl Emitter<'_, '_> {
-    /// Emits the uniform instructions, and makes each form of their values that a varying instruction takes.
+    /// Emits the uniform instructions, and each form of their values that a varying instruction or a root takes.
+    /// Returns the values by instruction; a varying instruction has none yet.
     pub fn uniforms(
         &mut self,
         body: &[Inst],
@@ -27,7 +28,8 @@ impl Emitter<'_, '_> {
         group.vals
     }
 
-    /// Emits the varying instructions, for `elems` elements from `index` on.
+    /// Emits the varying instructions for `elems` elements from element `index` on. `uniforms` are the values that
+    /// [`Emitter::uniforms`] returned.
     pub fn group<'s>(
         &mut self,
         body: &'s [Inst],
@@ -89,8 +91,8 @@ impl Emitter<'_, '_> {
         group.vals[number] = Some(val);
     }
 
-    /// Emits the result of reduction `k`: the result of the row or, in a column kernel, each lane's result of its own
-    /// row.
+    /// Emits the result of reduction `k`. A row kernel has one result for the row. In a column kernel every lane has
+    /// its own result, in the tile.
     fn reduced(&mut self, group: &ElementGroup<'_>, k: u32) -> EmittedValue {
         let reduce = reduce_step(self.code, k);
         let repr = Repr::of(reduce.dtype);
@@ -103,7 +105,8 @@ impl Emitter<'_, '_> {
         EmittedValue::of_vecs(repr, false, self.finish_reduction(reduce, accumulators))
     }
 
-    /// Emits the last step of a reduction.
+    /// Emits the last step of a reduction for accumulators `x`: the final addition of a float sum, and rounding or
+    /// wrapping to the dtype.
     pub fn finish_reduction(&mut self, reduce: ReduceStep, mut x: Vecs) -> Vecs {
         if ends_with_zero(reduce) {
             let zero = self.splat_bits(Repr::of(reduce.dtype), 0);

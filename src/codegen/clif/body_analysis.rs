@@ -11,7 +11,7 @@ use crate::lower::kernel_body::{Inst, InstId, InstOp, KernelBody};
 /// The form in which an instruction takes an operand.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum WantedForm {
-    /// Vectors with lanes of the value's own size.
+    /// Vectors whose lanes have the size of the value's `Repr`.
     Vecs,
     /// Separate scalars, one per element.
     Lanes,
@@ -38,13 +38,13 @@ pub(super) struct BodyAnalysis {
     pub unroll: u32,
     /// Whether constants are loaded before the inner loop.
     pub hoist: bool,
-    /// The largest number of vector registers that live values occupy without unrolling.
+    /// The largest number of vector registers that varying values occupy at once, without unrolling. At least 1.
     pub pressure: u32,
     /// The number of instructions inside the inner loop.
     pub varying: usize,
 }
 
-/// The number of vector registers.
+/// The number of vector registers of x86-64 without AVX-512.
 const REGISTERS: u32 = 16;
 /// The largest number of registers that an unrolled body may need. This number exceeds [`REGISTERS`], because a spilled
 /// value costs little as a memory operand.
@@ -58,6 +58,7 @@ impl BodyAnalysis {
         let mut used = vec![false; body.len()];
         let mut last_use: Vec<usize> = (0..body.len()).collect();
         let mut slots = Vec::new();
+        // Whether the inner loop computes a varying value scalar by scalar. Unrolling would not speed this up.
         let mut by_lanes = false;
         for (index, inst) in body.iter().enumerate() {
             if let Some(slot) = inst.op.slot()
@@ -101,7 +102,8 @@ impl BodyAnalysis {
     }
 }
 
-/// Returns the largest number of vector registers that varying values occupy at once, without unrolling.
+/// Returns [`BodyAnalysis::pressure`]. `last_use` has for each instruction the last instruction that uses its value, or
+/// the instruction itself if none does. A value of 8-byte lanes takes two registers per 4 elements.
 fn pressure(body: &[Inst], uniform: &[bool], last_use: &[usize]) -> u32 {
     let mut freed = vec![0u32; body.len() + 1];
     let (mut live, mut most) = (0, 1);

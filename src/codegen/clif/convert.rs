@@ -81,7 +81,7 @@ impl Emitter<'_, '_> {
                 let wide = self.map(&x, |e, x| e.double_to_integer(to, x));
                 self.narrow(&wide, |e, a, b| e.even_words(a, b))
             }
-            // The same lanes: i64 and u64.
+            // i64 and u64 have the same lanes.
             (Repr::I64, Repr::I64) => x,
             (Repr::I64, Repr::F32)
             | (Repr::F32, Repr::I64)
@@ -92,6 +92,7 @@ impl Emitter<'_, '_> {
         EmittedValue::of_vecs(repr, group.uniform, result)
     }
 
+    /// Emits the conversion of a bool: 0 or 1.
     fn cast_from_bool(&mut self, group: &mut ElementGroup<'_>, a: InstId, to: DType) -> EmittedValue {
         let repr = Repr::of(to);
         let mask = self.mask(group, a, repr.bytes());
@@ -105,7 +106,7 @@ impl Emitter<'_, '_> {
         EmittedValue::of_vecs(repr, group.uniform, result)
     }
 
-    /// Emits a cast between a 64-bit integer and a float, scalar by scalar.
+    /// Emits a cast that [`cast_by_lanes`] names, scalar by scalar: between a 64-bit integer and a float.
     fn cast_lanes(
         &mut self,
         group: &mut ElementGroup<'_>,
@@ -133,7 +134,8 @@ impl Emitter<'_, '_> {
         EmittedValue::of_lanes(repr, group.uniform, result)
     }
 
-    /// Emits the conversion of `f32` lanes to an integer of at most 32 bits. The conversion saturates.
+    /// Emits the conversion of `f32` lanes to an integer of at most 32 bits. The conversion saturates, and NaN becomes
+    /// 0.
     fn float_to_integer(&mut self, to: DType, x: Value) -> Value {
         if to == DType::U32 {
             return self.b.ins().fcvt_to_uint_sat(types::I32X4, x);
@@ -149,23 +151,23 @@ impl Emitter<'_, '_> {
     }
 
     /// Emits the conversion of `f64` lanes to an integer of at most 32 bits, in the low half of each lane. The
-    /// conversion saturates.
+    /// conversion saturates, and NaN becomes 0.
     fn double_to_integer(&mut self, to: DType, x: Value) -> Value {
         let (low, high) = integer_limits(to);
-        let ordered = self.b.ins().fcmp(FloatCC::Equal, x, x);
-        let ordered = self.cast_bits(types::F64X2, ordered);
-        let x = self.b.ins().band(x, ordered);
+        let no_nan = self.b.ins().fcmp(FloatCC::Equal, x, x);
+        let no_nan = self.cast_bits(types::F64X2, no_nan);
+        let x = self.b.ins().band(x, no_nan);
         let low = self.splat_bits(Repr::F64, (low as f64).to_bits());
         let high = self.splat_bits(Repr::F64, (high as f64).to_bits());
-        let above = self.b.ins().fcmp(FloatCC::LessThan, low, x);
-        let above = self.cast_bits(types::F64X2, above);
-        let x = self.b.ins().bitselect(above, x, low);
-        let below = self.b.ins().fcmp(FloatCC::LessThan, x, high);
-        let below = self.cast_bits(types::F64X2, below);
-        let x = self.b.ins().bitselect(below, x, high);
-        let whole = self.b.ins().trunc(x);
+        let above_low = self.b.ins().fcmp(FloatCC::LessThan, low, x);
+        let above_low = self.cast_bits(types::F64X2, above_low);
+        let x = self.b.ins().bitselect(above_low, x, low);
+        let below_high = self.b.ins().fcmp(FloatCC::LessThan, x, high);
+        let below_high = self.cast_bits(types::F64X2, below_high);
+        let x = self.b.ins().bitselect(below_high, x, high);
+        let integral = self.b.ins().trunc(x);
         let bias = self.splat_bits(Repr::F64, INTEGER_BIAS.to_bits());
-        let biased = self.b.ins().fadd(whole, bias);
+        let biased = self.b.ins().fadd(integral, bias);
         self.cast_bits(types::I64X2, biased)
     }
 

@@ -1,4 +1,4 @@
-//! `EmittedValue`: a value as Cranelift values, in the forms that were asked for so far.
+//! `EmittedValue`: a value of a body in the forms that were asked for so far, each as Cranelift values.
 
 use cranelift_codegen::ir::{Type, Value, types};
 use smallvec::SmallVec;
@@ -44,13 +44,13 @@ pub(super) struct EmittedValue {
     pub repr: Repr,
     /// Whether all elements are equal. Then there is one vector with equal lanes, or one scalar.
     pub uniform: bool,
-    /// The lane bits of a constant. Each user loads the constant, unless it is loaded before the inner loop.
+    /// For a constant: its lane bits. Without another form here, each user loads the constant for itself.
     pub constant: Option<u64>,
-    /// Vectors with lanes of the value's own size; for a mask, lanes of 4 bytes.
+    /// Vectors whose lanes have the size of `repr`: for a mask, 4 bytes.
     pub vecs: Option<Vecs>,
     /// For a mask: vectors with lanes of 8 bytes.
     pub wide: Option<Vecs>,
-    /// Scalars, one per element.
+    /// Scalars, one per element, or a single one for a uniform value.
     pub lanes: Option<Scalars>,
 }
 
@@ -76,7 +76,7 @@ impl EmittedValue {
     }
 }
 
-/// Returns the scalar of element `j`.
+/// Returns the scalar of element `j`. A uniform value has the same scalar for every element.
 pub(super) fn lane(lanes: &Scalars, j: usize) -> Value {
     if lanes.len() == 1 { lanes[0] } else { lanes[j] }
 }

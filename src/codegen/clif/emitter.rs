@@ -1,4 +1,4 @@
-//! `Emitter`: a function under construction, and the forms of its values.
+//! `Emitter`: a function under construction; conversions between the forms of its values.
 
 use cranelift_codegen::ir::immediates::Offset32;
 use cranelift_codegen::ir::{
@@ -27,15 +27,15 @@ pub(super) struct Emitter<'a, 'f> {
     pub args: ArgumentValues,
     /// A variable that is nonzero after a check failed. Only a kernel with checks has one.
     pub failed: Option<Variable>,
-    /// For each row reduction: its result in every lane, once it is finished.
+    /// For each row reduction: a vector with its result in every lane, once the reduction is finished.
     pub reduced: Vec<Option<Value>>,
-    /// The accumulators and totals of row reductions.
+    /// The memory for accumulators and totals of row reductions, if there are any.
     pub accumulators: Option<StackSlot>,
-    /// The imported functions `fmodf` and `fmod`, once they are used.
+    /// The imported functions for the remainder of `f32` and of `f64`, once they are used.
     pub remainder: [Option<FuncRef>; 2],
 }
 
-/// The run-time arguments.
+/// The fields of [`KernelArgs`](crate::codegen::KernelArgs) as loaded at the start of the function.
 #[derive(Clone, Copy)]
 pub(super) struct ArgumentValues {
     pub slots: Value,
@@ -45,8 +45,8 @@ pub(super) struct ArgumentValues {
     pub extents: Value,
 }
 
-/// One emission of a body: for a group of `elems` elements of the inner axis, or for one element with the value of all
-/// elements.
+/// One emission of a body: for a group of `elems` neighbouring elements of the inner axis, or (`uniform`) for one
+/// element that stands for all.
 pub(super) struct ElementGroup<'s> {
     pub body: &'s [Inst],
     pub analysis: &'s BodyAnalysis,
@@ -55,15 +55,14 @@ pub(super) struct ElementGroup<'s> {
     /// For each slot of the body: its address, or the value of an iota, at inner element 0.
     pub starts: &'s [Option<Value>],
     pub elems: u32,
-    /// Whether one element has the value of all elements, so that lanes are equal.
+    /// Whether one element stands for all elements of the inner axis.
     pub uniform: bool,
-    /// The first element of the group. Absent for element 0.
+    /// The number of the group's first element. `None` if the group is uniform: it is at element 0.
     pub index: Option<Value>,
 }
 
 impl<'s> ElementGroup<'s> {
-    /// Makes the emission for one element that has the value of all elements. The emission is at the start of every
-    /// slot.
+    /// Makes the uniform group: one element that stands for all. It accesses the start of every slot.
     pub fn single(
         body: &'s [Inst],
         analysis: &'s BodyAnalysis,
@@ -127,12 +126,13 @@ impl<'a, 'f> Emitter<'a, 'f> {
         self.b.ins().bitcast(to, MemFlagsData::new().with_endianness(Endianness::Little), x)
     }
 
-    /// Emits the bytes of `a` (numbers 0 to 15) and `b` (16 to 31) in the order of `mask`, as the type of `a`.
-    pub fn shuffle(&mut self, a: Value, b: Value, mask: [u8; 16]) -> Value {
+    /// Emits a vector of the type of `a`, whose byte `i` is byte `order[i]` of `a` and `b`: 0 to 15 are the bytes of
+    /// `a`, 16 to 31 are the bytes of `b`.
+    pub fn shuffle(&mut self, a: Value, b: Value, order: [u8; 16]) -> Value {
         let to = self.b.func.dfg.value_type(a);
         let (a, b) = (self.cast_bits(types::I8X16, a), self.cast_bits(types::I8X16, b));
-        let mask = self.b.func.dfg.immediates.push(ConstantData::from(&mask[..]));
-        let shuffled = self.b.ins().shuffle(a, b, mask);
+        let order = self.b.func.dfg.immediates.push(ConstantData::from(&order[..]));
+        let shuffled = self.b.ins().shuffle(a, b, order);
         self.cast_bits(to, shuffled)
     }
 
@@ -146,7 +146,7 @@ impl<'a, 'f> Emitter<'a, 'f> {
         self.shuffle(a, a, [8, 9, 10, 11, 12, 13, 14, 15, 8, 9, 10, 11, 12, 13, 14, 15])
     }
 
-    /// Emits the low words of the 8-byte lanes of `a`, then of `b`.
+    /// Emits the low 4 bytes of each 8-byte lane of `a`, then of `b`.
     pub fn even_words(&mut self, a: Value, b: Value) -> Value {
         let even = self.shuffle(a, b, [0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27]);
         self.cast_bits(types::I32X4, even)
@@ -164,17 +164,17 @@ impl<'a, 'f> Emitter<'a, 'f> {
 
     /// Emits `mask ? x : y`, lane by lane. The lanes of the mask have the size of the lanes of `x`.
     pub fn choose(&mut self, mask: Value, x: Value, y: Value) -> Value {
-        let (own, lanes) = (self.b.func.dfg.value_type(x), self.b.func.dfg.value_type(mask));
-        let (x, y) = (self.cast_bits(lanes, x), self.cast_bits(lanes, y));
+        let (value_type, mask_type) = (self.b.func.dfg.value_type(x), self.b.func.dfg.value_type(mask));
+        let (x, y) = (self.cast_bits(mask_type, x), self.cast_bits(mask_type, y));
         let chosen = if cfg!(target_arch = "x86_64") {
             self.b.ins().blendv(mask, x, y)
         } else {
             self.b.ins().bitselect(mask, x, y)
         };
-        self.cast_bits(own, chosen)
+        self.cast_bits(value_type, chosen)
     }
 
-    /// Returns the vectors of `v`. A mask has lanes of 4 bytes.
+    /// Returns the vectors of `v`, as many as the group has. The lanes of a mask have 4 bytes.
     pub fn vecs(&mut self, group: &mut ElementGroup<'_>, v: InstId) -> Vecs {
         let val = group.val(v);
         let (repr, uniform) = (val.repr, val.uniform);
@@ -195,7 +195,7 @@ impl<'a, 'f> Emitter<'a, 'f> {
         if uniform { smallvec![own[0]; group.vectors(repr)] } else { own }
     }
 
-    /// Returns the mask `v` with lanes of `bytes` bytes.
+    /// Returns the vectors of the mask `v` with lanes of `bytes` bytes, 4 or 8.
     pub fn mask(&mut self, group: &mut ElementGroup<'_>, v: InstId, bytes: u32) -> Vecs {
         if bytes == 4 {
             return self.vecs(group, v);
@@ -233,10 +233,14 @@ impl<'a, 'f> Emitter<'a, 'f> {
             return smallvec![self.scalar_bits(repr, bits)];
         }
         let count = if val.uniform { 1 } else { group.elems };
-        let per = 16 / repr.bytes();
+        let lanes_per_vector = 16 / repr.bytes();
         let vecs = self.vecs(group, v);
-        let made: Scalars =
-            (0..count).map(|j| self.b.ins().extractlane(vecs[(j / per) as usize], (j % per) as u8)).collect();
+        let made: Scalars = (0..count)
+            .map(|j| {
+                let vector = vecs[(j / lanes_per_vector) as usize];
+                self.b.ins().extractlane(vector, (j % lanes_per_vector) as u8)
+            })
+            .collect();
         group.val_mut(v).lanes = Some(made.clone());
         made
     }
@@ -250,7 +254,7 @@ impl<'a, 'f> Emitter<'a, 'f> {
         }
     }
 
-    /// Emits the vectors made of scalars.
+    /// Emits the vectors whose lanes are the scalars `lanes`. With `uniform`, every lane is the first scalar.
     pub fn gather_lanes(&mut self, repr: Repr, uniform: bool, lanes: &Scalars) -> Vecs {
         if uniform {
             return lanes.iter().take(1).map(|x| self.b.ins().splat(repr.vector(), *x)).collect();
@@ -289,7 +293,8 @@ impl<'a, 'f> Emitter<'a, 'f> {
         self.narrow(wide, |e, a, b| e.even_words(a, b))
     }
 
-    /// Makes the forms in which varying instructions take uniform values, so that they exist before the loop.
+    /// Emits, before the inner loop, the forms of uniform values that varying instructions and the `roots` of
+    /// reductions take.
     pub fn prepare(&mut self, group: &mut ElementGroup<'_>, roots: &[InstId]) {
         let analysis = group.analysis;
         for index in (0..group.body.len()).filter(|index| !analysis.uniform[*index]) {
@@ -302,6 +307,8 @@ impl<'a, 'f> Emitter<'a, 'f> {
         }
     }
 
+    /// Emits the form `want` of `v`, if `v` is uniform. A constant gets only vectors, and only if constants are hoisted.
+    /// Otherwise each user of the constant loads it for itself.
     fn prepare_one(&mut self, group: &mut ElementGroup<'_>, v: InstId, want: WantedForm) {
         if !group.analysis.uniform[v.0 as usize]
             || want == WantedForm::Lanes && group.val(v).constant.is_some()
@@ -340,7 +347,7 @@ impl<'a, 'f> Emitter<'a, 'f> {
         self.b.def_var(failed, after);
     }
 
-    /// Returns the C library's `fmodf` or `fmod`.
+    /// Returns the imported function for the remainder of `f32` or, if `repr` is `F64`, of `f64`.
     pub fn remainder_function(&mut self, repr: Repr) -> FuncRef {
         let index = usize::from(repr == Repr::F64);
         if let Some(function) = self.remainder[index] {

@@ -25,8 +25,8 @@ pub(in crate::codegen) fn emit(
     let entry = b.create_block();
     b.append_block_params_for_function_params(entry);
     b.switch_to_block(entry);
-    let given = b.block_params(entry)[0];
-    let mut field = |offset: usize| b.ins().load(types::I64, flags(), given, offset as i32);
+    let args_address = b.block_params(entry)[0];
+    let mut field = |offset: usize| b.ins().load(types::I64, flags(), args_address, offset as i32);
     let args = ArgumentValues {
         slots: field(std::mem::offset_of!(KernelArgs, slots)),
         scalars: field(std::mem::offset_of!(KernelArgs, scalars)),
@@ -43,8 +43,9 @@ pub(in crate::codegen) fn emit(
     });
     let max_reduces = code.passes.iter().map(|pass| pass.reduces.len()).max().unwrap_or(0);
     let accumulators = (code.layout == LaneLayout::Row && max_reduces > 0).then(|| {
-        let size = 2 * REDUCE_BYTES * max_reduces;
-        b.create_sized_stack_slot(StackSlotData::new(StackSlotKind::ExplicitSlot, size as u32, 4))
+        // Accumulators and totals of each reduction of a pass.
+        let (size, log2_align) = (2 * REDUCE_BYTES * max_reduces, 4);
+        b.create_sized_stack_slot(StackSlotData::new(StackSlotKind::ExplicitSlot, size as u32, log2_align))
     });
     let reduced = vec![None; code.reduced.len()];
     let mut e = Emitter { b, code, target, args, failed, reduced, accumulators, remainder: [None; 2] };
@@ -54,8 +55,8 @@ pub(in crate::codegen) fn emit(
         let failed = e.b.use_var(failed);
         e.b.ins().brif(failed, report, &[], done, &[]);
         e.b.switch_to_block(report);
-        let flag =
-            e.b.ins().load(types::I64, flags(), given, std::mem::offset_of!(KernelArgs, failed) as i32);
+        let offset = std::mem::offset_of!(KernelArgs, failed) as i32;
+        let flag = e.b.ins().load(types::I64, flags(), args_address, offset);
         let one = e.b.ins().iconst(types::I64, 1);
         e.b.ins().store(flags(), one, flag, 0);
         e.b.ins().jump(done, &[]);
@@ -66,7 +67,7 @@ pub(in crate::codegen) fn emit(
     e.b.finalize(target.frontend);
 }
 
-/// Returns whether the kernel has checks.
+/// Returns whether the kernel has checks that may fail at run time: of indices, and of integer divisors.
 fn can_fail(code: &KernelBody) -> bool {
     let bodies = code.passes.iter().map(|pass| &pass.body).chain([&code.epilogue]);
     bodies.flatten().any(|inst| match inst.op {
@@ -115,7 +116,8 @@ impl Emitter<'_, '_> {
         }
     }
 
-    /// Emits the start of each slot of a body in a row: an address, or the value of an iota.
+    /// Emits the start of each slot of a body in row `row`: an address, or the value of an iota. Other slots have no
+    /// start.
     fn starts(&mut self, analysis: &BodyAnalysis, row: Value) -> Vec<Option<Value>> {
         let mut starts = vec![None; self.code.slots.len()];
         for slot in &analysis.slots {
@@ -128,7 +130,8 @@ impl Emitter<'_, '_> {
         starts
     }
 
-    /// Emits the loops of a row from `level` on, around `f`, which takes the start addresses of slots inside them.
+    /// Emits the loops of a row from `level` on, around `f`. `starts` holds the starts of slots outside these loops,
+    /// and `f` takes their starts inside.
     fn nest(
         &mut self,
         level: u32,
@@ -153,7 +156,8 @@ impl Emitter<'_, '_> {
         });
     }
 
-    /// Emits a pass of a row kernel without reductions, or any pass of a column kernel.
+    /// Emits the loops of a pass around its inner axis: a pass without reductions, or any pass of a column kernel.
+    /// `roots` are the values that the reductions read.
     fn walk(&mut self, pass: &Pass, analysis: &BodyAnalysis, roots: &[InstId], starts: &[Option<Value>]) {
         self.nest(0, analysis, starts, &mut |e, starts| {
             e.inner(&pass.body, analysis, roots, starts, |e, group| {
@@ -164,8 +168,8 @@ impl Emitter<'_, '_> {
         });
     }
 
-    /// Emits the uniform values of a body, then `f`, which takes these values. If the inner axis has no elements, the
-    /// code skips both.
+    /// Emits the uniform values of a body, then the code of `f`, which takes these values. If the inner axis has no
+    /// elements, the emitted code skips both.
     fn with_uniforms(
         &mut self,
         body: &[Inst],
@@ -212,7 +216,7 @@ impl Emitter<'_, '_> {
     fn fill_tile(&mut self, k: u32, repr: Repr, identity: Value) {
         let base = self.b.ins().iadd_imm_s(self.args.tile, i64::from(k) * 8 * TILE as i64);
         let zero = self.b.ins().iconst(types::I64, 0);
-        // Lanes past `n` may be written: a tile is a multiple of 4 lanes.
+        // The last group may write lanes past `n`: they are in the tile, whose length is a multiple of 4 lanes.
         let rounded = self.b.ins().iadd_imm_s(self.args.n, 3);
         self.groups(zero, rounded, 4, &[], |e, index, _| {
             let address = e.element(base, index, repr.bytes());

@@ -1,4 +1,4 @@
-//! Values that move by run-time strides: iotas, and gathers, whose addresses depend on checked indices.
+//! Slots with a run-time stride along the inner axis: iotas (values), and gathers (loads at checked indices).
 
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
@@ -59,7 +59,8 @@ impl Emitter<'_, '_> {
         let dtype = self.code.slots[slot as usize].dtype;
         let moves = self.code.slots[slot as usize].pattern == AccessPattern::Contiguous;
         let mut base = self.start(group, slot);
-        let mut moving = Vec::new();
+        // Offsets that differ between elements, each with its stride. A single offset is added to `base` at once.
+        let mut varying_offsets = Vec::new();
         for (v, stride) in offsets {
             let stride = self.scalar(*stride);
             let lanes = self.lanes(group, *v);
@@ -67,13 +68,13 @@ impl Emitter<'_, '_> {
                 let offset = self.b.ins().imul(lanes[0], stride);
                 base = self.b.ins().iadd(base, offset);
             } else {
-                moving.push((lanes, stride));
+                varying_offsets.push((lanes, stride));
             }
         }
         let inner = match group.index {
             Some(index) if moves && !group.uniform => {
                 let stride = self.inner_stride(slot);
-                if moving.is_empty() && group.elems > 1 {
+                if varying_offsets.is_empty() && group.elems > 1 {
                     return self.load_strided(group, dtype, base, index, stride);
                 }
                 let offset = self.b.ins().imul(index, stride);
@@ -85,7 +86,7 @@ impl Emitter<'_, '_> {
         let mut lanes = Scalars::new();
         for j in 0..group.lanes() {
             let mut address = base;
-            for (offsets, stride) in &moving {
+            for (offsets, stride) in &varying_offsets {
                 let offset = self.b.ins().imul(lane(offsets, j), *stride);
                 address = self.b.ins().iadd(address, offset);
             }
@@ -97,8 +98,8 @@ impl Emitter<'_, '_> {
         self.raw_value(group, dtype, lanes)
     }
 
-    /// Loads elements that are `stride` bytes apart: as whole vectors if `stride` is the element size, otherwise one by
-    /// one.
+    /// Loads the group's elements of an array at `base` whose elements are `stride` bytes apart: as whole vectors if
+    /// `stride` is the element size, otherwise one by one. `index` is the group's first element.
     fn load_strided(
         &mut self,
         group: &ElementGroup<'_>,
@@ -108,20 +109,20 @@ impl Emitter<'_, '_> {
         stride: Value,
     ) -> EmittedValue {
         let repr = Repr::of(dtype);
-        let [near, far, done] = [(); 3].map(|()| self.b.create_block());
+        let [adjacent, apart, done] = [(); 3].map(|()| self.b.create_block());
         let size = self.b.ins().iconst(types::I64, i64::from(size_of(dtype)));
         let dense = self.b.ins().icmp(IntCC::Equal, stride, size);
-        self.b.ins().brif(dense, near, &[], far, &[]);
+        self.b.ins().brif(dense, adjacent, &[], apart, &[]);
         let params: Vecs =
             (0..repr.vectors(group.elems)).map(|_| self.b.append_block_param(done, repr.vector())).collect();
 
-        self.b.switch_to_block(near);
+        self.b.switch_to_block(adjacent);
         let address = self.element(base, index, size_of(dtype));
         let vecs = self.load_vecs(dtype, address, group.elems);
         let arguments: Vec<_> = vecs.iter().map(|v| (*v).into()).collect();
         self.b.ins().jump(done, &arguments);
 
-        self.b.switch_to_block(far);
+        self.b.switch_to_block(apart);
         let offset = self.b.ins().imul(index, stride);
         let mut address = self.b.ins().iadd(base, offset);
         let mut lanes = Scalars::new();

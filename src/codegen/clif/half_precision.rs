@@ -27,8 +27,8 @@ impl Emitter<'_, '_> {
         self.b.ins().sshr(x, count)
     }
 
-    /// Rounds to nearest even and clears the lower `dropped` bits. The code adds half a unit of the last kept bit, or
-    /// one less if this bit is 0. A carry increments the exponent, which gives the right power of two.
+    /// Rounds float bits to nearest even and clears the low `dropped` bits. The code adds `2^(dropped-1)`, or one less
+    /// if the last kept bit is 0, before it clears. A carry out of the fraction increments the exponent, as it should.
     fn round_bits(&mut self, bits: Value, dropped: u32) -> Value {
         let shifted = self.shift_right(bits, dropped);
         let one = self.splat_i32(1);
@@ -40,28 +40,30 @@ impl Emitter<'_, '_> {
         self.b.ins().band(sum, kept)
     }
 
+    /// Rounds `f32` lanes to the nearest `bf16`, ties to even. A NaN becomes the quiet NaN.
     pub fn round_bf16(&mut self, x: Value) -> Value {
         let bits = self.cast_bits(types::I32X4, x);
         let rounded = self.round_bits(bits, 16);
-        // A quiet NaN remains a NaN without its low half.
+        // The rounding of a NaN could carry into its exponent and sign, so a constant replaces it.
         let quiet = self.splat_i32(0x7fc0_0000);
         let nan = self.b.ins().fcmp(FloatCC::Unordered, x, x);
         let result = self.choose(nan, quiet, rounded);
         self.cast_bits(types::F32X4, result)
     }
 
+    /// Rounds `f32` lanes to the nearest `f16`, ties to even. A NaN becomes the quiet NaN with the same sign.
     pub fn round_f16(&mut self, x: Value) -> Value {
         let bits = self.cast_bits(types::I32X4, x);
         let sign_mask = self.splat_i32(0x8000_0000);
         let sign = self.b.ins().band(bits, sign_mask);
         let magnitude = self.b.ins().bxor(bits, sign);
         let normal = self.round_bits(magnitude, 13);
-        // A magnitude from 65520 on rounds to 2^16, which is infinity.
-        let largest = self.splat_i32(0x477f_ffff);
-        let over = self.b.ins().icmp(IntCC::SignedGreaterThan, normal, largest);
+        // `f16` has no finite value from 2^16 on. A magnitude from 65520 on rounds to at least 2^16.
+        let below_2_16 = self.splat_i32(0x477f_ffff);
+        let over = self.b.ins().icmp(IntCC::SignedGreaterThan, normal, below_2_16);
         let infinity = self.splat_i32(0x7f80_0000);
         let normal = self.choose(over, infinity, normal);
-        // The last bit of an f16 below 2^-14 stands for 2^-24, and so does the last bit of an f32 in [0.5, 1). So an
+        // Below 2^-14, the last bit of an f16 has the value 2^-24. So has the last bit of an f32 in [0.5, 1), so the
         // addition of 0.5 rounds as f16 does.
         let absolute = self.cast_bits(types::F32X4, magnitude);
         let half = self.splat_bits(Repr::F32, 0x3f00_0000);
@@ -78,7 +80,7 @@ impl Emitter<'_, '_> {
         self.cast_bits(types::F32X4, result)
     }
 
-    /// Emits the `f32` lanes of halves. `bits` holds their 16 bits, zero-extended in 4-byte lanes.
+    /// Emits the `f32` lanes of `f16` or `bf16` values. `bits` holds their 16 bits, zero-extended in 4-byte lanes.
     pub fn half_from_bits(&mut self, dtype: DType, bits: &Vecs) -> Vecs {
         self.map(bits, |e, x| {
             if dtype == DType::BF16 {
@@ -89,11 +91,13 @@ impl Emitter<'_, '_> {
             let sign = e.b.ins().band(x, sign_mask);
             let magnitude = e.b.ins().bxor(x, sign);
             let magnitude = e.shift_left(magnitude, 13);
-            // The exponent is too small by 112. The product is exact, also for a subnormal.
+            // As f32 bits, the shifted value is too small by the factor 2^112, the difference of the exponent biases.
+            // The product is exact, also for a subnormal.
             let scale = e.splat_bits(Repr::F32, 0x7780_0000);
             let scaled = e.cast_bits(types::F32X4, magnitude);
             let scaled = e.b.ins().fmul(scaled, scale);
             let scaled = e.cast_bits(types::I32X4, scaled);
+            // An infinity or NaN gets the exponent bits of an f32 infinity or NaN.
             let finite = e.splat_i32(0x0f7f_ffff);
             let special = e.b.ins().icmp(IntCC::SignedGreaterThan, magnitude, finite);
             let exponent = e.splat_i32(0x7f80_0000);
@@ -105,7 +109,8 @@ impl Emitter<'_, '_> {
         })
     }
 
-    /// Emits the 16 bits of values that are exact in `dtype`, zero-extended in 4-byte lanes.
+    /// Emits the 16 bits of `f32` lanes that hold values of `dtype`, `f16` or `bf16`. The bits are zero-extended in
+    /// 4-byte lanes.
     pub fn half_to_bits(&mut self, dtype: DType, x: &Vecs) -> Vecs {
         self.map(x, |e, x| {
             let bits = e.cast_bits(types::I32X4, x);
@@ -115,12 +120,14 @@ impl Emitter<'_, '_> {
             let magnitude_mask = e.splat_i32(0x7fff_ffff);
             let magnitude = e.b.ins().band(bits, magnitude_mask);
             let scaled = e.cast_bits(types::F32X4, magnitude);
+            // 2^-112, the inverse of the factor in `half_from_bits`.
             let scale = e.splat_bits(Repr::F32, 0x0780_0000);
             let scaled = e.b.ins().fmul(scaled, scale);
             let scaled = e.cast_bits(types::I32X4, scaled);
             let finite = e.splat_i32(0x7f7f_ffff);
             let special = e.b.ins().icmp(IntCC::SignedGreaterThan, magnitude, finite);
-            // Infinity and NaN keep their exponent, whose lower five bits are the exponent of the half.
+            // Infinity and NaN keep their exponent, which is all ones. After the shift and the mask, five of these ones are the
+            // exponent of the half.
             let scaled = e.choose(special, magnitude, scaled);
             let low = e.shift_right(scaled, 13);
             let low_mask = e.splat_i32(0x7fff);

@@ -10,8 +10,8 @@ use crate::codegen::abi::{SLOT_INNER, slot_words};
 use crate::codegen::repr::{Repr, size_of};
 use crate::lower::kernel_body::{AccessPattern, InstId, LaneLayout};
 
-/// Returns the type of the lane that holds an element as it is loaded, before conversion. An `f16` or `bf16` is loaded
-/// as its bits.
+/// Returns the kind of a *raw* lane: the lane of an element just after its load, before [`Emitter::finish_load`]. For
+/// `f16` and `bf16` it holds the bits, for a bool 0 or 1, otherwise the value.
 pub(super) fn raw_repr(dtype: DType) -> Repr {
     match dtype {
         DType::F16 | DType::BF16 => Repr::I32,
@@ -58,8 +58,8 @@ impl Emitter<'_, '_> {
         self.word(self.args.slots, slot as usize * slot_words(self.code.loops) + SLOT_INNER)
     }
 
-    /// Loads the elements of a load or scratch slot. `by_lanes` means that every user takes scalars, so the code loads
-    /// each element by itself.
+    /// Loads the group's elements of a load or scratch slot. `by_lanes` means that every user takes scalars, so each
+    /// element is loaded by itself.
     pub fn load(&mut self, group: &ElementGroup<'_>, slot: u32, by_lanes: bool) -> EmittedValue {
         let address = self.address(group, slot);
         let dtype = self.code.slots[slot as usize].dtype;
@@ -89,7 +89,7 @@ impl Emitter<'_, '_> {
         }
     }
 
-    /// Emits the value of raw lanes.
+    /// Emits the value of raw scalars, one per element.
     pub fn raw_value(&mut self, group: &ElementGroup<'_>, dtype: DType, lanes: Scalars) -> EmittedValue {
         let repr = Repr::of(dtype);
         match dtype {
@@ -160,7 +160,7 @@ impl Emitter<'_, '_> {
         self.finish_load(dtype, vecs)
     }
 
-    /// Emits the lanes of `dtype` from loaded elements, which are extended to whole lanes.
+    /// Converts vectors of raw lanes to lanes of `dtype`.
     pub fn finish_load(&mut self, dtype: DType, vecs: Vecs) -> Vecs {
         match dtype {
             DType::Bool => self.map(&vecs, |e, x| e.b.ins().ineg(x)),
@@ -169,14 +169,14 @@ impl Emitter<'_, '_> {
         }
     }
 
-    /// Stores the elements of `v`. A splat slot takes the last element.
+    /// Stores the group's elements of `v`. In a splat slot all elements have one address, so only the last is stored.
     pub fn store(&mut self, group: &mut ElementGroup<'_>, slot: u32, v: InstId) {
         let address = self.address(group, slot);
         let dtype = self.code.slots[slot as usize].dtype;
         let vecs = self.vecs(group, v);
         if self.code.slots[slot as usize].pattern == AccessPattern::Splat && !group.has_single_lane() {
-            let per = (16 / Repr::of(dtype).bytes()) as u8;
-            let last = self.b.ins().extractlane(vecs[vecs.len() - 1], per - 1);
+            let lanes_per_vector = (16 / Repr::of(dtype).bytes()) as u8;
+            let last = self.b.ins().extractlane(vecs[vecs.len() - 1], lanes_per_vector - 1);
             let vector = self.b.ins().scalar_to_vector(Repr::of(dtype).vector(), last);
             self.store_vecs(dtype, address, &smallvec![vector], 1);
         } else {
@@ -184,21 +184,24 @@ impl Emitter<'_, '_> {
         }
     }
 
-    /// Stores two values to adjacent elements, lane by lane.
+    /// Stores pairs: element `j` of the two values goes to elements `2 * j` and `2 * j + 1` from the group's address
+    /// on. Elements have 4 or 8 bytes.
     pub fn store_pair(&mut self, group: &mut ElementGroup<'_>, slot: u32, values: [InstId; 2]) {
         let address = self.address(group, slot);
         let dtype = self.code.slots[slot as usize].dtype;
         let size = size_of(dtype);
-        let per = 16 / size;
+        let lanes_per_vector = 16 / size;
         for (number, v) in (0..).zip(values) {
             let vecs = self.vecs(group, v);
             for j in 0..if group.uniform { 1 } else { group.elems } {
-                let lane = self.b.ins().extractlane(vecs[(j / per) as usize], (j % per) as u8);
+                let vector = vecs[(j / lanes_per_vector) as usize];
+                let lane = self.b.ins().extractlane(vector, (j % lanes_per_vector) as u8);
                 self.b.ins().store(flags(), lane, address, ((2 * j + number) * size) as i32);
             }
         }
     }
 
+    /// Stores `elems` elements to consecutive memory.
     fn store_vecs(&mut self, dtype: DType, address: Value, vecs: &Vecs, elems: u32) {
         let vecs = match dtype {
             DType::F16 | DType::BF16 => self.half_to_bits(dtype, vecs),
@@ -215,7 +218,7 @@ impl Emitter<'_, '_> {
         }
     }
 
-    /// Stores the first `bytes` (1, 2, 4, 8 or 16) bytes of a vector.
+    /// Stores the first `bytes` (1, 2, 4, 8 or 16) bytes of a vector to `address + offset`.
     fn store_low(&mut self, address: Value, x: Value, offset: i32, bytes: u32) {
         let lane = match bytes {
             16 => None,
@@ -236,6 +239,7 @@ impl Emitter<'_, '_> {
         };
     }
 
+    /// Stores 2-byte elements, given in 4-byte lanes.
     fn store_halves(&mut self, dtype: DType, address: Value, vecs: &Vecs, elems: u32) {
         let signed = dtype == DType::I16;
         for (j, pair) in vecs.chunks(2).enumerate() {
@@ -250,6 +254,7 @@ impl Emitter<'_, '_> {
         }
     }
 
+    /// Stores 1-byte elements, given in 4-byte lanes. A bool mask becomes bytes 0 and 1.
     fn store_bytes(&mut self, dtype: DType, address: Value, vecs: &Vecs, elems: u32) {
         let packed = if elems == 1 {
             vecs[0]
@@ -285,7 +290,7 @@ impl Emitter<'_, '_> {
         }
     }
 
-    /// Loads accumulators.
+    /// Loads `elems` accumulators from consecutive memory.
     pub fn load_accumulators(&mut self, repr: Repr, address: Value, elems: u32) -> Vecs {
         if elems == 1 {
             let one = self.b.ins().load(repr.scalar(), flags(), address, 0);
@@ -296,7 +301,7 @@ impl Emitter<'_, '_> {
             .collect()
     }
 
-    /// Stores accumulators.
+    /// Stores `elems` accumulators to consecutive memory.
     pub fn store_accumulators(&mut self, repr: Repr, address: Value, elems: u32, vecs: &Vecs) {
         for (j, x) in vecs.iter().enumerate() {
             self.store_low(address, *x, 16 * j as i32, 16.min(elems * repr.bytes()));

@@ -1,4 +1,4 @@
-//! The two kinds of loop in a kernel: over positions one by one, and over groups of elements.
+//! The two kinds of loop in a kernel: over single rows or loop positions, and over groups of inner elements.
 
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, InstBuilder, Type, Value, types};
@@ -23,8 +23,9 @@ impl Emitter<'_, '_> {
         self.b.switch_to_block(done);
     }
 
-    /// Emits a loop around `f`, for every whole group of `elems` elements from `start` to `end`. The values `carried`
-    /// pass from group to group. Returns the first remaining element and the final values.
+    /// Emits a loop around `f`, for every whole group of `elems` elements from `start` to `end`. `f` takes the first
+    /// element of its group and the loop-carried values, which start as `carried`, and returns their next values.
+    /// Returns the first element after the groups and the final values.
     pub fn groups(
         &mut self,
         start: Value,

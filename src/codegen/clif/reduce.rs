@@ -14,25 +14,26 @@ use crate::lower::kernel_body::{Pass, REDUCE_BYTES, REDUCE_TILE, ReduceStep};
 /// The number of vectors that hold the accumulators of one reduction.
 const ACCUMULATOR_VECTORS: usize = REDUCE_BYTES / 16;
 
-/// The number of registers left to a body beside the accumulators of one reduction.
-const BESIDE_ACCUMULATORS: u32 = 8;
+/// The number of registers left to a body beside the accumulators of one reduction: half of 16.
+const FREE_REGISTERS: u32 = 8;
 
 /// The largest number of varying instructions of a body that is emitted several times, once for each part of the
 /// accumulators.
-const REPEATED_BODY: usize = 16;
+const MAX_REPEATED_INSTS: usize = 16;
 
-/// Returns the number of elements in a round. In a round, each lane of the accumulator vectors takes one element.
+/// Returns the number of elements in a *round*, which gives one element to each lane of the accumulator vectors.
 fn round_elements(reduce: ReduceStep) -> u32 {
     REDUCE_BYTES as u32 / Repr::of(reduce.dtype).bytes()
 }
 
-/// Returns the number of elements per emission of the body, if the accumulators of its only reduction stay in
-/// registers.
+/// Returns the number of elements per emission of the body, if the accumulators can stay in registers: the pass has one
+/// reduction, and its body is short and needs few registers.
 fn register_elements(pass: &Pass, analysis: &BodyAnalysis) -> Option<u32> {
-    if pass.reduces.len() != 1 || analysis.varying > REPEATED_BODY {
+    if pass.reduces.len() != 1 || analysis.varying > MAX_REPEATED_INSTS {
         return None;
     }
-    match analysis.unroll.min(BESIDE_ACCUMULATORS / analysis.pressure) {
+    // The unroll factor, in vectors of 4 elements.
+    match analysis.unroll.min(FREE_REGISTERS / analysis.pressure) {
         0 | 1 => None,
         2 | 3 => Some(8),
         _ => Some(16),
@@ -45,7 +46,7 @@ impl Emitter<'_, '_> {
         self.splat_bits(Repr::of(reduce.dtype), identity_bits(reduce))
     }
 
-    /// Combines two vectors of accumulators. The lanes may leave the range of the dtype until
+    /// Combines two vectors of accumulators. Their lanes are values of the dtype only after
     /// [`finish_reduction`](Emitter::finish_reduction).
     pub fn combine(&mut self, reduce: ReduceStep, x: Value, y: Value) -> Value {
         self.arithmetic(reduce.dtype, reduce.op.combiner(), x, y)
@@ -62,6 +63,7 @@ impl Emitter<'_, '_> {
         self.b.ins().stack_addr(types::I64, slot, ((2 * index + part) * REDUCE_BYTES) as i32)
     }
 
+    /// Stores whole vectors one after the other from `address` on.
     fn store_all(&mut self, address: Value, vecs: impl IntoIterator<Item = Value>) {
         for (j, x) in vecs.into_iter().enumerate() {
             self.b.ins().store(flags(), x, address, 16 * j as i32);
@@ -79,9 +81,9 @@ impl Emitter<'_, '_> {
 
     /// Reduces the elements of the inner axis into the totals, for one iteration of the outer loops.
     ///
-    /// The accumulators of a tile start from the identity, and are combined into the totals after the tile. In the
-    /// *direct* case, the totals themselves are the accumulators. The direct case holds if each lane takes at most one
-    /// element, or if the row is a single tile, because the result is then the same.
+    /// A tile is [`REDUCE_TILE`] elements. The accumulators of a tile start from the identity, and are combined into
+    /// the totals after the tile. In the *direct* case, the totals themselves are the accumulators. This case is chosen
+    /// at run time if it gives the same result: each lane takes at most one element, or the row is a single tile.
     pub fn reduce_inner_axis(
         &mut self,
         pass: &Pass,
@@ -90,16 +92,16 @@ impl Emitter<'_, '_> {
         starts: &[Option<Value>],
     ) {
         let loops = self.code.loops > 0;
-        let few =
-            pass.reduces.iter().map(|reduce| round_elements(*reduce)).min().expect("the pass has reductions");
-        let limit = if loops { i64::from(few) } else { REDUCE_TILE as i64 };
+        let rounds = pass.reduces.iter().map(|reduce| round_elements(*reduce));
+        let shortest_round = rounds.min().expect("the pass has reductions");
+        let limit = if loops { i64::from(shortest_round) } else { REDUCE_TILE as i64 };
         let n = self.args.n;
         let limit = self.b.ins().iconst(types::I64, limit);
         let direct = self.b.ins().icmp(IntCC::SignedLessThanOrEqual, n, limit);
         let lanes: SmallVec<[Value; 4]> = (0..pass.reduces.len())
             .map(|index| {
-                let (own, totals) = (self.stack_lanes(index, 0), self.stack_lanes(index, 1));
-                self.b.ins().select(direct, totals, own)
+                let (accumulators, totals) = (self.stack_lanes(index, 0), self.stack_lanes(index, 1));
+                self.b.ins().select(direct, totals, accumulators)
             })
             .collect();
 
@@ -108,15 +110,16 @@ impl Emitter<'_, '_> {
         let zero = self.b.ins().iconst(types::I64, 0);
         self.b.ins().jump(tile, &[zero.into()]);
         self.b.switch_to_block(tile);
-        let whole = self.b.ins().iadd_imm_s(first, REDUCE_TILE as i64);
-        let end = self.b.ins().smin(whole, n);
+        let full_end = self.b.ins().iadd_imm_s(first, REDUCE_TILE as i64);
+        let end = self.b.ins().smin(full_end, n);
 
         let in_registers = register_elements(pass, analysis);
         let rest = self.b.create_block();
         let rest_start = self.b.append_block_param(rest, types::I64);
         let start = self.b.create_block();
-        // Accumulators in registers overwrite the accumulators in memory. In the direct case, the accumulators in
-        // memory are the totals, and an overwritten total loses nothing only if the inner axis is the whole row.
+        // The block `start` overwrites the accumulators in memory. In the direct case these are the totals, which hold
+        // earlier results if there are loops: so the code goes to `rest`, and reduces in memory. Without loops the
+        // totals are still the identity, so the registers may overwrite them.
         if in_registers.is_some() && !loops {
             self.b.ins().jump(start, &[]);
         } else {
@@ -157,12 +160,12 @@ impl Emitter<'_, '_> {
         self.b.ins().brif(direct, next, &[], add, &[]);
         self.b.switch_to_block(add);
         for (index, reduce) in pass.reduces.iter().enumerate() {
-            let (own, totals) = (self.stack_lanes(index, 0), self.stack_lanes(index, 1));
+            let (accumulators, totals) = (self.stack_lanes(index, 0), self.stack_lanes(index, 1));
             let vector = Repr::of(reduce.dtype).vector();
             for j in 0..ACCUMULATOR_VECTORS {
                 let offset = 16 * j as i32;
                 let total = self.b.ins().load(vector, flags(), totals, offset);
-                let more = self.b.ins().load(vector, flags(), own, offset);
+                let more = self.b.ins().load(vector, flags(), accumulators, offset);
                 let sum = self.combine(*reduce, total, more);
                 self.b.ins().store(flags(), sum, totals, offset);
             }
@@ -175,8 +178,9 @@ impl Emitter<'_, '_> {
         self.b.switch_to_block(done);
     }
 
-    /// Reduces whole rounds with the accumulators in registers, then stores the registers to `address`. Returns the
-    /// first remaining element.
+    /// Reduces the whole rounds from element `first` to `end` with the accumulators in registers, then stores the
+    /// registers to `address`. `group` emits the body for `elems` elements from an element on. Returns the first
+    /// remaining element.
     fn reduce_in_registers<'s>(
         &mut self,
         pass: &'s Pass,
@@ -211,7 +215,7 @@ impl Emitter<'_, '_> {
         rest
     }
 
-    /// Reduces the elements of one group into accumulators in memory.
+    /// Reduces the elements of the group at element `index` into the accumulators at `address`.
     fn reduce_in_memory(
         &mut self,
         group: &mut ElementGroup<'_>,
@@ -229,8 +233,8 @@ impl Emitter<'_, '_> {
         self.store_accumulators(repr, address, group.elems, &after);
     }
 
-    /// Combines the upper half of each reduction's totals with the lower half until one total is left. `reduced` then
-    /// holds this total in every lane.
+    /// Combines the upper half of each reduction's totals with the lower half until one total is left. Sets `reduced`
+    /// to a vector with this total in every lane.
     pub fn finish_reductions(&mut self, pass: &Pass) {
         for (index, reduce) in pass.reduces.iter().enumerate() {
             let repr = Repr::of(reduce.dtype);
@@ -259,7 +263,7 @@ impl Emitter<'_, '_> {
         }
     }
 
-    /// Reduces each element of a group into the accumulators of its own row.
+    /// Reduces each element of a group into its accumulator in the tile: in a column kernel each lane is a row.
     pub fn reduce_in_tile(&mut self, group: &mut ElementGroup<'_>, reduce: ReduceStep) {
         let repr = Repr::of(reduce.dtype);
         let address = self.tile_address(group, reduce.into, repr);

@@ -1,4 +1,4 @@
-//! Whole functions against a decoder, broken invariants of blocks, and the order of the layers.
+//! Tests of whole functions against a decoder, of broken invariants of blocks, and of the order of the layers.
 
 use std::path::Path;
 
@@ -9,7 +9,8 @@ use super::emit::{BlockEmitter, EmitContext};
 use super::ir::{FrameAllocator, FrameDemands, FrameLayout, ValueOrigin, VectorBlock, VectorInstKind};
 use crate::codegen::tests::{Random, generate};
 
-/// Checks and counts the instructions of a whole function, which end before the constants.
+/// Checks that every instruction of a function, up to its `ret`, encodes to the bytes that it was decoded from. Returns
+/// the number of instructions.
 fn check_function(bytes: &[u8]) -> usize {
     let mut decoder = Decoder::with_ip(64, bytes, 0, DecoderOptions::NONE);
     let mut encoder = Encoder::new(64);
@@ -48,7 +49,7 @@ fn whole_functions_decode_to_themselves() {
     }
 }
 
-/// A selection that lost its result is a bug of this emitter. The emitter must not leave such an instruction out.
+/// An instruction that computes a value but has no result is a bug of selection. The emitter must not drop it silently.
 #[test]
 #[should_panic(expected = "every instruction that computes a value is pushed with a result")]
 fn an_instruction_without_its_result_is_a_broken_invariant() {

@@ -13,15 +13,15 @@ use crate::lower::kernel_body::KernelBody;
 pub(super) enum TestMachine {
     /// This processor with these instructions, which it must have.
     Host(Isa),
-    /// This processor with only the instructions that every supported processor has.
+    /// This processor, for code that uses only the instructions that every supported processor has.
     Least,
-    /// A processor in software.
+    /// A simulated processor with these instructions.
     Software(Isa),
 }
 
 impl TestMachine {
     /// Returns this processor with each of its instruction sets, this processor with the least instructions, and a
-    /// software processor with each wide instruction set. The software processor detects reads outside of buffers, and
+    /// simulated processor with AVX2 and with AVX-512. The simulated processor detects reads outside of buffers, and
     /// runs instructions that this processor lacks.
     pub fn all() -> impl Iterator<Item = TestMachine> {
         let hosts = [Isa::Clif, Isa::Avx2, Isa::Avx512].into_iter().filter(|isa| isa.is_present());
@@ -33,13 +33,14 @@ impl TestMachine {
 /// Kernels with the cases that they must pass on a machine.
 pub(super) struct Batch {
     target: BatchTarget,
+    /// Each case with the number of its function in `target`, and its name.
     cases: Vec<(usize, KernelCase, String)>,
 }
 
 enum BatchTarget {
     /// Functions of one module. `fused` says whether `MulAdd` rounds once.
     Host { jit: Box<Jit>, fused: bool, functions: Vec<FuncIndex> },
-    /// Functions of the wide emitter. A kernel that it refuses has none.
+    /// Functions of the SIMD emitter. A kernel that it refuses has no function.
     Software { isa: simd::VectorIsa, functions: Vec<(KernelBody, Option<Program>)> },
 }
 
@@ -60,6 +61,7 @@ impl Batch {
         Batch { target, cases: Vec::new() }
     }
 
+    /// Compiles the kernel of `case` and adds the case. `name` is for the message of a failure.
     pub fn add(&mut self, case: KernelCase, name: impl Into<String>) {
         let number = match &mut self.target {
             BatchTarget::Host { jit, functions, .. } => {
@@ -78,15 +80,15 @@ impl Batch {
 
     /// Returns the number of cases that run with the requested instructions, and the number of all cases.
     pub fn report(&self) -> [usize; 2] {
-        let is_own = |number: usize| match &self.target {
+        let as_requested = |number: usize| match &self.target {
             BatchTarget::Host { jit, functions, .. } => jit.emitted(functions[number]).reason.is_none(),
             BatchTarget::Software { functions, .. } => functions[number].1.is_some(),
         };
-        let own = self.cases.iter().filter(|(number, ..)| is_own(*number));
-        [own.count(), self.cases.len()]
+        let requested = self.cases.iter().filter(|(number, ..)| as_requested(*number));
+        [requested.count(), self.cases.len()]
     }
 
-    /// Runs every case. In software it skips kernels that the emitter refuses.
+    /// Runs every case, except those of kernels without a function. Panics at the first failure.
     pub fn check(self) {
         let check = |case: &KernelCase, ready: ReadyFunction<'_>, fused: bool, name: &str| {
             if let Err(reason) = case.check(ready, fused) {

@@ -18,10 +18,11 @@ use crate::lower::tests::interpret::{InterpArgs, InterpBuffer, InterpSlot, inter
 const GUARD: usize = 96;
 const GUARD_BYTE: u8 = 0xa7;
 
-/// The memory of a slot: guarded data of one dtype, at any alignment.
+/// The memory of a slot: data of one dtype at any alignment, between guard bytes.
 #[derive(Clone)]
 struct GuardedBuffer {
     bytes: Vec<u8>,
+    /// The range of `bytes` with the data.
     data: std::ops::Range<usize>,
     dtype: DType,
 }
@@ -31,7 +32,7 @@ struct GuardedBuffer {
 pub(super) enum ReadyFunction<'a> {
     /// On this processor.
     Placed(&'a CodeModule, FuncIndex),
-    /// On the processor in software.
+    /// On the simulated processor.
     Decoded(&'a Program),
 }
 
@@ -42,7 +43,7 @@ pub(super) struct KernelCase {
     pub n: i64,
     pub extents: Vec<i64>,
     pub scalars: Vec<i64>,
-    /// For each slot: its address and its strides.
+    /// For each slot: its buffer, its first offset (or value, for an iota) and its strides.
     pub slot_args: Vec<InterpSlot>,
     buffers: Vec<GuardedBuffer>,
 }
@@ -127,12 +128,12 @@ impl KernelCase {
         let mut dense = if inner == 0 { size } else { inner * self.n.max(1) };
         let mut stride = |random: &mut Random, extent: i64| {
             let gap = if random.chance(3) { size } else { 0 };
-            let own = dense + gap;
-            dense = own * extent.max(1);
+            let stride = dense + gap;
+            dense = stride * extent.max(1);
             match random.below(6) {
                 0 if !written => 0,
-                1 => -own,
-                _ => own,
+                1 => -stride,
+                _ => stride,
             }
         };
         let mut loops: SmallVec<[i64; 4]> = self.extents.iter().rev().map(|e| stride(random, *e)).collect();
@@ -149,20 +150,20 @@ impl KernelCase {
         let shift = random.below(9);
         let data = GUARD + shift..GUARD + shift + length;
         let mut bytes = vec![GUARD_BYTE; data.end + GUARD];
-        for place in data.clone().step_by(size as usize) {
-            element(random, slot.dtype).write_bytes(&mut bytes[place..data.end]).unwrap();
+        for offset in data.clone().step_by(size as usize) {
+            element(random, slot.dtype).write_bytes(&mut bytes[offset..data.end]).unwrap();
         }
         let base = data.start as i64 - lowest;
         self.buffers.push(GuardedBuffer { bytes, data, dtype: slot.dtype });
         InterpSlot { buffer: self.buffers.len() - 1, base, row, inner, loops }
     }
 
-    /// Overwrites the data of a slot's buffer.
+    /// Overwrites element `k` of a slot's buffer with `value(k)`, for every `k`.
     pub fn fill(&mut self, slot: usize, mut value: impl FnMut(usize) -> Scalar) {
         let buffer = &mut self.buffers[self.slot_args[slot].buffer];
         let size = buffer.dtype.size_bytes().unwrap();
-        for (k, place) in buffer.data.clone().step_by(size).enumerate() {
-            value(k).write_bytes(&mut buffer.bytes[place..buffer.data.end]).unwrap();
+        for (k, offset) in buffer.data.clone().step_by(size).enumerate() {
+            value(k).write_bytes(&mut buffer.bytes[offset..buffer.data.end]).unwrap();
         }
     }
 
@@ -172,7 +173,8 @@ impl KernelCase {
     }
 
     /// Runs machine code, with and without stores that bypass the caches, and compares the failure flag and
-    /// every element with the result of the interpreter. Two NaNs may have different bits.
+    /// every element with the result of the interpreter. Two NaNs may have different bits. `fused` says whether
+    /// `MulAdd` rounds once.
     pub fn check(&self, code: ReadyFunction<'_>, fused: bool) -> Result<(), String> {
         let mut expected = self.buffers.clone();
         let mut memory: Vec<InterpBuffer<'_>> =
@@ -192,7 +194,7 @@ impl KernelCase {
         [0, 64].into_iter().try_for_each(|stream| self.compare(code, stream, &outcome, &expected))
     }
 
-    /// Runs machine code and compares every byte with `expected`.
+    /// Runs machine code and compares its result with `outcome` and `expected`. `stream` is [`KernelArgs::stream`].
     fn compare(
         &self,
         code: ReadyFunction<'_>,
@@ -224,14 +226,14 @@ impl KernelCase {
             }
             // Some NaNs may differ in their bits.
             let size = got.dtype.size_bytes().unwrap();
-            for place in got.data.clone().step_by(size) {
+            for offset in got.data.clone().step_by(size) {
                 let read = |buffer: &GuardedBuffer| {
-                    Scalar::from_bytes(buffer.dtype, &buffer.bytes[place..buffer.data.end])
+                    Scalar::from_bytes(buffer.dtype, &buffer.bytes[offset..buffer.data.end])
                 };
-                let raw = |buffer: &GuardedBuffer| buffer.bytes[place..place + size].to_vec();
+                let raw = |buffer: &GuardedBuffer| buffer.bytes[offset..offset + size].to_vec();
                 let (x, y) = (read(got).unwrap(), read(expected).unwrap());
                 if raw(got) != raw(expected) && !(x.is_nan() && y.is_nan()) {
-                    let k = (place - got.data.start) / size;
+                    let k = (offset - got.data.start) / size;
                     return Err(format!(
                         "buffer {index} ({}), element {k}: got {x:?}, expected {y:?}",
                         got.dtype
@@ -258,6 +260,7 @@ impl KernelCase {
         slots
     }
 
+    /// Returns the number of bytes of the tiles of all reductions.
     fn tile_bytes(&self) -> usize {
         TILE * 8 * self.code.reduced.len()
     }
@@ -292,7 +295,7 @@ impl KernelCase {
         Ok(failed)
     }
 
-    /// Runs a function on the processor in software, where only the data of buffers is accessible. Returns its failure
+    /// Runs a function on the simulated processor, where only the data of buffers is accessible. Returns its failure
     /// flag.
     fn simulate(&self, program: &Program, stream: i64, buffers: &mut [GuardedBuffer]) -> Result<i64, String> {
         let (mut space, start) = program.load();
@@ -335,7 +338,7 @@ impl KernelCase {
         Ok(i64::from(processor.space.region(failed).iter().any(|byte| *byte != 0)))
     }
 
-    /// Returns the message of a failing test.
+    /// Returns the kernel and the sizes as text, for the message of a failing test.
     pub fn describe(&self) -> String {
         let mut text = format!(
             "{:?}, rows {}, n {}, extents {:?}, scalars {:?}\n",

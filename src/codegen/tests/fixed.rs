@@ -1,4 +1,4 @@
-//! Kernels written by hand: one of each usual kind, and ill-formed bodies that must be refused.
+//! Kernels written by hand: one of each usual kind, and an ill-formed body that must be refused.
 
 use shapeflow_shape_fns::DType;
 
@@ -31,6 +31,7 @@ fn slot(dtype: DType, pattern: AccessPattern, used: SlotUse) -> SlotType {
     SlotType { dtype, pattern, used }
 }
 
+/// Returns a row kernel with one pass.
 fn code(slots: Vec<SlotType>, scalars: u32, body: BodyBuilder) -> KernelBody {
     KernelBody {
         layout: LaneLayout::Row,
@@ -169,17 +170,17 @@ fn bags() -> KernelBody {
 fn gathers_with_prefetched_rows_give_the_right_bytes() {
     for machine in TestMachine::all() {
         let mut batch = Batch::new(machine);
-        for (rows, extent, n, first) in
+        for (rows, extent, n, first_index) in
             [(100, 1, 20, 0), (3, 40, 7, 0), (7, 9, 33, 0), (1, 70, 200, 0), (2, 50, 8, -1), (9, 0, 8, 0)]
         {
             let random = &mut Random::new(rows as u64);
             let sizes = CaseSizes { rows, n, extents: vec![extent] };
             let mut case = KernelCase::new(random, &bags(), sizes, vec![6, 40, 1], &[0, 5 * 40, 0]);
-            case.fill(0, |k| Scalar::I32(first - 1 + k as i32 % 6));
+            case.fill(0, |k| Scalar::I32(first_index - 1 + k as i32 % 6));
             batch.add(case, "bags");
             let sizes = CaseSizes { rows: rows * extent, n, extents: Vec::new() };
             let mut case = KernelCase::new(random, &row_gather(), sizes, vec![6, 40], &[0, 5 * 40, 0]);
-            case.fill(0, |k| Scalar::I32(first + k as i32 % 6));
+            case.fill(0, |k| Scalar::I32(first_index + k as i32 % 6));
             batch.add(case, "rows");
         }
         batch.check();

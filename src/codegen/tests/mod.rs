@@ -1,6 +1,7 @@
 //! Kernels as machine code against the interpreter, bit for bit.
 //!
-//! Guard bytes surround every buffer. The same code also runs on a processor in software, which checks every access.
+//! Guard bytes surround every buffer. The functions of the SIMD emitter also run on a simulated processor, which checks
+//! every access.
 
 mod batch;
 mod case;

@@ -53,7 +53,7 @@ fn inst(dtype: DType, op: InstOp) -> Inst {
     Inst { dtype, op }
 }
 
-/// Returns a kernel that loads or makes the operands, computes `op` and stores the result.
+/// Returns a kernel that loads its operands (or has them as constants), computes `op` and stores the result.
 fn map(random: &mut Random, operands: &[(DType, OperandKind)], result: DType, op: InstOp) -> KernelBody {
     let mut slots = Vec::new();
     let mut body = Vec::new();
@@ -84,14 +84,17 @@ fn map(random: &mut Random, operands: &[(DType, OperandKind)], result: DType, op
     }
 }
 
+/// Where an operand comes from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum OperandKind {
+    /// A load of adjacent elements.
     Load,
+    /// A load of one element for the whole inner axis.
     Splat,
     Constant,
 }
 
-/// Adds a kernel at a few sizes.
+/// Adds cases of a kernel at a few sizes.
 fn add(batch: &mut Batch, random: &mut Random, code: &KernelBody, name: &str) {
     for n in [0, 1, 7, 16, 83] {
         let sizes = CaseSizes { rows: 2, n, extents: vec![2; code.loops as usize] };
@@ -241,9 +244,13 @@ fn reductions_of_every_dtype() {
 #[test]
 fn long_rows_are_reduced_tile_by_tile() {
     on_every_machine(|batch, random| {
-        for dtype in [DType::F32, DType::F64, DType::BF16, DType::I32] {
+        let adjacent = [DType::F32, DType::F64, DType::BF16, DType::I32].map(|dtype| (dtype, None));
+        let strided = [(DType::F32, 2), (DType::F32, 3), (DType::F64, 4)];
+        let strided = strided.map(|(dtype, step)| (dtype, Some(step)));
+        for (dtype, step) in adjacent.into_iter().chain(strided) {
             for loops in [0, 1] {
-                let code = reduce(LaneLayout::Row, loops, ReduceOp::Sum, dtype);
+                let mut code = reduce(LaneLayout::Row, loops, ReduceOp::Sum, dtype);
+                code.slots[0].pattern = AccessPattern::of_load(dtype.size_bytes(), step);
                 // Rows of several tiles, and several rows of one tile: the code reduces them side by side.
                 for (n, rows) in [
                     (4095, 1),
@@ -264,7 +271,7 @@ fn long_rows_are_reduced_tile_by_tile() {
                         let x = (scale.next() as i32) as f64 / f64::from(1 << scale.below(20));
                         crate::expr::eval_cast(x.into(), dtype)
                     });
-                    batch.add(case, format!("sum {dtype} {rows} {n}"));
+                    batch.add(case, format!("sum {dtype}, step {step:?}, {rows} {n}"));
                 }
             }
         }

@@ -80,9 +80,11 @@ const BINARY: [BinaryOp; 18] = [
     BinaryOp::Le,
 ];
 
+/// A random kernel under construction.
 struct Generator<'r> {
     random: &'r mut Random,
     layout: LaneLayout,
+    /// The dtypes that new values mostly have: few, so that values meet operands of their dtype.
     palette: Vec<DType>,
     slots: Vec<SlotType>,
     scalars: Vec<Vec<i64>>,
@@ -92,9 +94,11 @@ struct Generator<'r> {
     /// Scratch slots that earlier passes write.
     scratch: Vec<u32>,
     gather_offsets: Vec<(usize, Vec<(u32, u32)>)>,
+    /// The current body.
     body: Vec<Inst>,
     /// For each instruction: whether its NaNs have the same bits on every machine.
     exact: Vec<bool>,
+    /// The load slots of the current body.
     loads: Vec<usize>,
 }
 
@@ -184,12 +188,14 @@ impl Generator<'_> {
         self.body[v.0 as usize].dtype
     }
 
+    /// Returns some value of the body; `None` if there is none.
     fn any(&mut self) -> Option<InstId> {
         // Later values more often, so that chains grow.
         let n = self.body.len();
         (n > 0).then(|| InstId(n as u32 - 1 - self.random.below(n).min(self.random.below(n)) as u32))
     }
 
+    /// Returns a value of `dtype`, of the body or new.
     fn of(&mut self, dtype: DType) -> InstId {
         let found: Vec<u32> =
             (0..self.body.len() as u32).filter(|v| self.body[*v as usize].dtype == dtype).collect();
@@ -225,12 +231,14 @@ impl Generator<'_> {
         }
     }
 
+    /// Adds about `length` instructions to the body.
     fn body(&mut self, length: usize) {
         for _ in 0..length {
             self.step();
         }
     }
 
+    /// Adds an instruction with the instructions that it needs, or none if the chosen operation does not fit.
     fn step(&mut self) {
         let palette = self.palette.clone();
         let dtype = self.random.pick(&palette);
@@ -300,6 +308,7 @@ impl Generator<'_> {
         self.push(dtype, InstOp::Binary(BinaryOp::Or, b, one), true)
     }
 
+    /// Adds a gather with one or two checked offsets.
     fn gather(&mut self, dtype: DType) {
         let pattern = self.pattern();
         let slot = self.slot(dtype, pattern, SlotUse::Gather);
@@ -315,7 +324,7 @@ impl Generator<'_> {
             let limits: &[i64] = match self.random.below(7) {
                 // Some of the indices are refused.
                 0 => &[3, 4],
-                // Offsets may be of any size.
+                // The limit does not bound the offsets to 4 bytes.
                 1 => &[4, 1 << 40],
                 _ => &[4, 5],
             };
@@ -329,6 +338,7 @@ impl Generator<'_> {
         self.push(dtype, InstOp::Gather { slot, offsets: offsets.into() }, dtype != DType::F16);
     }
 
+    /// Returns reductions of values of the body.
     fn reduces(&mut self) -> Vec<ReduceStep> {
         let mut reduces = Vec::new();
         let ops = [ReduceOp::Sum, ReduceOp::Prod, ReduceOp::Max, ReduceOp::Min, ReduceOp::All, ReduceOp::Any];
@@ -343,7 +353,7 @@ impl Generator<'_> {
         reduces
     }
 
-    /// Stores the last values of the body.
+    /// Stores the last values of the body. Returns the slots.
     fn stores(&mut self) -> Vec<usize> {
         let n = self.body.len();
         let mut written = Vec::new();

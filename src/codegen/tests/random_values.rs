@@ -19,14 +19,17 @@ impl Random {
         x ^ (x >> 31)
     }
 
+    /// Returns a number in `[0, n)`, or 0 if `n` is 0.
     pub fn below(&mut self, n: usize) -> usize {
         (self.next() % n.max(1) as u64) as usize
     }
 
+    /// Returns true in one of `one_in` cases.
     pub fn chance(&mut self, one_in: usize) -> bool {
         self.below(one_in) == 0
     }
 
+    /// Returns one of the values.
     pub fn pick<T: Copy>(&mut self, from: &[T]) -> T {
         from[self.below(from.len())]
     }
@@ -35,7 +38,7 @@ impl Random {
 /// Returns a random element of `dtype`: often a special value, often a small one, sometimes any bits.
 pub(super) fn element(random: &mut Random, dtype: DType) -> Scalar {
     let bits = random.next();
-    let any = Scalar::from_bits(dtype, bits).unwrap();
+    let any_bits = Scalar::from_bits(dtype, bits).unwrap();
     if dtype.is_float() {
         let special = [
             0.0,
@@ -77,7 +80,7 @@ pub(super) fn element(random: &mut Random, dtype: DType) -> Scalar {
             2 => eval_cast(Scalar::F64((bits as i32) as f64 / 1e6), dtype),
             // The bits may be a signalling NaN. The conversion of an f16 NaN to f32 makes the NaN quiet, so the tests
             // take any two NaNs as equal.
-            _ => any,
+            _ => any_bits,
         };
     }
     match random.below(5) {
@@ -96,6 +99,6 @@ pub(super) fn element(random: &mut Random, dtype: DType) -> Scalar {
             Scalar::from_bits(dtype, if random.chance(2) { sum } else { sum.wrapping_neg() }).unwrap()
         }
         1 | 2 => eval_cast(Scalar::I64(bits as i64 % 16), dtype),
-        _ => any,
+        _ => any_bits,
     }
 }

@@ -1,4 +1,4 @@
-//! `Asm`: machine code under construction. The type makes every VEX and EVEX encoding.
+//! `Asm`: machine code under construction, and the encodings: with REX, VEX and EVEX prefixes.
 
 use std::ops::Range;
 
@@ -22,12 +22,13 @@ pub(crate) struct Masked {
 pub(crate) struct Asm {
     pub isa: VectorIsa,
     pub bytes: Vec<u8>,
+    /// For each label: the offset it is bound to.
     labels: Vec<Option<usize>>,
     /// Offset of each jump's 4-byte distance, with its target.
     jumps: Vec<(usize, Label)>,
     /// For each constant operand: offset of its 4-byte distance, end of its instruction, offset in the constants.
     pool_uses: Vec<(usize, usize, u32)>,
-    /// Offset of each marked store: see [`Asm::mark_slot_store`].
+    /// Offset of each store that [`Asm::mark_slot_store`] marked.
     stores: Vec<usize>,
 }
 
@@ -46,6 +47,7 @@ impl Asm {
         }
     }
 
+    /// Makes a label, to be bound later.
     pub fn label(&mut self) -> Label {
         self.labels.push(None);
         Label(self.labels.len() as u32 - 1)
@@ -71,17 +73,19 @@ impl Asm {
         self.bytes.extend_from_slice(&bytes);
     }
 
+    /// Appends 4 bytes.
     pub fn word(&mut self, word: i32) {
         self.put(word.to_le_bytes());
     }
 
-    /// Records that the next instruction stores a whole vector to a slot, for [`Asm::make_stores_bypass_caches`].
+    /// Marks the next instruction for [`Asm::make_stores_bypass_caches`]. It must store a whole vector to a slot, by
+    /// `MOV_STORE`.
     pub fn mark_slot_store(&mut self) {
         self.stores.push(self.bytes.len());
     }
 
     /// Appends a copy of the code from `start` on. In the copy, a jump to a label in the copied code, or at its end,
-    /// goes to the copy of the label.
+    /// goes to the copy of the label. Stores in the copy are not marked.
     pub fn duplicate_from(&mut self, start: usize) {
         let more = self.bytes.len() - start;
         self.bytes.extend_from_within(start..);
@@ -107,6 +111,7 @@ impl Asm {
     /// Turns the marked stores in a range of the code into non-temporal stores.
     pub fn make_stores_bypass_caches(&mut self, range: Range<usize>) {
         for offset in self.stores.iter().filter(|offset| range.contains(offset)) {
+            // The number of bytes before the opcode: 2-byte VEX, 3-byte VEX, EVEX.
             let prefix = match self.bytes[*offset] {
                 0xc5 => 2,
                 0xc4 => 3,
@@ -118,7 +123,7 @@ impl Asm {
     }
 
     /// Returns the bytes of the function: `prologue`, this code, then the constants `pool` at the next multiple of
-    /// [`ALIGN`].
+    /// [`ALIGN`]. The prologue must have neither jumps nor constants.
     pub fn finish(mut self, prologue: &Asm, pool: &[u8]) -> Vec<u8> {
         debug_assert!(prologue.jumps.is_empty() && prologue.pool_uses.is_empty());
         for (offset, label) in &self.jumps {
@@ -141,8 +146,8 @@ impl Asm {
         all
     }
 
-    /// Appends ModRM, SIB and displacement. A one-byte displacement counts in units of `unit` bytes, a power of two.
-    /// `trailing` is the number of instruction bytes after the operand.
+    /// Appends ModRM, SIB and displacement. A one-byte displacement counts in units of `unit` bytes, a power of two: 1,
+    /// but for EVEX the size of the memory operand. `trailing` is the number of instruction bytes after the operand.
     fn operand(&mut self, reg: u8, rm: Rm, unit: i32, trailing: usize) {
         let reg = (reg & 7) << 3;
         let (base, index, disp) = match rm {
@@ -183,7 +188,8 @@ impl Asm {
         }
     }
 
-    /// Appends a general-purpose instruction: prefix, REX, opcode, operands.
+    /// Appends an instruction on general registers: prefix, REX, opcode, operands. `wide` selects operands of 8 bytes.
+    /// `trailing` is the number of bytes of the immediate, which the caller appends.
     pub fn legacy(
         &mut self,
         prefix: Option<u8>,
@@ -230,6 +236,7 @@ impl Asm {
         self.evex(op, len, reg, v, rm, imm, Some(masked));
     }
 
+    /// Appends an instruction with a VEX prefix. The parameters are those of [`Asm::vector`].
     fn vex(&mut self, op: Opcode, len: VectorLen, reg: u8, v: u8, rm: Rm, imm: Option<u8>) {
         debug_assert!(len != VectorLen::Z && reg < 16 && v < 16, "{op:?} has no VEX form");
         let (x, b) = high_bits(rm);
@@ -247,6 +254,7 @@ impl Asm {
         }
     }
 
+    /// Appends an instruction with an EVEX prefix. The parameters are those of [`Asm::masked`].
     #[expect(clippy::too_many_arguments, reason = "the fields of the encoding")]
     fn evex(
         &mut self,
@@ -277,7 +285,8 @@ impl Asm {
         }
     }
 
-    /// Appends a move between a general register and a mask register.
+    /// Appends a move (`kmovq`) from register number `rm` to register number `reg`: from a general to a mask register
+    /// if `to_mask`, else from a mask to a general register.
     pub fn mask_move(&mut self, to_mask: bool, reg: u8, rm: u8) {
         let opcode = if to_mask { 0x92 } else { 0x93 };
         self.vex(
@@ -300,7 +309,7 @@ impl Asm {
     }
 }
 
-/// Returns bit 3 of the index register's number, and bit 3 of the base register's or operand register's number.
+/// Returns the prefix bits X and B: bit 3 of the number of the index register, and of the base or operand register.
 fn high_bits(rm: Rm) -> (u8, u8) {
     match rm {
         Rm::Reg(r) => (0, r >> 3 & 1),

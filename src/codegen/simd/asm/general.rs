@@ -1,9 +1,11 @@
-//! General-purpose instructions, for loops, addresses and single lanes.
+//! Instructions on general registers, for loops, addresses and single lanes. They work on 8 bytes, unless a method says
+//! otherwise.
 
 use super::encode::{Asm, Label};
 use super::operand::{Gpr, Mem, Rm};
 
-/// A two-operand instruction, by its opcode with a register destination.
+/// A two-operand instruction, by its opcode with a register destination. Bits 3 to 5 are also its number in the opcode
+/// extension of the form with an immediate.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Alu {
     Add = 0x03,
@@ -13,7 +15,8 @@ pub(crate) enum Alu {
     Cmp = 0x3b,
 }
 
-/// The condition of a jump, by its opcode.
+/// The condition of a jump, by the second opcode byte of the jump. `Below` compares as unsigned, `Less` and `Greater`
+/// as signed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Cond {
     Equal = 0x84,
@@ -39,7 +42,8 @@ impl Asm {
         self.legacy(None, true, &[0x89], from.0, to.into(), 0);
     }
 
-    /// Stores the low `bytes` bytes of a register. Below 8 bytes the register must be rax, rcx, rdx or rbx.
+    /// Stores the low `bytes` (1, 2, 4 or 8) bytes of a register. For fewer than 8 bytes, the register must be rax,
+    /// rcx, rdx or rbx: without a REX prefix, the low byte of another register has no encoding.
     pub fn store_low(&mut self, to: Mem, from: Gpr, bytes: u32) {
         debug_assert!(bytes == 8 || from.0 < 4);
         match bytes {
@@ -50,7 +54,7 @@ impl Asm {
         }
     }
 
-    /// Loads `bytes` bytes, zero-extended.
+    /// Loads `bytes` (1, 2, 4 or 8) bytes, zero-extended.
     pub fn load_low(&mut self, to: Gpr, from: Mem, bytes: u32) {
         match bytes {
             1 => self.legacy(None, false, &[0x0f, 0xb6], to.0, from.into(), 0),
@@ -60,7 +64,7 @@ impl Asm {
         }
     }
 
-    /// Loads `bytes` bytes, sign-extended.
+    /// Loads `bytes` (1, 2, 4 or 8) bytes, sign-extended.
     pub fn load_signed(&mut self, to: Gpr, from: Mem, bytes: u32) {
         match bytes {
             1 => self.legacy(None, true, &[0x0f, 0xbe], to.0, from.into(), 0),
@@ -77,27 +81,33 @@ impl Asm {
 
     /// Moves `from` to `to` if `cond` holds.
     pub fn move_if(&mut self, cond: Cond, to: Gpr, from: impl Into<Rm>) {
+        // The opcodes of `cmov` are 0x40 below the opcodes of the jumps.
         self.legacy(None, true, &[0x0f, cond as u8 - 0x40], to.0, from.into(), 0);
     }
 
+    /// Stores `value`, sign-extended to 8 bytes.
     pub fn store_imm(&mut self, to: Mem, value: i32) {
         self.legacy(None, true, &[0xc7], 0, to.into(), 4);
         self.word(value);
     }
 
+    /// Loads `value`, sign-extended to 8 bytes. Keeps the flags.
     pub fn mov_imm(&mut self, to: Gpr, value: i32) {
         self.legacy(None, true, &[0xc7], 0, to.into(), 4);
         self.word(value);
     }
 
+    /// Loads the address of the operand `of`. Keeps the flags.
     pub fn lea(&mut self, to: Gpr, of: Mem) {
         self.legacy(None, true, &[0x8d], to.0, of.into(), 0);
     }
 
+    /// Emits `to = to op from`, or for `Cmp` only sets the flags.
     pub fn alu(&mut self, op: Alu, to: Gpr, from: impl Into<Rm>) {
         self.legacy(None, true, &[op as u8], to.0, from.into(), 0);
     }
 
+    /// Does the same as [`Asm::alu`], with a sign-extended number.
     pub fn alu_imm(&mut self, op: Alu, to: impl Into<Rm>, value: i32) {
         let number = op as u8 >> 3;
         match i8::try_from(value) {
@@ -142,10 +152,12 @@ impl Asm {
         self.byte(count);
     }
 
+    /// Sets the flags for `a & b`.
     pub fn test(&mut self, a: Gpr, b: Gpr) {
         self.legacy(None, true, &[0x85], b.0, a.into(), 0);
     }
 
+    /// Sets the flags for `a & value`.
     pub fn test_imm(&mut self, a: Gpr, value: i32) {
         self.legacy(None, true, &[0xf7], 0, a.into(), 4);
         self.word(value);
@@ -156,7 +168,7 @@ impl Asm {
         self.bytes.extend([0x48, 0x99]);
     }
 
-    /// Divides rdx:rax by `by`: quotient in rax, remainder in rdx.
+    /// Divides the 16-byte number rdx:rax by `by`: quotient in rax, remainder in rdx.
     pub fn divide(&mut self, by: Gpr, signed: bool) {
         self.legacy(None, true, &[0xf7], if signed { 7 } else { 6 }, by.into(), 0);
     }
@@ -179,6 +191,7 @@ impl Asm {
         self.short(0x58, reg);
     }
 
+    /// Appends an instruction whose opcode byte holds the register's number.
     fn short(&mut self, opcode: u8, reg: Gpr) {
         if reg.0 > 7 {
             self.byte(0x41);
@@ -186,7 +199,7 @@ impl Asm {
         self.byte(opcode | reg.0 & 7);
     }
 
-    /// Prefetches a cache line. An invalid address is harmless.
+    /// Prefetches the cache line of an address into all caches. An invalid address is harmless.
     pub fn prefetch(&mut self, line: Mem) {
         self.legacy(None, false, &[0x0f, 0x18], 1, line.into(), 0);
     }

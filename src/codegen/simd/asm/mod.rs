@@ -3,7 +3,7 @@
 //! - In: an instruction with its operands ([`opcode::Opcode`] or a method of [`Asm`], [`VectorReg`], [`Gpr`], [`Mem`]).
 //! - Out: bytes, with jumps and constant references resolved by [`Asm::finish`].
 //! - Callers: every later layer of this emitter.
-//! - Absent: kernels, values, register choice. This folder knows the processor only.
+//! - Absent: kernels, values, register choice. This folder knows only the processor.
 
 mod encode;
 mod general;

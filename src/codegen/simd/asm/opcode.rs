@@ -2,7 +2,7 @@
 
 use super::operand::VectorLen;
 
-/// The operands of an instruction: `reg`, `v` (in the prefix) and `rm`.
+/// How an instruction uses the operand fields of its encoding: `reg`, `v` (in the prefix) and `rm`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum OperandForm {
     /// `reg = op(v, rm)`.
@@ -11,24 +11,27 @@ pub(crate) enum OperandForm {
     Two,
     /// `rm = op(reg)`: stores and narrowing conversions.
     ToRm,
-    /// `v = op(rm, imm)`. The number, an opcode extension, takes the place of `reg`.
+    /// `v = op(rm, imm)`. This number, which is part of the opcode, stands in the field `reg`.
     Shift(u8),
     /// `reg = op(v, rm)`, with a third source register in the immediate.
     Blend,
-    /// [`OperandForm::Three`] without an EVEX encoding, or a mask move.
+    /// An instruction without an EVEX encoding, with the operands of [`OperandForm::Three`]; or a mask move.
     VexOnly,
 }
 
 /// One vector instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Opcode {
+    /// The prefix: 0 none, 1 `66`, 2 `F3`, 3 `F2`.
     pub pp: u8,
+    /// The opcode map: 1 `0F`, 2 `0F 38`, 3 `0F 3A`.
     pub map: u8,
     pub opcode: u8,
+    /// The bit W in the VEX encoding.
     pub vex_w: bool,
+    /// The bit W in the EVEX encoding.
     pub evex_w: bool,
-    /// Size of the memory operand: `length >> memory_size` bytes for `memory_size < 8`, otherwise `memory_size - 8`
-    /// bytes.
+    /// The size of the memory operand. Below 8: `length >> memory_size` bytes. Otherwise: `memory_size - 8` bytes.
     pub memory_size: u8,
     pub form: OperandForm,
     /// Whether `op(a, b)` and `op(b, a)` are equal bit for bit.
@@ -36,6 +39,7 @@ pub(crate) struct Opcode {
 }
 
 impl Opcode {
+    /// Returns the number of bytes of the memory operand, for vectors of length `len`.
     pub fn memory_bytes(self, len: VectorLen) -> u32 {
         if self.memory_size >= 8 { u32::from(self.memory_size) - 8 } else { len.bytes() >> self.memory_size }
     }
@@ -59,6 +63,7 @@ impl Opcode {
     }
 }
 
+/// Makes a vector operation. Its memory operand is a whole vector.
 const fn vop(pp: u8, map: u8, opcode: u8, evex_w: bool, form: OperandForm) -> Opcode {
     Opcode { pp, map, opcode, vex_w: false, evex_w, memory_size: 0, form, commutes: false }
 }

@@ -16,7 +16,7 @@ pub(crate) const RDI: Gpr = Gpr(7);
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
 pub(crate) struct VectorReg(pub u8);
 
-/// The part of a vector register that an instruction uses.
+/// The length of the operands of a vector instruction: the low bytes of a register that it uses.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum VectorLen {
     /// 16 bytes.

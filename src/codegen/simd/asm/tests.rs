@@ -18,6 +18,7 @@ fn decode(bytes: &[u8]) -> String {
     text
 }
 
+/// Returns the bytes that `f` appends, with references to constants resolved.
 fn emitted(isa: VectorIsa, f: impl FnOnce(&mut Asm)) -> Vec<u8> {
     let mut asm = Asm::new(isa);
     f(&mut asm);
@@ -65,7 +66,8 @@ fn is_in(name: &str, isa: VectorIsa) -> bool {
     }
 }
 
-/// Returns the number of registers that each operand may name. Mask registers and general registers are fewer.
+/// Returns the number of registers that each operand field (`reg`, `v`, `rm`) may name. A field for a mask register or
+/// a general register has fewer than a field for a vector register.
 fn max_registers(name: &str, isa: VectorIsa) -> [u8; 3] {
     let all = if isa == VectorIsa::Avx512 { 32 } else { 16 };
     match name {
@@ -111,6 +113,7 @@ fn memories() -> Vec<Mem> {
     all
 }
 
+/// Returns whether an instruction ends with an immediate byte.
 fn takes_immediate(name: &str, op: Opcode) -> bool {
     let extra =
         ["STORE_B", "STORE_W", "SHUFFLE_PS", "SHUFFLE_D", "BLEND_PS", "PERMUTE_Q", "TERNARY", "PS_TO_PH"];
@@ -119,7 +122,7 @@ fn takes_immediate(name: &str, op: Opcode) -> bool {
         || extra.contains(&name)
 }
 
-/// Returns whether an instruction accepts this operand: some take only memory, some only a register.
+/// Returns whether an instruction accepts `rm`: some take only memory, some only a register.
 fn takes(name: &str, op: Opcode, isa: VectorIsa, rm: Rm) -> bool {
     let memory = matches!(rm, Rm::Mem(_));
     match name {
@@ -280,8 +283,8 @@ fn every_general_instruction_decodes_to_itself() {
     check(&|asm| asm.store_fence());
 }
 
-/// The snapshot has the text of each instruction, with low registers as operands. A person compared each name with its
-/// text once, so the snapshot must not change.
+/// The snapshot has the text of each instruction, with low registers as operands. Someone has compared each name with
+/// its text. A line that changes must be compared again.
 #[test]
 fn instructions_are_what_their_names_say() {
     let mut text = String::new();

@@ -28,8 +28,8 @@ impl VectorIsa {
         }
     }
 
-    /// Returns the number of elements that one iteration of the inner loop computes without unrolling: the lanes of one
-    /// vector of 4-byte lanes.
+    /// Returns the number of elements that one iteration of the inner loop computes without unrolling: the number of
+    /// 4-byte lanes of a vector.
     pub fn step(self) -> u32 {
         self.vector().bytes() / 4
     }

@@ -27,8 +27,8 @@ impl<'a, 'c> BlockEmitter<'a, 'c> {
         BlockEmitter { registers: Allocator::new(asm, block, frame, registers), context }
     }
 
-    /// Emits the block as the body of a loop that starts at `top`. Values from memory are loaded before the loop, as
-    /// many as spare registers hold.
+    /// Emits the block as the body of a loop that starts at `top`. Before the loop, spare registers are loaded with the
+    /// constants and frame values that the block uses most.
     pub fn emit_repeated(mut self, top: Label) {
         self.registers.hoist();
         self.registers.asm.bind(top);
@@ -44,8 +44,8 @@ impl<'a, 'c> BlockEmitter<'a, 'c> {
         self.registers.finish();
     }
 
-    /// Folds the load of a slot into the instruction that uses the loaded value, as its memory operand. Returns whether
-    /// this was possible.
+    /// Omits the load of a slot if the instructions that use its value can read the slot themselves, as a memory
+    /// operand. Returns whether they can.
     fn postpone(&mut self, index: usize, inst: &VectorInst, uses: &ValueUses) -> bool {
         let VectorInstKind::Load { op, len, mem: MemRef::Slot(slot, offset), tail: Tail::Whole } = inst.kind
         else {
@@ -137,6 +137,7 @@ impl<'a, 'c> BlockEmitter<'a, 'c> {
         }
     }
 
+    /// Emits a fused multiplication and addition, whose result overwrites one of the three sources.
     fn fma(&mut self, index: usize, inst: &VectorInst, double: bool, mut locked: RegisterSet) {
         let registers = &mut self.registers;
         let next_uses = registers.uses(index).next_uses;
@@ -170,7 +171,7 @@ impl<'a, 'c> BlockEmitter<'a, 'c> {
         registers.asm.vector(op, len, dst.0, v.0, rm, None);
     }
 
-    /// AVX-512: `mask ? a : b` by a truth table over the three operands, one of which the result overwrites.
+    /// AVX-512: emits `mask ? a : b` by a truth table over the three operands. The result overwrites one operand.
     fn ternary_select(&mut self, index: usize, inst: &VectorInst, mut locked: RegisterSet) {
         let registers = &mut self.registers;
         let next_uses = registers.uses(index).next_uses;
@@ -183,6 +184,7 @@ impl<'a, 'c> BlockEmitter<'a, 'c> {
             true => dst.into(),
             false => registers.source_or_memory(inst.srcs[second], next_uses[second], &mut locked),
         };
+        // Bit `row` of the table is the result for the bits of (overwritten, first, second) that `row` spells.
         let mut table = 0u8;
         for row in 0..8u8 {
             let mut bits = [false; 3];

@@ -1,7 +1,7 @@
 //! `EmitContext`: where a block finds its slots. A block is straight-line code.
 
 use crate::codegen::abi::{KernelArgs, SLOT_INNER, slot_words};
-use crate::codegen::repr::size_of;
+use crate::codegen::repr;
 use crate::codegen::simd::asm::{Alu, Asm, Gpr, Mem, RAX, RBX, RSP};
 use crate::codegen::simd::ir::roles::INDEX;
 use crate::codegen::simd::ir::{FrameLayout, LoopBody, MemRef, frame_mem};
@@ -14,7 +14,7 @@ pub(crate) struct EmitContext<'a> {
     /// The number of loops around the block.
     pub level: usize,
     /// The address register of each slot of each copy of the loop body, if the slot has one. Slot `s` of copy `c` has
-    /// the index `c * slots + s`.
+    /// the index `c * code.slots.len() + s`.
     pub pointers: &'a [Option<Gpr>],
     /// Whether the block accesses each slot at the current element. If not, the block accesses the start of each slot.
     pub moving: bool,
@@ -54,7 +54,7 @@ impl<'a> EmitContext<'a> {
 }
 
 impl EmitContext<'_> {
-    /// Returns the type of a slot, or of a copy of one.
+    /// Returns the type of a slot. `slot` may be an index of [`EmitContext::pointers`]: a slot of a copy.
     pub fn slot_type(&self, slot: u32) -> &SlotType {
         &self.code.slots[slot as usize % self.code.slots.len()]
     }
@@ -66,8 +66,7 @@ impl EmitContext<'_> {
 
     /// Returns the number of bytes from an element of a slot to the next.
     pub fn element_pitch(&self, slot: u32) -> u32 {
-        let kind = self.slot_type(slot);
-        size_of(kind.dtype) * kind.pattern.step() as u32
+        repr::element_pitch(self.slot_type(slot))
     }
 
     /// Returns the memory `offset` bytes past the current element of a slot. The code may overwrite rax and rbx.
@@ -109,8 +108,8 @@ impl EmitContext<'_> {
         Mem::Indexed(base, index, scale as u8, offset)
     }
 
-    /// Returns [`EmitContext::slot_mem`] as an operand that stays valid for the whole block, if the slot has such an
-    /// operand: one without extra code and scratch registers.
+    /// Returns the memory of [`EmitContext::slot_mem`] as an operand that stays valid for the whole block. `None` if
+    /// the operand would need code or scratch registers.
     pub fn stable_slot_mem(&self, slot: u32, offset: i32) -> Option<Mem> {
         let base = self.pointer(slot)?;
         let bytes = self.element_pitch(slot);
@@ -149,7 +148,7 @@ impl EmitContext<'_> {
         asm.mov(RAX, Mem::Base(RAX, field as i32));
     }
 
-    /// Returns the stride of a slot along the inner axis, as a memory operand. The code overwrites rax.
+    /// Returns the stride of a slot along the inner axis, as a memory operand based on rax.
     pub fn inner_stride(&self, asm: &mut Asm, slot: u32) -> Mem {
         self.load_argument(asm, std::mem::offset_of!(KernelArgs, slots));
         Mem::Base(RAX, 8 * (slot as i32 * slot_words(self.code.loops) as i32 + SLOT_INNER as i32))

@@ -25,7 +25,8 @@ impl EmitContext<'_> {
         }
     }
 
-    /// Inserts the elements of a group one by one into the low 16 bytes of a register. Lanes without an element are 0.
+    /// Inserts the elements of a group one by one into the low 16 bytes of register number `to`. Lanes without an
+    /// element are 0. Overwrites rax, rbx and rcx.
     pub fn gather(&self, asm: &mut Asm, slot: u32, group: GatherGroup, to: u8) {
         let slot_type = &self.code.slots[slot as usize];
         let is_contiguous = slot_type.pattern == AccessPattern::Contiguous;

@@ -9,10 +9,10 @@ use crate::codegen::simd::ir::{IndexInst, IndexOp, IndexOperand, condition, fram
 use crate::expr::BinaryOp;
 
 impl EmitContext<'_> {
-    /// Emits one step of index arithmetic. The result is in RAX.
+    /// Emits one instruction of index arithmetic. The result is in rax, and if `is_stored` in the frame too.
     pub fn index(&self, asm: &mut Asm, inst: &IndexInst) {
         let second = inst.from[1];
-        // `passed` means that the previous step left this operand in RAX.
+        // `passed` means that the previous instruction left this operand in rax.
         if let Some(first) = inst.first()
             && !inst.passed
         {
@@ -21,7 +21,7 @@ impl EmitContext<'_> {
         match inst.op {
             IndexOp::Const(value) => asm.mov_imm(RAX, value),
             IndexOp::Scalar => {
-                unreachable!("a run-time scalar is in the frame already, so no step computes it")
+                unreachable!("a run-time scalar is in the frame already, so no instruction computes it")
             }
             IndexOp::Iota(slot) => {
                 asm.mov(RAX, frame_mem(self.layout.start(self.level, slot)));

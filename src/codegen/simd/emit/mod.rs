@@ -3,7 +3,7 @@
 //! - In: a [`VectorBlock`](super::ir::VectorBlock) and an [`EmitContext`], which says where slots are.
 //! - Out: bytes in the [`Asm`](super::asm::Asm).
 //! - Callers: the `loops` layer.
-//! - Absent: loops and labels beyond a single instruction of the block.
+//! - Absent: loops around blocks, and jumps between them.
 
 mod block_emitter;
 mod context;

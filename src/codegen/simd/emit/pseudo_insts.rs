@@ -1,4 +1,5 @@
-//! Instructions of a block that take several instructions of the processor: divisions lane by lane, staging, iotas.
+//! Instructions of a block that may take several instructions of the processor: accesses to slots, divisions lane by
+//! lane, staging, iotas, checks.
 
 use super::context::EmitContext;
 use crate::codegen::abi::KernelArgs;
@@ -8,12 +9,12 @@ use crate::codegen::simd::asm::{
     Alu, Asm, Cond, Masked, Mem, RAX, RBX, RCX, RDX, RSP, Rm, VectorIsa, VectorLen, VectorReg,
 };
 use crate::codegen::simd::ir::roles::{COMPARE_MASK, INDEX};
-use crate::codegen::simd::ir::{MemRef, STEP_WORDS, Tail, VectorInstKind, frame_mem};
+use crate::codegen::simd::ir::{MemRef, STEP_AREA_BYTES, Tail, VectorInstKind, frame_mem};
 use crate::lower::kernel_body::AccessPattern;
 
 impl EmitContext<'_> {
-    /// Emits an instruction that is several instructions of the processor. Its operands are in registers, and `dst` is
-    /// a different register.
+    /// Emits an instruction that may be several instructions of the processor. Its operands are in the registers
+    /// `sources`, and `dst` is a different register.
     pub fn emit(&self, asm: &mut Asm, kind: &VectorInstKind, dst: Option<VectorReg>, sources: &[VectorReg]) {
         let len = asm.isa.vector();
         let to = || dst.expect("an instruction that computes a value has a result").0;
@@ -91,7 +92,8 @@ impl EmitContext<'_> {
                 } else {
                     asm.vector(opcode::SIGN_BITS, len, RAX.0, 0, Rm::Reg(from()), None);
                 }
-                // Jumps over the store: `or [failed], rax` in every step would make each step wait for the previous one.
+                // Jumps over the store: `or [failed], rax` in every step would make each step wait for the previous
+                // one.
                 let fine = asm.label();
                 asm.test(RAX, RAX);
                 asm.jump_if(Cond::Equal, fine);
@@ -127,6 +129,7 @@ impl EmitContext<'_> {
         asm.vector(to_lanes, len, dst.0, 0, Rm::Reg(COMPARE_MASK), None);
     }
 
+    /// Emits the value of an iota slot `ahead` elements past the current one, in every 8-byte lane of register `to`.
     fn iota(&self, asm: &mut Asm, slot: u32, ahead: i32, to: u8) {
         let start = frame_mem(self.layout.start(self.level, slot));
         let mut value = start;
@@ -158,12 +161,13 @@ impl EmitContext<'_> {
         asm.store(Mem::Indexed(RSP, RBX, 0, ramp as i32), RDX);
         asm.alu(Alu::Add, RDX, RCX);
         asm.alu_imm(Alu::Add, RBX, 8);
-        asm.alu_imm(Alu::Cmp, RBX, STEP_WORDS as i32);
+        asm.alu_imm(Alu::Cmp, RBX, STEP_AREA_BYTES as i32);
         asm.jump_if(Cond::NotEqual, top);
     }
 
-    /// Copies the remaining elements of a slot between memory and the staging area: by four, two and one. Elements of a
-    /// strided slot are copied one by one, each from or to `offset` bytes past its start.
+    /// Emits [`VectorInstKind::Stage`]. Elements of a strided slot are copied one by one. Adjacent elements are copied in
+    /// a piece of 4, a piece of 2 and a piece of 1, as the bits of their number say. Three bits suffice: only code for
+    /// AVX2 stages adjacent elements, and at most 7 remain.
     fn stage(&self, asm: &mut Asm, slot: u32, out: bool, offset: u32) {
         let size = size_of(self.slot_type(slot).dtype);
         let memory = self.slot_mem(asm, slot, 0);

@@ -3,14 +3,14 @@
 use super::loop_body::LoopBody;
 use crate::lower::kernel_body::{InstOp, KernelBody};
 
-/// The instructions that compute the addresses of gathered rows. If the code runs them for a later position, they give
-/// the rows to prefetch.
+/// The instructions of a body that compute the addresses of gathered rows (see [`LoopBody::gathered_rows`]). Run for a
+/// later position, they give the rows to prefetch.
 pub(crate) struct AddressSlice {
-    /// The gather slots that are read along rows.
+    /// The gather slots whose rows are read: [`LoopBody::gathered_rows`].
     pub rows: Vec<u32>,
-    /// For each instruction, whether an address depends on it.
+    /// For each instruction: whether the address of such a row depends on it.
     pub wanted: Vec<bool>,
-    /// The slots that the wanted instructions access. If there are none, the rows do not depend on the position.
+    /// The slots that the wanted instructions access. If there are none, the rows are the same at every position.
     pub slots: Vec<u32>,
 }
 

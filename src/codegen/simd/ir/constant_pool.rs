@@ -7,7 +7,7 @@ use crate::codegen::simd::asm::VectorIsa;
 /// The constants of a function, which follow its code in memory. Equal constants share an offset.
 pub(crate) struct ConstantPool {
     pub bytes: Vec<u8>,
-    /// Offsets of vectors that repeat 16 bytes, by these bytes.
+    /// Offsets of vectors that repeat 16 bytes, keyed by these bytes.
     repeated: FxHashMap<u128, u32>,
     /// Offsets of all other vectors.
     others: Vec<u32>,
@@ -24,7 +24,7 @@ impl ConstantPool {
         }
     }
 
-    /// Returns the offset of a vector with `bits` in every lane of 4 or 8 bytes.
+    /// Returns the offset of a vector with `bits` in every lane. Lanes have `bytes` bytes, 4 or 8.
     pub fn splat(&mut self, bits: u64, bytes: u32) -> u32 {
         let wide = if bytes == 8 { bits } else { bits << 32 | bits & 0xffff_ffff };
         self.pattern(u128::from(wide) << 64 | u128::from(wide))
@@ -42,7 +42,7 @@ impl ConstantPool {
         })
     }
 
-    /// Returns the offset of a vector with these 4-byte lanes.
+    /// Returns the offset of a vector with these 4-byte lanes, as many as a vector has.
     pub fn lanes(&mut self, lanes: impl Iterator<Item = u32>) -> u32 {
         let wanted: Vec<u8> = lanes.flat_map(u32::to_le_bytes).collect();
         debug_assert_eq!(wanted.len(), self.vector_bytes);
@@ -57,7 +57,7 @@ impl ConstantPool {
     }
 
     /// Returns the offset of a table of 4-byte lanes: `step` lanes with all bits set, then `step` lanes of zeros. A
-    /// load that starts at lane `step - n` of the table is the mask of the first `n` elements.
+    /// vector that is loaded from lane `step - n` of the table on is the mask of the first `n` lanes.
     pub fn mask_table(&mut self, step: u32) -> u32 {
         let offset = self.bytes.len();
         self.bytes.extend(std::iter::repeat_n(0xff, 4 * step as usize));

@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 use crate::codegen::simd::asm::{Mem, RSP, VectorIsa, VectorLen};
 use crate::lower::kernel_body::{AccessPattern, KernelBody, REDUCE_BYTES, SlotType, SlotUse};
 
-/// Returns a location in the frame as a memory operand.
+/// Returns the memory operand for offset `offset` of the frame.
 pub(crate) fn frame_mem(offset: u32) -> Mem {
     Mem::Base(RSP, offset as i32)
 }
@@ -14,7 +14,7 @@ pub(crate) fn frame_mem(offset: u32) -> Mem {
 /// Gives out memory from the bottom of the frame.
 pub(crate) struct FrameAllocator {
     size: u32,
-    /// Spill vectors of finished blocks.
+    /// Offsets of spill vectors that finished blocks returned.
     free_spills: Vec<u32>,
 }
 
@@ -34,15 +34,17 @@ impl FrameAllocator {
         self.area(bytes, bytes)
     }
 
-    /// Allocates a vector for one block, which [`FrameAllocator::free_spills`] frees.
+    /// Allocates a vector for the spills of one block. [`FrameAllocator::free_spills`] frees it.
     pub fn spill(&mut self, isa: VectorIsa) -> u32 {
         self.free_spills.pop().unwrap_or_else(|| self.vector(isa))
     }
 
+    /// Frees spill vectors, so that later blocks may use them.
     pub fn free_spills(&mut self, spills: &[u32]) {
         self.free_spills.extend(spills);
     }
 
+    /// Allocates `bytes` bytes and returns their offset, a multiple of `align`. Nothing frees them.
     pub fn area(&mut self, bytes: u32, align: u32) -> u32 {
         let offset = self.size.next_multiple_of(align);
         self.size = offset + bytes;
@@ -67,13 +69,14 @@ pub(crate) enum LaneScalar {
     Stride { scalar: u32 },
 }
 
-/// What a kernel needs in the frame for gathers, checked indices, index arithmetic and prefetching.
+/// The needs of a kernel in the frame for gathers, checked indices, index arithmetic and prefetching.
 pub(crate) struct FrameDemands {
     /// For each slot: the strides of its gather offsets, each as the index of the run-time scalar that holds the
     /// stride.
     pub gather_strides: Vec<SmallVec<[u32; 2]>>,
     /// Whether the code reads run-time scalars from the frame.
     pub reads_scalars: bool,
+    /// The run-time scalars that vector code reads, each once.
     pub lane_scalars: Vec<LaneScalar>,
     /// The number of words for index arithmetic: one per instruction of the longest body.
     pub index_words: usize,
@@ -85,7 +88,7 @@ pub(crate) struct FrameDemands {
 /// The frame offsets of the words of a gather slot.
 #[derive(Default)]
 pub(crate) struct GatherWords {
-    /// The slot's address, for a slot without a register.
+    /// The slot's address, if no register holds it.
     pub address: u32,
     /// The stride along the inner axis.
     pub inner: u32,
@@ -110,8 +113,9 @@ pub(crate) struct LookaheadWords {
 /// The largest number of elements in a step: four vectors of 8 lanes, or two of 16.
 const MAX_STEP_ELEMENTS: u32 = 32;
 
-/// Bytes of an area with one word per element of a step: multiples of an iota's stride, or offsets of a gather.
-pub(crate) const STEP_WORDS: u32 = 8 * MAX_STEP_ELEMENTS;
+/// Bytes of an area with one word of 8 bytes per element of a step: multiples of an iota's stride, or offsets of a
+/// gather.
+pub(crate) const STEP_AREA_BYTES: u32 = 8 * MAX_STEP_ELEMENTS;
 
 /// Offsets in the frame of everything that lives as long as the function.
 pub(crate) struct FrameLayout {
@@ -127,7 +131,8 @@ pub(crate) struct FrameLayout {
     pub failed: u32,
     /// The number of elements in a masked step.
     pub remaining: u32,
-    /// Nonzero in the steps before the first whole cache line of a result that bypasses the caches.
+    /// Nonzero while the code computes the elements before the first whole cache line of a row that bypasses the
+    /// caches.
     pub leading: u32,
     /// Nonzero after a non-temporal store.
     pub streamed: u32,
@@ -151,13 +156,13 @@ pub(crate) struct FrameLayout {
     lane_scalars: Vec<(LaneScalar, u32)>,
     /// For each slot: the words of a gather.
     pub gathers: Vec<GatherWords>,
-    /// One word per instruction of index arithmetic.
+    /// One word per instruction of a body, for the results of its index arithmetic.
     pub index: u32,
     /// Distances to later positions, if the code prefetches gathered rows.
     pub prefetch: Option<LookaheadWords>,
     /// For each offset of a gather: an area with one word per element of a step.
     pub offsets: Vec<u32>,
-    /// For each slot: the multiples of the stride, for an iota that moves with the inner axis.
+    /// For each iota slot that moves along the inner axis: an area with the multiples 0, 1, 2, … of its stride.
     pub ramps: Vec<Option<u32>>,
     /// For each reduction of a pass: its accumulators.
     pub accumulators: Vec<u32>,
@@ -215,8 +220,12 @@ impl FrameLayout {
             gathers,
             index: frame.area(8 * demands.index_words as u32, 8),
             prefetch: demands.prefetch_copies.map(|copies| LookaheadWords::new(code, copies, frame)),
-            offsets: (0..max_offsets).map(|_| frame.area(STEP_WORDS, align)).collect(),
-            ramps: code.slots.iter().map(|slot| moves(slot).then(|| frame.area(STEP_WORDS, align))).collect(),
+            offsets: (0..max_offsets).map(|_| frame.area(STEP_AREA_BYTES, align)).collect(),
+            ramps: code
+                .slots
+                .iter()
+                .map(|slot| moves(slot).then(|| frame.area(STEP_AREA_BYTES, align)))
+                .collect(),
             accumulators: (0..reduces).map(|_| frame.area(REDUCE_BYTES as u32, align)).collect(),
             totals: (0..reduces).map(|_| frame.area(REDUCE_BYTES as u32, align)).collect(),
         }
@@ -232,7 +241,7 @@ impl FrameLayout {
         self.lane_scalars.iter().copied()
     }
 
-    /// Returns the offset of the vector of a scalar that `FrameDemands::lane_scalars` lists.
+    /// Returns the offset of the vector of one such scalar.
     pub fn lane_scalar(&self, scalar: LaneScalar) -> u32 {
         let known = self.lane_scalars.iter().find(|known| known.0 == scalar);
         known.expect("the demands on the frame name every limit and stride that lanes need").1

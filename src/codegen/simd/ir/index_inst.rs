@@ -10,25 +10,27 @@ use crate::codegen::uniform::has_uniform_offsets;
 use crate::expr::BinaryOp;
 use crate::lower::kernel_body::{Inst, InstId, InstOp};
 
-/// An operation on 64-bit integers. Integers of fewer bits are extended by value.
+/// An operation on 64-bit integers. A narrower integer is held with its value, sign- or zero-extended.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) enum IndexOp {
     Const(i32),
-    /// A run-time scalar. The scalar is in the frame already.
+    /// A run-time scalar. The frame holds it already, so it needs no code.
     Scalar,
     /// The value of an iota slot.
     Iota(u32),
     /// The element of a load slot.
     Load(u32),
+    /// `from[0] op from[1]`. The result of a comparison is 0 or 1.
     Binary(BinaryOp),
-    /// `compare(from[0], from[1]) ? from[2] : from[3]`.
+    /// `from[0] op from[1] ? from[2] : from[3]`, where `op` is this comparison.
     Select(BinaryOp),
+    /// `from[0]`, wrapped to the dtype of the result.
     Cast,
     /// `from[0]` if it is in `[0, scalars[k])`; otherwise 0, and the run fails.
     Check(u32),
 }
 
-/// An operand: a word of the frame, by its offset, or a number.
+/// An operand: the word of 8 bytes at this offset of the frame, or a number.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) enum IndexOperand {
     Word(u32),
@@ -39,7 +41,9 @@ pub(crate) enum IndexOperand {
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct IndexInst {
     pub op: IndexOp,
+    /// The dtype of the result.
     pub dtype: DType,
+    /// The operands; entries from [`IndexInst::arity`] on are unused.
     pub from: [IndexOperand; 4],
     pub to: u32,
     /// Whether the operand [`IndexInst::first`] is in rax already.
@@ -68,7 +72,7 @@ impl IndexInst {
         }
     }
 
-    /// Returns the operands that are words.
+    /// Returns the frame offsets of the operands that are words.
     pub fn words(&self) -> impl Iterator<Item = u32> {
         self.from[..self.arity()].iter().filter_map(|operand| match operand {
             IndexOperand::Word(word) => Some(*word),
@@ -82,7 +86,7 @@ impl IndexInst {
     }
 }
 
-/// Returns the condition code of a comparison, if `op` is one.
+/// Returns the condition under which the signed comparison `op` holds; `None` if `op` is no comparison.
 pub(crate) fn condition(op: BinaryOp) -> Option<Cond> {
     match op {
         BinaryOp::Lt => Some(Cond::Less),
@@ -120,18 +124,19 @@ pub(crate) fn index_insts(body: &[Inst], uniform: &[bool], roots: &[InstId]) -> 
     }
     let mut index: Vec<bool> =
         body.iter().zip(uniform).map(|(inst, uniform)| *uniform && index_op(inst).is_some()).collect();
+    // Removes instructions with an operand or a use that is no index arithmetic, until none is left to remove.
     loop {
         let mut used = vec![false; body.len()];
         let mut used_elsewhere = vec![false; body.len()];
         roots.iter().for_each(|root| used_elsewhere[root.0 as usize] = true);
         let mut sound = index.clone();
         for (i, inst) in body.iter().enumerate() {
-            let row =
+            let gathers_row =
                 matches!(&inst.op, InstOp::Gather { offsets, .. } if has_uniform_offsets(uniform, offsets));
             inst.op.for_each_operand(|v| {
                 let v = v.0 as usize;
                 used[v] = true;
-                used_elsewhere[v] |= !row && !index[i];
+                used_elsewhere[v] |= !gathers_row && !index[i];
                 sound[i] &= index[v];
             });
         }

@@ -1,8 +1,8 @@
-//! `InlineList`: a list of at most `N` values without heap memory, copied as a whole.
+//! `InlineList`: a list of at most `N` values that is `Copy` and uses no heap memory.
 
 use std::ops::{Deref, DerefMut};
 
-/// At most `N` values.
+/// A list of at most `N` values. One value more is a panic.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct InlineList<T, const N: usize> {
     count: u8,

@@ -10,10 +10,10 @@ use crate::lower::kernel_body::{
     AccessPattern, Inst, InstId, InstOp, KernelBody, LaneLayout, Pass, ReduceStep, SlotUse,
 };
 
-/// The largest number of instructions of all copies of a body together. Copies pay only if the body spends its time on
-/// memory accesses; a longer body spends its time on computation.
+/// The largest total number of instructions of all copies of a body. Copies pay only if the body spends its time on
+/// memory accesses. A longer body spends it on computation.
 const MAX_COPIED_INSTS: usize = 64;
-/// The largest number of copies of a column body.
+/// The largest number of copies of a body in a column kernel.
 const MAX_POSITIONS: usize = 8;
 
 /// The distance between neighbouring copies of a body.
@@ -25,7 +25,7 @@ pub(crate) enum CopySpacing {
     Position,
     /// One row.
     Row,
-    /// One tile of a reduction along the inner axis.
+    /// One tile of a reduction along the inner axis: `REDUCE_TILE` elements.
     Tile,
 }
 
@@ -40,7 +40,7 @@ pub(crate) struct LoopBody<'a> {
     pub index: Vec<bool>,
     /// The slots that the body names, in order of first use.
     pub slots: Vec<u32>,
-    /// Address registers of slots: entry `c * slots + s` is for slot `s` of copy `c`.
+    /// Address registers of slots: entry `c * code.slots.len() + s` is for slot `s` of copy `c`.
     pub pointers: Vec<Option<Gpr>>,
     /// The number of loops around the body.
     pub level: usize,
@@ -50,6 +50,8 @@ pub(crate) struct LoopBody<'a> {
 }
 
 impl<'a> LoopBody<'a> {
+    /// Analyses `insts`. `reduces` are the reductions that read their values, and `level` is the number of loops around
+    /// them. The result has one copy.
     pub fn new(code: &KernelBody, insts: &'a [Inst], reduces: &[ReduceStep], level: usize) -> LoopBody<'a> {
         let uniform = uniform_insts(code, insts);
         let mut slots = Vec::new();
@@ -61,10 +63,10 @@ impl<'a> LoopBody<'a> {
             }
         }
         // Slots of varying instructions get registers first: every step reads them.
-        let moving =
+        let is_varying =
             |slot: &u32| insts.iter().zip(&uniform).any(|(inst, u)| !u && inst.op.slot() == Some(*slot));
         let addresses = slots.iter().filter(|slot| code.slots[**slot as usize].used != SlotUse::Iota);
-        let (first, last): (Vec<u32>, Vec<u32>) = addresses.partition(|slot| moving(slot));
+        let (first, last): (Vec<u32>, Vec<u32>) = addresses.partition(|slot| is_varying(slot));
         let mut pointers = vec![None; code.slots.len()];
         for (slot, pointer) in first.iter().chain(&last).zip(POINTERS) {
             pointers[*slot as usize] = Some(pointer);
@@ -84,7 +86,7 @@ impl<'a> LoopBody<'a> {
         }
     }
 
-    /// Returns whether the body computes nothing per element.
+    /// Returns whether every instruction is uniform: the body computes and stores nothing per element.
     pub fn is_idle(&self) -> bool {
         self.uniform.iter().all(|uniform| *uniform)
     }
@@ -92,7 +94,7 @@ impl<'a> LoopBody<'a> {
     /// Returns the gather slots that move along the inner axis and have uniform offsets. The code adds the offsets to
     /// the slot's address once, before the inner loop, and the inner loop reads a row from this address.
     pub fn gathered_rows(&self, code: &KernelBody) -> Vec<u32> {
-        let row = |inst: &Inst| match &inst.op {
+        let gathered_row = |inst: &Inst| match &inst.op {
             InstOp::Gather { slot, offsets } => {
                 let is_uniform = has_uniform_offsets(&self.uniform, offsets);
                 (is_uniform && code.slots[*slot as usize].pattern == AccessPattern::Contiguous)
@@ -100,7 +102,7 @@ impl<'a> LoopBody<'a> {
             }
             _ => None,
         };
-        self.insts.iter().filter_map(row).collect()
+        self.insts.iter().filter_map(gathered_row).collect()
     }
 
     /// Returns the limit and the stride of each offset of the gathers that compute an address for every element. The

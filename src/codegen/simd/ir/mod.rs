@@ -1,15 +1,15 @@
 //! The vocabulary of the later layers: vector code before registers are chosen, and data about bodies.
 //!
 //! - [`VectorBlock`]: straight-line vector instructions over any number of values.
-//! - [`IndexInst`]: steps of index arithmetic in general registers.
+//! - [`IndexInst`]: one instruction of index arithmetic in general registers.
 //! - [`ConstantPool`]: constants, which follow the code in memory.
 //! - [`FrameLayout`]: offsets in the stack frame, from [`FrameDemands`].
 //! - [`LoopBody`]: one body with the analysis that its inner loops need.
 //! - [`AddressSlice`]: the part of a body that computes the addresses of gathered rows.
 //! - [`roles`]: general registers with a fixed role.
 //!
-//! In: a verified [`KernelBody`](crate::lower::kernel_body::KernelBody). Callers: every later layer. Absent: bytes,
-//! register choice, and code for any single purpose, such as gathers, reductions or prefetching.
+//! In: a verified [`KernelBody`](crate::lower::kernel_body::KernelBody). Callers: every later layer. Absent: machine
+//! code, register choice, and the code of gathers, reductions or prefetching.
 
 mod address_slice;
 mod constant_pool;
@@ -23,7 +23,7 @@ mod vector_block;
 pub(crate) use self::address_slice::AddressSlice;
 pub(crate) use self::constant_pool::ConstantPool;
 pub(crate) use self::frame_layout::{
-    FrameAllocator, FrameDemands, FrameLayout, LaneScalar, STEP_WORDS, frame_mem,
+    FrameAllocator, FrameDemands, FrameLayout, LaneScalar, STEP_AREA_BYTES, frame_mem,
 };
 pub(crate) use self::index_inst::{IndexInst, IndexOp, IndexOperand, condition, index_op};
 pub(crate) use self::inline_list::InlineList;

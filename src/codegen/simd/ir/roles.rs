@@ -4,14 +4,14 @@
 
 use crate::codegen::simd::asm::Gpr;
 
-/// The index of the current element of the inner axis.
+/// The number of the current element of the inner axis, which is the first element of a step.
 pub(crate) const INDEX: Gpr = Gpr(13);
 /// The end of the running loop: the first element after the loop.
 pub(crate) const END: Gpr = Gpr(12);
 /// Registers for the addresses of slots.
 pub(crate) const POINTERS: [Gpr; 8] = [Gpr(6), Gpr(7), Gpr(8), Gpr(9), Gpr(10), Gpr(11), Gpr(14), Gpr(15)];
 
-/// AVX-512: the mask register through which comparisons pass.
+/// AVX-512: the mask register that receives the result of a comparison, before it becomes lanes.
 pub(crate) const COMPARE_MASK: u8 = 1;
 /// AVX-512: the mask register of the remaining elements, for lanes of at most 4 bytes. The masks for the two vectors of
 /// 8-byte lanes are in the next two registers.

@@ -9,10 +9,10 @@ use crate::codegen::simd::asm::{VectorLen, VectorReg};
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
 pub(crate) struct VectorId(pub u32);
 
-/// The location of a value before the block starts.
+/// Where a value comes from.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum ValueOrigin {
-    /// None: an instruction of the block makes the value.
+    /// An instruction of the block computes the value.
     Made,
     /// An offset into the constant pool, which follows the code in memory.
     Pool(u32),
@@ -29,7 +29,8 @@ pub(crate) enum MemRef {
     Slot(u32, i32),
     /// An offset in the frame.
     Frame(u32),
-    /// Accumulators in the frame: offset of the first lane, bytes of a lane. The current element selects the lane.
+    /// Accumulators in the frame: offset of the first lane, bytes of a lane. The operand starts at the lane of the
+    /// current element `i`, which is lane `i mod (REDUCE_BYTES / bytes)`.
     AccumulatorLane(u32, u8),
     /// Accumulators in the tile at the current element: reduction, bytes of an accumulator, byte offset.
     Tile(u32, u8, i32),
@@ -40,17 +41,18 @@ pub(crate) enum MemRef {
 pub(crate) enum Tail {
     /// No lane is past the end.
     Whole,
-    /// AVX-512: this mask register leaves out the lanes past the end.
+    /// AVX-512: the bits of this mask register are 0 for the lanes past the end.
     Mask(u8),
 }
 
-/// Elements of a step that one 16-byte register holds in their memory format.
+/// Neighbouring elements of a step that one 16-byte register holds, with their sizes in memory.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct GatherGroup {
-    /// Number of the first element in the step.
+    /// The number of the group's first element, counted in the step.
     pub lane: u32,
-    /// Distance of the first element from the current one.
+    /// The number of the group's first element, counted from the current element.
     pub ahead: u32,
+    /// The number of elements.
     pub count: u32,
     /// Whether the slot's address already includes the offsets, because they are uniform.
     pub slot_at_row: bool,
@@ -68,9 +70,10 @@ pub(crate) enum VectorInstKind {
     Op { op: Opcode, len: VectorLen, imm: Option<u8> },
     /// `dst = srcs[0] * srcs[1] + srcs[2]`, rounded once.
     Fma { double: bool },
-    /// `dst = srcs[0] ? srcs[1] : srcs[2]`, by lanes of a mask.
+    /// `dst = srcs[0] ? srcs[1] : srcs[2]`, lane by lane. `srcs[0]` is a mask.
     Select,
-    /// AVX-512: a comparison through a mask register. The result has lanes of 4 or (`wide`) 8 bytes.
+    /// AVX-512: `dst` = a comparison of `srcs[0]` and `srcs[1]` with predicate `imm`, as a mask with lanes of 4 or
+    /// (`wide`) 8 bytes.
     Compare { op: Opcode, imm: u8, wide: bool },
     /// `dst = op(mem)`.
     Load { op: Opcode, len: VectorLen, mem: MemRef, tail: Tail },
@@ -79,7 +82,7 @@ pub(crate) enum VectorInstKind {
     /// `mem = op(srcs[0])`.
     Store { op: Opcode, len: VectorLen, imm: Option<u8>, mem: MemRef, tail: Tail },
     /// Copies the remaining elements of a slot into the staging area of the frame; or (`out`) from the staging area to
-    /// the slot. The copied bytes of a slot are `offset` bytes past its elements.
+    /// the slot. `offset` is 0, or for the second elements of pairs their distance in bytes from the first.
     Stage { slot: u32, out: bool, offset: u32 },
     /// Stores the last element of the staging area to a slot. The area holds a whole step, or (`masked`) the remaining
     /// elements.
@@ -90,9 +93,9 @@ pub(crate) enum VectorInstKind {
     Scalar(u32),
     /// `dst` = the value of an iota slot, `ahead` elements past the current one, in every 8-byte lane.
     Iota { slot: u32, ahead: i32 },
-    /// Moves a gather slot by the lowest lane of `srcs[0]` times the stride of offset number `offset`.
+    /// Adds the lowest lane of `srcs[0]` times the stride of offset number `offset` to the address of a gather slot.
     Displace { slot: u32, offset: u32 },
-    /// Moves a gather slot by a word of the frame times the stride of offset number `offset`.
+    /// Adds a word of the frame times the stride of offset number `offset` to the address of a gather slot.
     DisplaceBy {
         slot: u32,
         offset: u32,
@@ -102,9 +105,9 @@ pub(crate) enum VectorInstKind {
     },
     /// An instruction of index arithmetic, by its number in [`VectorBlock::index`].
     Index(u32),
-    /// `dst` = elements of a gather slot, inserted one by one.
+    /// `dst` = the elements `group` of a gather slot, inserted one by one.
     Gather { slot: u32, group: GatherGroup },
-    /// Reports failure if any lane of the mask `srcs[0]` is set.
+    /// Fails the run if any lane of the mask `srcs[0]` is set.
     Fail,
     /// Quotient, or if `rem` remainder, of the sources: 64-bit integers. The divisor is not 0.
     Divide { signed: bool, rem: bool },
@@ -138,7 +141,7 @@ pub(crate) struct VectorBlock {
     by_origin: [Vec<Option<VectorId>>; 3],
 }
 
-/// Every constant, and every vector of the frame, is at a multiple of this offset.
+/// The offset of every constant and of every vector of the frame is a multiple of this number.
 const ORIGIN_ALIGN: u32 = 32;
 
 impl VectorBlock {
@@ -155,7 +158,8 @@ impl VectorBlock {
         VectorId(self.values.len() as u32 - 1)
     }
 
-    /// Returns the value with this origin. An origin in memory or in a register has one value per block.
+    /// Returns the value with this origin: for [`ValueOrigin::Made`] a new value, otherwise the block's only value with
+    /// this origin.
     pub fn value_from(&mut self, origin: ValueOrigin) -> VectorId {
         let (table, index) = match origin {
             ValueOrigin::Made => return self.value(origin),

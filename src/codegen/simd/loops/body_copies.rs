@@ -2,7 +2,7 @@
 
 use super::function::FunctionEmitter;
 use crate::codegen::abi::{KernelArgs, SLOT_LOOPS, SLOT_ROW, slot_words};
-use crate::codegen::repr::size_of;
+use crate::codegen::repr::element_pitch;
 use crate::codegen::simd::asm::{Gpr, Mem, RCX, RDX};
 use crate::codegen::simd::emit::{BlockEmitter, EmitContext, SlotShift};
 use crate::codegen::simd::ir::{AddressSlice, CopySpacing, LoopBody, VectorBlock, frame_mem};
@@ -10,8 +10,9 @@ use crate::codegen::simd::select::{SelectPlan, chain_index_insts};
 use crate::lower::kernel_body::REDUCE_TILE;
 
 impl FunctionEmitter<'_> {
-    /// Loads the address registers of all copies of a body. The registers of the first copy are loaded already.
+    /// Loads the address registers of the later copies of a body. The registers of the first copy are loaded already.
     pub fn load_copies(&mut self, body: &LoopBody<'_>) {
+        // The stride between copies: this word of a slot, or a tile of elements.
         let word = match body.spacing {
             CopySpacing::Single => return,
             CopySpacing::Position => Some(SLOT_LOOPS + body.level - 1),
@@ -29,9 +30,8 @@ impl FunctionEmitter<'_> {
                     asm.mov(RDX, Mem::Base(RCX, 8 * word as i32));
                 }
                 None => {
-                    let slot_type = self.code.slots[slot];
-                    let bytes = size_of(slot_type.dtype) as i32 * slot_type.pattern.step() as i32;
-                    asm.mov_imm(RDX, REDUCE_TILE as i32 * bytes);
+                    let pitch = element_pitch(&self.code.slots[slot]);
+                    asm.mov_imm(RDX, REDUCE_TILE as i32 * pitch as i32);
                 }
             }
             let copies = (0..body.copies).filter_map(|copy| body.pointers[copy * slots + slot]);
@@ -42,7 +42,7 @@ impl FunctionEmitter<'_> {
         }
     }
 
-    /// Moves the gather slots of all copies of a body but the first to their rows.
+    /// Adds the offsets of gathered rows to the address registers of the later copies of a body.
     pub fn place_copies(&mut self, body: &LoopBody<'_>) {
         if body.copies == 1 {
             return;
@@ -60,8 +60,8 @@ impl FunctionEmitter<'_> {
         }
     }
 
-    /// Emits a block that runs once, for a copy of a body. A prefetching block runs for the position whose rows are
-    /// prefetched. This position may lie past the end of the loops.
+    /// Emits a block that runs once, for copy number `copy` of a body with the address registers `pointers`. With
+    /// `prefetching`, it runs for the position whose rows are prefetched, which may lie past the end of the loops.
     pub fn emit_shifted(
         &mut self,
         body: &LoopBody<'_>,

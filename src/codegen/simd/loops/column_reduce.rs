@@ -1,4 +1,5 @@
-//! Column reductions: every lane reduces its own row into a tile, at several positions of the innermost loop at a time.
+//! Column reductions: every lane reduces its own row into its accumulator in a tile. A step may run at several
+//! positions of the innermost loop.
 
 use super::function::FunctionEmitter;
 use crate::codegen::abi::SLOT_LOOPS;
@@ -15,7 +16,7 @@ impl FunctionEmitter<'_> {
         for reduce in &pass.reduces {
             self.fill_tile(*reduce);
         }
-        // A step at several positions loads and stores each accumulator once.
+        // A step that computes several positions loads and stores each accumulator once for all of them.
         let copied = body.at_positions(self.code, pass).filter(|_| !variant.strided_rows);
         let Some(copied) = copied else {
             return self.nest(&body.slots, 0, &mut |f| f.walk(body, &pass.reduces, variant));
@@ -56,7 +57,7 @@ impl FunctionEmitter<'_> {
         asm.bind(top);
         asm.alu(Alu::Cmp, INDEX, frame_mem(self.layout.n));
         asm.jump_if(Cond::GreaterEqual, done);
-        // Lanes past `n` may be written: a tile is a multiple of a vector.
+        // The last store may write lanes past `n`: they are in the tile, whose length is a multiple of a vector.
         let start = (reduce.into as usize * 8 * TILE) as i32;
         let mem = Mem::Indexed(RAX, INDEX, bytes.trailing_zeros() as u8, start);
         asm.vector(opcode::MOV_STORE, len, 0, 0, mem.into(), None);

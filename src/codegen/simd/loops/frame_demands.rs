@@ -1,4 +1,4 @@
-//! What a kernel needs in the stack frame of its function.
+//! `frame_demands`: the needs of a kernel in the stack frame of its function.
 
 use smallvec::SmallVec;
 
@@ -65,7 +65,8 @@ fn lane_scalars(code: &KernelBody) -> Vec<LaneScalar> {
     found
 }
 
-/// Returns the largest number of copies of a body, if some body gathers rows whose addresses are known ahead.
+/// Returns [`FrameDemands::prefetch_copies`]. The code prefetches if a pass gathers rows whose addresses it can compute
+/// ahead, from slots.
 fn prefetch_copies(code: &KernelBody) -> Option<usize> {
     if AddressSlice::of_passes(code).all(|slice| slice.slots.is_empty()) {
         return None;

@@ -13,11 +13,11 @@ use crate::codegen::simd::ir::{
 use crate::codegen::simd::select::check_support;
 use crate::lower::kernel_body::{KernelBody, SlotUse};
 
-/// The largest frame. Entering a function touches every page of its frame.
+/// The largest frame. Entering a function touches every page of its frame, so that the stack can grow page by page.
 const MAX_FRAME_BYTES: u32 = 1 << 16;
 const PAGE: i32 = 4096;
 
-/// Registers that the calling convention preserves.
+/// Registers that a function must preserve for its caller.
 const CALLEE_SAVED: [Gpr; 6] = [RBP, RBX, END, INDEX, Gpr(14), Gpr(15)];
 
 /// A function under construction.
@@ -28,16 +28,16 @@ pub(super) struct FunctionEmitter<'a> {
     pub pool: ConstantPool,
     pub frame: FrameAllocator,
     pub layout: FrameLayout,
-    /// The constant from which masks of steps are loaded.
+    /// The offset of the constant from which masks of steps are loaded: [`ConstantPool::mask_table`].
     pub mask_table: u32,
-    /// Blocks that are emitted. Later blocks reuse their memory.
+    /// Blocks that are already emitted. Later blocks reuse their memory.
     pub free_blocks: Vec<VectorBlock>,
 }
 
 /// Emits the function of a verified kernel. Returns its bytes.
 ///
 /// # Errors
-/// Why this kernel is left to Cranelift.
+/// The reason why this emitter leaves the kernel to Cranelift.
 pub(crate) fn emit_function(code: &KernelBody, isa: VectorIsa) -> Result<Vec<u8>, Refusal> {
     check_support(code)?;
     let mut frame = FrameAllocator::new();
@@ -55,7 +55,7 @@ pub(crate) fn emit_function(code: &KernelBody, isa: VectorIsa) -> Result<Vec<u8>
     Ok(f.asm.finish(&prologue, &f.pool.bytes))
 }
 
-/// Saves registers and makes the frame.
+/// Returns the code that saves registers and makes the frame, aligned to 64 bytes.
 fn prologue(isa: VectorIsa, frame_bytes: u32) -> Asm {
     let mut asm = Asm::new(isa);
     for reg in CALLEE_SAVED {
@@ -71,6 +71,7 @@ fn prologue(isa: VectorIsa, frame_bytes: u32) -> Asm {
 }
 
 impl FunctionEmitter<'_> {
+    /// Emits the function after its prologue: a loop over rows around the passes and the epilogue.
     fn function(&mut self) {
         self.enter();
         let (row, done) = (self.asm.label(), self.asm.label());

@@ -1,5 +1,4 @@
-//! The two code variants for elements that are gathered one by one: with offsets of 4 bytes, and with offsets of 8
-//! bytes.
+//! The two code variants for elements that are gathered one by one: with 4-byte offsets, and with 8-byte offsets.
 
 use super::function::FunctionEmitter;
 use crate::codegen::simd::asm::{Alu, Cond, RAX};
@@ -18,6 +17,7 @@ impl FunctionEmitter<'_> {
         if offsets.is_empty() {
             return emit(self, CodeVariant::default());
         }
+        // If each `limit * stride` is at most this, the sum of all offsets fits in an i32.
         let max = i32::MAX / offsets.len() as i32;
         let jump_if_far = |f: &mut Self, far| {
             for (limit, stride) in offsets {

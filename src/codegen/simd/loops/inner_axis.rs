@@ -10,14 +10,15 @@ use crate::codegen::simd::ir::{LoopBody, ValueOrigin, VectorBlock, frame_mem};
 use crate::codegen::simd::select::{CodeVariant, SelectMode, SelectPlan, inst_order};
 use crate::lower::kernel_body::{AccessPattern, InstOp, LaneLayout, ReduceStep, SlotUse};
 
-/// The largest number of instructions of a body whose result bypasses the caches. The speed of a longer body does not
-/// depend on memory.
+/// The largest number of instructions of a body whose result may bypass the caches. A longer body spends its time on
+/// computation, so that it would gain nothing.
 const MAX_STREAMED_INSTS: usize = 96;
 /// Bytes of a cache line.
 const LINE: i32 = 64;
 
 impl FunctionEmitter<'_> {
-    /// Selects one step of a body. `reduces` are the column reductions at the end of the step.
+    /// Selects one step of a body, with its instructions in the order `order`. `reduces` are the column reductions at
+    /// the end of the step.
     fn step(
         &mut self,
         body: &LoopBody<'_>,
@@ -35,8 +36,8 @@ impl FunctionEmitter<'_> {
 
     /// Emits the inner axis: unrolled steps, single steps, then the remaining elements under a mask.
     ///
-    /// A result that bypasses the caches is stored by whole cache lines. Single and masked steps store the elements
-    /// before the first whole line.
+    /// If the result may bypass the caches, the unrolled loop exists twice: see [`FunctionEmitter::choose_streaming`].
+    /// Only unrolled steps bypass the caches, from a whole cache line on.
     pub fn walk(&mut self, body: &LoopBody<'_>, reduces: &[ReduceStep], variant: CodeVariant) {
         let [plain, aligned, done] = std::array::from_fn(|_| self.asm.label());
         self.asm.mov(END, frame_mem(self.layout.n));
@@ -88,9 +89,10 @@ impl FunctionEmitter<'_> {
         self.asm.bind(done);
     }
 
-    /// Returns the slot and the element size of a result that may bypass the caches. Such a result must be the only
-    /// result of a body of at most [`MAX_STREAMED_INSTS`] instructions, stored by whole vectors, in a kernel without
-    /// loops around the inner axis.
+    /// Returns the slot and the element size of a result that may bypass the caches. It must be the only result of a
+    /// body of at most [`MAX_STREAMED_INSTS`] instructions, in a row kernel without loops around the inner axis and
+    /// without an epilogue. Its elements must be adjacent and have at least 4 bytes, so that vectors are stored as they
+    /// are.
     fn streamed_result(&self, body: &LoopBody<'_>) -> Option<(u32, u32)> {
         let code = self.code;
         let plain = code.layout == LaneLayout::Row && code.loops == 0 && code.epilogue.is_empty();
@@ -112,9 +114,10 @@ impl FunctionEmitter<'_> {
     /// Chooses between the two copies of the unrolled loop at run time.
     ///
     /// The loop at `plain` stores the result through the caches. The loop at `aligned` bypasses the caches and starts
-    /// at a whole cache line. If the result may bypass the caches, the code runs `plain` only for the elements before
-    /// the first whole cache line, and then jumps to `aligned`. Without such elements the code jumps to `aligned` at
-    /// once.
+    /// at a whole cache line. For a row that bypasses the caches, the code runs `plain` only for the elements before
+    /// the first whole cache line, and then jumps to `aligned`. If there are none, it jumps to `aligned` at once. If an
+    /// element straddles two lines, or the row ends before its first whole line, the code runs `plain` for all
+    /// elements.
     fn choose_streaming(&mut self, body: &LoopBody<'_>, slot: u32, size: u32, plain: Label, aligned: Label) {
         let asm = &mut self.asm;
         asm.mov(RCX, frame_mem(self.layout.args));
@@ -180,7 +183,7 @@ impl FunctionEmitter<'_> {
         self.free_blocks.push(block);
     }
 
-    /// Makes the masks that a block reads. The number of remaining elements is in rax.
+    /// Makes the masks that a block reads. Takes the number of remaining elements in rax, and stores it to the frame.
     fn make_masks(&mut self, block: &VectorBlock) {
         let asm = &mut self.asm;
         let len = self.isa.vector();
@@ -211,7 +214,7 @@ impl FunctionEmitter<'_> {
 }
 
 /// Returns the number of vectors of 4-byte lanes that one iteration computes, for a body that needs `pressure`
-/// registers for one vector.
+/// registers without unrolling. The limits are empirical: a few spills cost less than too little unrolling.
 fn unroll_factor(isa: VectorIsa, pressure: u32) -> u32 {
     match (isa, pressure) {
         (VectorIsa::Avx512, 0..=28) => 2,

@@ -5,8 +5,8 @@
 //! - Callers: [`emit`](super::emit) of this emitter.
 //! - Absent: the code of single instructions of a body. This layer emits the control flow around them.
 //!
-//! A body may have several variants of its code, chosen at run time. These functions pass the chosen variant on as a
-//! [`CodeVariant`](super::select::CodeVariant).
+//! A body may be emitted in several variants. A check at run time picks one. These functions pass the variant that they
+//! emit on as a [`CodeVariant`](super::select::CodeVariant).
 
 mod body_copies;
 mod column_reduce;

@@ -10,6 +10,7 @@ use crate::codegen::simd::select::{CodeVariant, SelectPlan, Selector, chain_inde
 use crate::lower::kernel_body::{LaneLayout, Pass, ReduceStep, SlotUse};
 
 impl FunctionEmitter<'_> {
+    /// Emits a pass of a row, in all variants.
     pub fn pass(&mut self, pass: &Pass) {
         let body = LoopBody::new(self.code, &pass.body, &pass.reduces, self.code.loops as usize);
         self.with_variants(&body, &mut |f, variant| f.pass_variant(pass, &body, variant));
@@ -25,6 +26,7 @@ impl FunctionEmitter<'_> {
         }
     }
 
+    /// Emits the epilogue of a row, if the kernel has one.
     pub fn epilogue(&mut self) {
         let code = self.code;
         if code.epilogue.is_empty() {
@@ -41,8 +43,8 @@ impl FunctionEmitter<'_> {
         self.emit_once(&body, block);
     }
 
-    /// Calls `emit` twice: with `false` for the usual case, then with `true` for the other case. `jump` emits the code
-    /// that decides: in the other case, this code jumps to the label that `jump` gets.
+    /// Emits the usual case by `emit(self, false)`, and the unusual case by `emit(self, true)`. `jump` emits the check
+    /// that picks one at run time: it jumps to the given label in the unusual case.
     pub fn either(&mut self, jump: impl FnOnce(&mut Self, Label), emit: &mut dyn FnMut(&mut Self, bool)) {
         let (other, done) = (self.asm.label(), self.asm.label());
         jump(self, other);
@@ -53,8 +55,8 @@ impl FunctionEmitter<'_> {
         self.asm.bind(done);
     }
 
-    /// Calls `emit` for each variant of a body. If the body gathers rows, there are variants for rows whose elements
-    /// are adjacent in memory, and a variant for other rows.
+    /// Calls `emit` for each variant of a body. If the body gathers rows, it has one variant for rows whose elements
+    /// are apart in memory. All other variants are for rows of adjacent elements.
     fn with_variants(&mut self, body: &LoopBody<'_>, emit: &mut dyn FnMut(&mut Self, CodeVariant)) {
         let rows = body.gathered_rows(self.code);
         if rows.is_empty() {
@@ -87,7 +89,7 @@ impl FunctionEmitter<'_> {
         self.load_copies(body);
     }
 
-    /// Makes a selector of a body into an empty block.
+    /// Makes a selector that selects instructions of a body into an empty block.
     pub fn selector<'s>(&'s mut self, body: &'s LoopBody<'_>, plan: SelectPlan<'s>) -> Selector<'s> {
         let mut block = self.free_blocks.pop().unwrap_or_default();
         block.clear();
@@ -122,7 +124,7 @@ impl FunctionEmitter<'_> {
         locations
     }
 
-    /// Returns the constant from which a reduction starts.
+    /// Returns the offset of the constant from which a reduction starts.
     pub fn identity(&mut self, reduce: ReduceStep) -> u32 {
         self.pool.splat(identity_bits(reduce), Repr::of(reduce.dtype).bytes())
     }

@@ -1,5 +1,5 @@
-//! Prefetching of rows to gather: their addresses are known [`DISTANCE`] positions ahead, and no processor predicts
-//! them.
+//! Prefetching of gathered rows. The code computes their addresses [`DISTANCE`] positions ahead, because the
+//! processor's own prefetching cannot predict them.
 
 use super::function::FunctionEmitter;
 use crate::codegen::abi::{KernelArgs, SLOT_LOOPS, SLOT_ROW, slot_words};
@@ -9,7 +9,8 @@ use crate::codegen::simd::ir::{AddressSlice, LoopBody, frame_mem};
 use crate::codegen::simd::select::{CodeVariant, SelectPlan};
 use crate::lower::kernel_body::{KernelBody, SlotUse};
 
-/// The number of positions between a row that is read and the row that is prefetched. A power of two.
+/// The number of positions (of the innermost loop, or rows in a kernel without loops) between a row that is read and
+/// the row that is prefetched at the same time. A power of two.
 const DISTANCE: i32 = 32;
 /// The largest number of bytes of a row that are prefetched. The processor itself prefetches the rest of a longer row.
 const MAX_ROW_BYTES: i32 = 512;
@@ -48,13 +49,13 @@ impl FunctionEmitter<'_> {
                 asm.alu(Alu::Add, RDX, RAX);
             }
             if slot_type.used == SlotUse::Gather {
-                let least = asm.label();
+                let short = asm.label();
                 asm.mov(RDX, frame_mem(self.layout.n));
                 asm.shl(RDX, size_of(slot_type.dtype).trailing_zeros() as u8);
                 asm.alu_imm(Alu::Cmp, RDX, MAX_ROW_BYTES);
-                asm.jump_if(Cond::LessEqual, least);
+                asm.jump_if(Cond::LessEqual, short);
                 asm.mov_imm(RDX, MAX_ROW_BYTES);
-                asm.bind(least);
+                asm.bind(short);
                 asm.store(frame_mem(lookahead.bytes[slot]), RDX);
             }
         }
@@ -89,8 +90,9 @@ impl FunctionEmitter<'_> {
         if variant.strided_rows || body.level != code.loops as usize || slice.slots.is_empty() {
             return;
         }
-        let last = self.asm.label();
+        let none_ahead = self.asm.label();
         let asm = &mut self.asm;
+        // rax: the number of remaining positions.
         match self.layout.counters.last() {
             None => asm.mov(RAX, frame_mem(self.layout.rows)),
             Some(counter) => {
@@ -108,7 +110,7 @@ impl FunctionEmitter<'_> {
             }
         }
         asm.alu_imm(Alu::Cmp, RAX, DISTANCE + body.copies as i32 - 1);
-        asm.jump_if(Cond::LessEqual, last);
+        asm.jump_if(Cond::LessEqual, none_ahead);
         let strides = lookahead.strides.clone();
         self.load_pointers(body);
         let slots = code.slots.len();
@@ -140,7 +142,7 @@ impl FunctionEmitter<'_> {
         for slot in &slice.rows {
             self.prefetch_rows(body, *slot as usize);
         }
-        self.asm.bind(last);
+        self.asm.bind(none_ahead);
     }
 
     /// Prefetches the gathered rows of a slot, one row per copy of the body: the first cache line of every row, then

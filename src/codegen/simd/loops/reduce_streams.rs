@@ -1,12 +1,12 @@
 //! Reductions of several rows, or of several tiles of one row, side by side. Each row or tile is a stream: one copy of
-//! the loop body reads it, and has its own accumulators. The streams take turns, so memory serves several sequences of
+//! the loop body reads it into accumulators of its own. The streams take turns, so memory serves several sequences of
 //! cache lines at a time. Each turn of a stream prefetches what the stream reads in the next group of rows or tiles: a
 //! processor stops its own prefetching at the end of a page, and many rows are about as short as a page.
 
 use super::function::FunctionEmitter;
 use super::row_reduce::{Accumulators, round_elements};
 use crate::codegen::abi::SLOT_ROW;
-use crate::codegen::repr::size_of;
+use crate::codegen::repr::element_pitch;
 use crate::codegen::simd::asm::{Alu, Cond, Label, Mem, RAX, RBX, RSP, opcode};
 use crate::codegen::simd::ir::roles::{END, INDEX};
 use crate::codegen::simd::ir::{CopySpacing, LoopBody, frame_mem};
@@ -16,7 +16,7 @@ use crate::lower::kernel_body::{AccessPattern, LaneLayout, Pass, REDUCE_BYTES, R
 /// The number of sequences of cache lines that the streams of a reduction read together. A processor follows few
 /// sequences at a time, so more of them take longer.
 const SEQUENCES: usize = 4;
-/// The number of elements that a stream reduces in its turn. The number is a multiple of every [`round_elements`].
+/// The largest number of elements that a stream reduces in its turn: a multiple of every [`round_elements`].
 const TURN: i32 = 128;
 /// The least number of elements of a row for which rows are reduced side by side.
 const MIN_STREAM_ROW: i32 = 2 * TURN;
@@ -29,7 +29,8 @@ fn stream_count(slots: usize) -> usize {
 }
 
 impl FunctionEmitter<'_> {
-    /// Allocates areas of the frame for the accumulators of streams. Returns their offsets by stream and reduction.
+    /// Allocates areas of the frame for the accumulators of streams. Returns their offsets, indexed by stream and
+    /// reduction.
     fn stream_areas(&mut self, pass: &Pass, streams: usize) -> Vec<Vec<u32>> {
         let bytes = REDUCE_BYTES as u32;
         let first_area = self.frame.area(bytes * (streams * pass.reduces.len()) as u32, 64);
@@ -40,8 +41,8 @@ impl FunctionEmitter<'_> {
         (0..streams).map(|stream| of_stream(stream).collect()).collect()
     }
 
-    /// Reduces the first `length` elements of each stream. `length` is a multiple of [`round_elements`] and not 0.
-    /// `first` is the first accumulator register.
+    /// Reduces the first `length` elements of each stream into its accumulators in `areas`. `length` is a multiple of
+    /// [`round_elements`] and not 0. `first` is the first accumulator register.
     fn reduce_streams(
         &mut self,
         pass: &Pass,
@@ -107,7 +108,7 @@ impl FunctionEmitter<'_> {
     fn prefetch_next_group(&mut self, body: &LoopBody<'_>, stream: usize, strides: &[(usize, Mem)]) {
         for &(slot, stride) in strides {
             let Some(pointer) = body.pointers[stream * self.code.slots.len() + slot] else { continue };
-            let size = size_of(self.code.slots[slot].dtype);
+            let size = element_pitch(&self.code.slots[slot]);
             self.asm.mov(RAX, stride);
             self.asm.alu(Alu::Add, RAX, pointer);
             self.asm.lea(RAX, Mem::Indexed(RAX, INDEX, size.trailing_zeros() as u8, 0));
@@ -117,7 +118,8 @@ impl FunctionEmitter<'_> {
         }
     }
 
-    /// Reduces tiles of the current row side by side, from the current element on, while enough tiles remain.
+    /// Reduces full tiles of the current row side by side, from the current element on, while each stream has one. Does
+    /// nothing if the accumulators are in the frame or the body cannot be copied.
     pub fn reduce_tiles(
         &mut self,
         pass: &Pass,
@@ -138,11 +140,14 @@ impl FunctionEmitter<'_> {
         self.asm.jump_if(Cond::Greater, done);
         self.asm.store(base, INDEX);
         self.load_pointers(&body);
-        for slot in body.slots.clone() {
-            let size = size_of(self.code.slots[slot as usize].dtype);
+        // The streams count their elements from 0, so their addresses start at the current element.
+        for slot in &body.slots {
+            let slot = *slot as usize;
+            self.asm.mov_imm(RAX, element_pitch(&self.code.slots[slot]) as i32);
+            self.asm.imul(RAX, INDEX);
             for copy in 0..body.copies {
-                if let Some(pointer) = body.pointers[copy * self.code.slots.len() + slot as usize] {
-                    self.asm.lea(pointer, Mem::Indexed(pointer, INDEX, size.trailing_zeros() as u8, 0));
+                if let Some(pointer) = body.pointers[copy * self.code.slots.len() + slot] {
+                    self.asm.alu(Alu::Add, pointer, RAX);
                 }
             }
         }
@@ -160,8 +165,8 @@ impl FunctionEmitter<'_> {
     ///
     /// At run time, the code checks two conditions: at least one row remains for each stream, and the length of a row
     /// is at least [`MIN_STREAM_ROW`], at most one tile ([`REDUCE_TILE`]), and a multiple of [`round_elements`]. If a
-    /// condition does not hold, the code falls through. After the rows it jumps to `row`, or to `done` if no row
-    /// remains.
+    /// condition does not hold, control passes to the code that is emitted next, which reduces a single row. After the
+    /// rows, the code jumps to `row`, or to `done` if no row remains.
     pub fn reduce_rows(&mut self, row: Label, done: Label) {
         let code = self.code;
         let [pass] = &code.passes[..] else { return };
@@ -185,6 +190,7 @@ impl FunctionEmitter<'_> {
         self.asm.jump_if(Cond::NotEqual, plain);
         self.load_pointers(&several);
         self.reduce_streams(pass, &several, first, n, &areas, CodeVariant::default());
+        // The results of each stream become the totals of its row, one row after the other.
         let (stream_offset, bytes) =
             (frame_mem(self.frame.word()), (REDUCE_BYTES * pass.reduces.len()) as i32);
         self.asm.store_imm(stream_offset, 0);

@@ -12,7 +12,7 @@ impl FunctionEmitter<'_> {
         self.nest_to(slots, level, self.code.loops as usize, f)
     }
 
-    /// Emits the loops of a row from `level` to `end`, around `f`.
+    /// Emits the loops of a row from `level` up to, not including, `end`, around `f`.
     pub fn nest_to(&mut self, slots: &[u32], level: usize, end: usize, f: &mut dyn FnMut(&mut Self)) {
         if level == end {
             return f(self);
@@ -44,8 +44,8 @@ impl FunctionEmitter<'_> {
         counter
     }
 
-    /// Adds a stride to the starts of slots inside `level` loops. `word` is the index of the stride among a slot's
-    /// words.
+    /// Adds one stride to the starts of slots inside `level` loops. `word` is the index of the stride among a slot's
+    /// words (see [`slot_words`]).
     pub fn advance(&mut self, level: usize, word: usize, slots: &[u32]) {
         self.advance_by(1, level, word, slots);
     }

@@ -18,7 +18,7 @@ pub(super) enum Accumulators {
 }
 
 impl Accumulators {
-    /// Returns the number of registers left to the body, which uses the first registers.
+    /// Returns the number of registers left to the body. The body uses the registers below this number.
     fn free_registers(self, isa: VectorIsa) -> u8 {
         match self {
             Accumulators::Registers(first) => first,
@@ -32,8 +32,8 @@ fn accumulator_vectors(isa: VectorIsa) -> u32 {
     REDUCE_BYTES as u32 / isa.vector().bytes()
 }
 
-/// Returns the number of elements in a round. A round is the least number of steps in which every lane of the
-/// accumulator vectors of the pass takes an element.
+/// Returns the number of elements in a *round*: the least number that gives the same number of elements, at least one,
+/// to each accumulator lane of every reduction of the pass.
 pub(super) fn round_elements(pass: &Pass) -> u32 {
     let lanes = pass.reduces.iter().map(|reduce| Repr::of(reduce.dtype).bytes());
     REDUCE_BYTES as u32 / lanes.min().expect("a pass of a row reduction has reductions")
@@ -86,8 +86,8 @@ impl FunctionEmitter<'_> {
         }
     }
 
-    /// Reduces the elements of the inner axis into the totals, tile by tile, for one iteration of the outer loops. The
-    /// accumulators of a row that is a single tile are its totals.
+    /// Reduces the elements of the inner axis into the totals, tile by tile, for one iteration of the loops around it.
+    /// If a row is a single tile, its accumulators may be stored as its totals.
     fn reduce_inner_axis(
         &mut self,
         pass: &Pass,
@@ -98,7 +98,7 @@ impl FunctionEmitter<'_> {
         let reduces = pass.reduces.len();
         let areas: Vec<u32> = self.layout.accumulators[..reduces].to_vec();
         let totals: Vec<u32> = self.layout.totals[..reduces].to_vec();
-        let [tile, full_tile, no_rest, add, done] = std::array::from_fn(|_| self.asm.label());
+        let [tile, end_known, no_rest, add, done] = std::array::from_fn(|_| self.asm.label());
         let n = frame_mem(self.layout.n);
         self.asm.alu_imm(Alu::Cmp, n, 0);
         self.asm.jump_if(Cond::LessEqual, done);
@@ -114,9 +114,9 @@ impl FunctionEmitter<'_> {
         self.asm.mov(END, n);
         self.asm.lea(RAX, Mem::Base(INDEX, REDUCE_TILE as i32));
         self.asm.alu(Alu::Cmp, RAX, END);
-        self.asm.jump_if(Cond::GreaterEqual, full_tile);
+        self.asm.jump_if(Cond::GreaterEqual, end_known);
         self.asm.mov(END, RAX);
-        self.asm.bind(full_tile);
+        self.asm.bind(end_known);
         for (reduce, area) in pass.reduces.iter().zip(&areas) {
             self.store_identity(*reduce, *area);
         }
@@ -153,8 +153,8 @@ impl FunctionEmitter<'_> {
         self.asm.bind(done);
     }
 
-    /// Emits a loop over whole rounds (see [`round_elements`]), for one copy of the body. `pressure` is the register
-    /// pressure of a single step.
+    /// Emits a loop over whole rounds (see [`round_elements`]) up to [`END`], for copy number `copy` of the body.
+    /// `pressure` is the register pressure of a single step.
     pub fn emit_rounds(
         &mut self,
         pass: &Pass,
@@ -169,6 +169,7 @@ impl FunctionEmitter<'_> {
         let step = self.isa.step();
         let steps = round / step;
         let pressure = pressure.max(1);
+        // Up to two spilled registers cost less than less unrolling.
         let unroll =
             [4, 2].into_iter().find(|u| *u <= steps && pressure * u <= u32::from(registers) + 2).unwrap_or(1);
         let areas: Vec<u32> = self.layout.accumulators[..pass.reduces.len()].to_vec();
@@ -232,7 +233,7 @@ impl FunctionEmitter<'_> {
         selector.block
     }
 
-    /// Combines accumulators in the frame into the totals.
+    /// Combines accumulators in the frame into the totals. `accumulators` has the offset of an area for each reduction.
     pub fn add_to_totals(&mut self, pass: &Pass, body: &LoopBody<'_>, accumulators: &[u32]) {
         let bytes = self.isa.vector().bytes();
         let vectors = accumulator_vectors(self.isa);

@@ -1,4 +1,4 @@
-//! `Allocator`: the locations of a block's values while its instructions are emitted.
+//! `Allocator`: chooses registers for a block's values, and keeps track of where the values are.
 
 use super::register_set::RegisterSet;
 use crate::codegen::simd::asm::{Asm, Mem, Rm, VectorLen, VectorReg, opcode};
@@ -23,7 +23,7 @@ struct ValueState {
 }
 
 impl ValueState {
-    /// Returns whether the value has no location: its instruction is still to come.
+    /// Returns whether the value has no location yet: the block computes it, and its instruction is still to come.
     fn is_unmade(&self) -> bool {
         self.reg.is_none() && self.memory.is_none()
     }
@@ -52,11 +52,11 @@ pub(crate) struct Allocator<'a> {
     /// For each register: the value in it, unless the register is free.
     held: [VectorId; 32],
     free: RegisterSet,
-    /// Registers that keep their value to the end of the block.
+    /// Registers that keep their value to the end of the block: of pinned and of hoisted values.
     fixed: RegisterSet,
-    /// The largest number of registers that values made in the block occupy at once.
+    /// The largest number of registers that values computed in the block occupy at once.
     pressure: u32,
-    /// The number of registers that the block may use besides the pinned registers.
+    /// The block may use the registers below this number, and the pinned registers.
     registers: u8,
     /// The frame offsets of the vectors to which values were spilled.
     spills: Vec<u32>,
@@ -162,8 +162,8 @@ impl<'a> Allocator<'a> {
         uses.first == NEVER && self.value(v).is_unmade()
     }
 
-    /// Loads the most used of the values that are in memory into spare registers. The values stay there while the block
-    /// is repeated.
+    /// Loads values that are in memory into spare registers, the most used values first. The values stay there while
+    /// the block is repeated.
     pub fn hoist(&mut self) {
         let usable = RegisterSet::first(self.registers).without(self.fixed);
         let spare = usable.count().saturating_sub(self.pressure + 1);
@@ -190,6 +190,7 @@ impl<'a> Allocator<'a> {
         self.frame.free_spills(&self.spills);
     }
 
+    /// Loads a value from its memory into a free register.
     fn load(&mut self, reg: VectorReg, v: VectorId) {
         let from = self.value(v).memory.expect("a value is in a register or in memory");
         let len = self.vector_len();
@@ -197,6 +198,7 @@ impl<'a> Allocator<'a> {
         self.bind(reg, v);
     }
 
+    /// Records that `reg` holds `v`.
     fn bind(&mut self, reg: VectorReg, v: VectorId) {
         self.held[reg.0 as usize] = v;
         self.free.remove(reg);
@@ -209,8 +211,8 @@ impl<'a> Allocator<'a> {
         self.free.add(reg);
     }
 
-    /// Returns a free register. If none is free, considers the registers that are not in `locked`, evicts the value
-    /// with the farthest next use, and returns its register.
+    /// Returns a free register. If none is free, evicts the value with the farthest next use from its register, which
+    /// is neither in `locked` nor fixed. Spills the value if it is used again and is not in memory.
     fn take(&mut self, locked: RegisterSet) -> VectorReg {
         if let Some(reg) = self.free.lowest() {
             return reg;
@@ -237,7 +239,7 @@ impl<'a> Allocator<'a> {
         reg
     }
 
-    /// Returns the register of a source. Loads the source if it has none.
+    /// Returns the register of a source, and adds it to `locked`. Loads the source if it has none.
     pub fn source(&mut self, v: VectorId, locked: &mut RegisterSet) -> VectorReg {
         let reg = match self.value(v).reg {
             Some(reg) => reg,
@@ -289,6 +291,7 @@ impl<'a> Allocator<'a> {
         reg
     }
 
+    /// Records that `reg` holds the result of instruction `index`.
     fn bind_result(&mut self, index: usize, reg: VectorReg, dst: VectorId) {
         self.bind(reg, dst);
         self.values[dst.0 as usize].next = self.uses[index].first;
@@ -301,9 +304,10 @@ impl<'a> Allocator<'a> {
         value.next = self.uses[index].first;
     }
 
-    /// Returns, for an instruction whose result overwrites one of its three sources, the result's register and the
-    /// number of this source. Chooses a source without a later use, otherwise a source that must be loaded anyway,
-    /// otherwise a copy of the last source.
+    /// Chooses which of its three sources the result of instruction `inst` overwrites. Returns the result's register,
+    /// which then holds that source, and the source's number. A pinned result that is a source overwrites itself.
+    /// Otherwise the choice is a source without a later use, then a source that must be loaded anyway, then a copy of
+    /// the last source.
     pub fn overwritten_source(
         &mut self,
         index: usize,

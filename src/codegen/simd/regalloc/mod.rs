@@ -1,5 +1,5 @@
-//! Register allocation for one block: on demand, in the order of the instructions, evicting the value whose next use is
-//! farthest.
+//! Register allocation for one block: instruction by instruction, when a register is needed. If none is free, the value
+//! whose next use is farthest loses its register.
 //!
 //! - In: a [`VectorBlock`](super::ir::VectorBlock), the number of registers, the frame for spills.
 //! - Out: for each operand and result, a register or a memory operand; spills and reloads as code.

@@ -7,7 +7,7 @@ use crate::codegen::simd::asm::VectorReg;
 pub(crate) struct RegisterSet(u32);
 
 impl RegisterSet {
-    /// Returns the first `count` registers.
+    /// Returns the registers below number `count`, which is at most 32.
     pub fn first(count: u8) -> RegisterSet {
         RegisterSet((1u64 << count).wrapping_sub(1) as u32)
     }

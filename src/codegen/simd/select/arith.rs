@@ -40,6 +40,7 @@ impl Selector<'_> {
         self.choose(nan, quiet, rounded)
     }
 
+    /// Selects a unary operation.
     pub fn unary(&mut self, op: UnaryOp, a: InstId) -> VectorIds {
         let dtype = self.dtype(a);
         let repr = Repr::of(dtype);
@@ -50,6 +51,7 @@ impl Selector<'_> {
         })
     }
 
+    /// Selects one vector of a unary operation, before its [`Settle`] step.
     fn unary_one(&mut self, op: UnaryOp, dtype: DType, repr: Repr, x: VectorId) -> VectorId {
         let (float, wide) = (dtype.is_float(), repr.bytes() == 8);
         let sign = if wide { SIGN_64 } else { SIGN_32 };
@@ -86,6 +88,7 @@ impl Selector<'_> {
         }
     }
 
+    /// Selects a binary operation on values that are not bools.
     pub fn binary(&mut self, op: BinaryOp, a: InstId, b: InstId) -> VectorIds {
         let dtype = self.dtype(a);
         match op {
@@ -110,7 +113,7 @@ impl Selector<'_> {
         })
     }
 
-    /// Selects the larger or smaller of two floats.
+    /// Selects the larger (`max`) or smaller of two floats, f64 if `wide`. See [`MinMaxRule`].
     fn extremum(&mut self, max: bool, wide: bool, x: VectorId, y: VectorId, rule: MinMaxRule) -> VectorId {
         let op = match (max, wide) {
             (true, false) => opcode::MAX_PS,
@@ -129,8 +132,8 @@ impl Selector<'_> {
         }
     }
 
-    /// Selects a comparison of floats as a mask, by the number of its predicate: 0 equal, 1 less, [`LESS_OR_EQUAL`],
-    /// [`UNORDERED`], 4 not equal, [`ORDERED`].
+    /// Selects a comparison of floats as a mask. `imm` is the predicate: 0 equal, 1 less, 2 [`LESS_OR_EQUAL`],
+    /// 3 [`UNORDERED`], 4 not equal, 7 [`ORDERED`].
     pub fn compare_float(&mut self, wide: bool, imm: u8, x: VectorId, y: VectorId) -> VectorId {
         let op = if wide { opcode::CMP_PD } else { opcode::CMP_PS };
         match self.isa {
@@ -142,6 +145,7 @@ impl Selector<'_> {
     /// Selects a comparison as a mask.
     pub fn compare(&mut self, dtype: DType, op: BinaryOp, x: VectorId, y: VectorId) -> VectorId {
         let wide = Repr::of(dtype).bytes() == 8;
+        // The predicate. Floats and the integers of AVX-512 number these four alike.
         let imm = match op {
             BinaryOp::Eq => 0,
             BinaryOp::Ne => 4,
@@ -183,8 +187,8 @@ impl Selector<'_> {
         }
     }
 
-    /// Selects one vector of an operation. The lanes may leave the range of the dtype until `settle`. Bools are masks
-    /// with lanes of either size.
+    /// Selects one vector of a binary operation. Its lanes are values of the dtype only after `settle`. Bools are masks
+    /// with lanes of 4 or of 8 bytes.
     pub fn combine(&mut self, dtype: DType, op: BinaryOp, x: VectorId, y: VectorId) -> VectorId {
         let wide = Repr::of(dtype).bytes() == 8;
         if dtype == DType::Bool {
@@ -261,6 +265,7 @@ impl Selector<'_> {
         if rule.negates_result { self.not(result) } else { result }
     }
 
+    /// Selects `a * b + c`, see [`fuses`].
     pub fn mul_add(&mut self, a: InstId, b: InstId, c: InstId) -> VectorIds {
         let dtype = self.dtype(a);
         let (x, y, z) = (self.vectors_of(a), self.vectors_of(b), self.vectors_of(c));

@@ -32,16 +32,17 @@ impl Selector<'_> {
 
     /// Selects the uniform instructions. Keeps the value of each root, and each value that a varying instruction reads.
     /// A value that is in memory or in a pinned register stays there, and any other value is stored to the frame.
-    /// Returns the locations of the kept values.
+    /// Also adds the uniform offsets of gathered rows to the addresses of their slots. Returns the locations of the
+    /// kept values.
     pub fn select_uniform(&mut self, roots: &[InstId]) -> Vec<Option<ValueOrigin>> {
         let body = self.body;
         let mut wanted = vec![false; body.insts.len()];
-        let has_uniform_row = |inst: &'_ Inst| match &inst.op {
+        let gathers_row = |inst: &'_ Inst| match &inst.op {
             InstOp::Gather { offsets, .. } => has_uniform_offsets(&body.uniform, offsets),
             _ => false,
         };
         for (index, inst) in body.insts.iter().enumerate() {
-            if !body.uniform[index] && !has_uniform_row(inst) {
+            if !body.uniform[index] && !gathers_row(inst) {
                 inst.op.for_each_operand(|v| wanted[v.0 as usize] = true);
             }
         }
@@ -50,7 +51,7 @@ impl Selector<'_> {
         for (index, inst) in body.insts.iter().enumerate() {
             if !body.uniform[index] {
                 if let InstOp::Gather { slot, offsets } = &inst.op
-                    && has_uniform_row(inst)
+                    && gathers_row(inst)
                 {
                     self.displace_slot(*slot, offsets);
                 }
@@ -98,6 +99,7 @@ impl Selector<'_> {
         }
     }
 
+    /// Selects instruction `index` of the body, and sets its entry of `values`.
     fn inst(&mut self, index: usize) {
         if self.body.index[index] {
             self.index_inst(index);
@@ -106,6 +108,7 @@ impl Selector<'_> {
         let inst = &self.body.insts[index];
         let dtype = inst.dtype;
         let mask = dtype == DType::Bool;
+        // Whether the result is a mask with lanes of 8 bytes.
         let mut wide = false;
         let vectors: VectorIds = match &inst.op {
             InstOp::Const(scalar) => VectorIds::repeated(self.splat_of(*scalar), 1),
@@ -178,7 +181,8 @@ impl Selector<'_> {
         }
     }
 
-    /// Returns the instruction for `a < b ? a : b` or `a > b ? a : b` of floats, if this selection is one.
+    /// Returns the instruction that computes `condition ? a : b`, if `a` and `b` are floats and the condition is
+    /// `a < b` (a minimum) or `b < a` (a maximum). Like the hardware's, this result is `b` if one operand is NaN.
     fn as_extremum(&self, condition: InstId, a: InstId, b: InstId) -> Option<Opcode> {
         let InstOp::Binary(BinaryOp::Lt, less, more) = self.body.insts[condition.0 as usize].op else {
             return None;
@@ -195,6 +199,7 @@ impl Selector<'_> {
         }
     }
 
+    /// Selects the value of an iota slot.
     fn iota(&mut self, slot: u32) -> VectorIds {
         let SelectMode::Step { ahead, .. } = self.plan.mode else {
             return VectorIds::repeated(self.block.push(VectorInstKind::Iota { slot, ahead: 0 }, &[]), 1);

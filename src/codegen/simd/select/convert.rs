@@ -14,9 +14,9 @@ use crate::lower::kernel_body::{InstId, InstOp};
 
 /// 2^32.
 const TWO_32: f64 = 4_294_967_296.0;
-/// The bits of 2^52. The sum with an integer below 2^52 has that integer in its low bits.
+/// The bits of the f64 2^52. For an integer `i` in `[0, 2^52)`, the bits of the f64 `2^52 + i` are these bits plus `i`.
 const TWO_52: u64 = 0x4330_0000_0000_0000;
-/// The bits of 2^84.
+/// The bits of the f64 2^84. For an integer `i` in `[0, 2^32)`, the bits of `2^84 + i * 2^32` are these bits plus `i`.
 const TWO_84: u64 = 0x4530_0000_0000_0000;
 
 impl Selector<'_> {
@@ -81,8 +81,9 @@ impl Selector<'_> {
         }
     }
 
-    /// Strips redundant clamps from `a`: each minimum or maximum with a constant at or beyond a limit of the integer
-    /// dtype `to`. Returns the operand that remains. The conversion to `to` saturates, so it needs no such clamp.
+    /// Strips redundant clamps from the float `a`: each maximum with a constant that is at most the least value of the
+    /// integer dtype `to`, and each minimum with a constant that is at least its greatest. Returns the operand that
+    /// remains. The conversion to `to` saturates, so it needs no such clamp.
     fn unclamped(&self, mut a: InstId, to: DType) -> InstId {
         if !to.is_integer() {
             return a;
@@ -120,11 +121,12 @@ impl Selector<'_> {
         })
     }
 
+    /// Selects the conversion of 4-byte integers to f32.
     fn integer_to_single(&mut self, unsigned: bool, x: VectorId) -> VectorId {
         if !unsigned {
             return self.op1(opcode::DQ_TO_PS, x);
         }
-        // The conversion of each half is exact, so that only the sum rounds.
+        // `high * 2^16` and `low` are exact, so only the sum rounds.
         let high = self.shift(opcode::SRL_D, x, 16);
         let high = self.op1(opcode::DQ_TO_PS, high);
         let unit = self.splat(u64::from(65536f32.to_bits()), 4);
@@ -140,11 +142,12 @@ impl Selector<'_> {
         if self.isa == VectorIsa::Avx512 {
             return self.op1(if unsigned { opcode::UQ_TO_PD } else { opcode::SQ_TO_PD }, x);
         }
-        // Each half plus a power of two is exact, so that only the sum of the halves rounds.
+        // The float `high` is 2^84 plus the upper half times 2^32, and `low` is 2^52 plus the lower half. Both are
+        // exact, and so is `high - both`: only the last sum rounds.
         let mut x = x;
         let mut both = f64::from_bits(TWO_84) + f64::from_bits(TWO_52);
         if !unsigned {
-            // With its sign bit flipped, a signed integer is larger by 2^63.
+            // The flipped sign bit adds 2^63 to a signed integer.
             let sign = self.splat(1 << 63, 8);
             x = self.op2(opcode::XOR_D, x, sign);
             both += (1u64 << 63) as f64;
@@ -167,8 +170,8 @@ impl Selector<'_> {
             return self.op1(if unsigned { opcode::UQ_TO_PS } else { opcode::SQ_TO_PS }, x);
         }
         // An f64 holds 53 bits. If the integer may have more bits, its 11 low bits become 0, and bit 11 becomes 1 if
-        // one of them was 1. An f64 holds the new integer exactly, and rounds to the same f32 as the integer itself.
-        let (bit, limit) = (self.splat(0x7ff, 8), self.splat(1 << 53, 8));
+        // one of them was 1. An f64 holds the new integer exactly, and it rounds to the same f32 as the old one.
+        let (low_bits, limit) = (self.splat(0x7ff, 8), self.splat(1 << 53, 8));
         let mut is_large = match unsigned {
             true => self.compare(DType::U64, BinaryOp::Lt, limit, x),
             false => self.compare(DType::I64, BinaryOp::Lt, limit, x),
@@ -178,8 +181,8 @@ impl Selector<'_> {
             let is_small = self.compare(DType::I64, BinaryOp::Lt, x, limit);
             is_large = self.op2(opcode::OR_D, is_large, is_small);
         }
-        let low = self.op2(opcode::AND_D, x, bit);
-        let carried = self.op2(opcode::ADD_Q, low, bit);
+        let low = self.op2(opcode::AND_D, x, low_bits);
+        let carried = self.op2(opcode::ADD_Q, low, low_bits);
         let joined = self.op2(opcode::OR_D, x, carried);
         let kept = self.splat(!0x7ff, 8);
         let rounded = self.op2(opcode::AND_D, joined, kept);
@@ -191,6 +194,7 @@ impl Selector<'_> {
     /// Selects the conversion of f32 lanes to an integer of at most 32 bits. The conversion saturates, and turns NaN
     /// into 0.
     fn single_to_integer(&mut self, to: DType, x: VectorId) -> VectorId {
+        // 2^31.
         let top = self.splat(u64::from(2_147_483_648f32.to_bits()), 4);
         if to == DType::U32 {
             let zero = self.splat(0, 8);
@@ -214,7 +218,8 @@ impl Selector<'_> {
                 let ordered = self.compare_float(false, ORDERED, x, x);
                 x = self.op2(opcode::AND_PS, x, ordered);
             }
-            // The maximum of a NaN and the second operand is the second operand.
+            // A NaN becomes 0: by the mask above, or for an unsigned dtype because the maximum of a NaN and the second
+            // operand 0 is that operand.
             let [low, high] = [low, high].map(|limit| self.splat(u64::from((limit as f32).to_bits()), 4));
             let raised = self.op2(opcode::MAX_PS, x, low);
             let lowered = self.op2(opcode::MIN_PS, raised, high);
@@ -251,6 +256,7 @@ impl Selector<'_> {
 
     /// Selects the conversion of f64 lanes to i64 or u64. The conversion saturates, and NaN becomes 0.
     fn double_to_wide_integer(&mut self, to: DType, x: VectorId) -> VectorId {
+        // 2^63.
         let top = self.splat(9_223_372_036_854_775_808f64.to_bits(), 8);
         if to != DType::U64 {
             let least = self.splat((-9_223_372_036_854_775_808f64).to_bits(), 8);
@@ -277,13 +283,13 @@ impl Selector<'_> {
         self.op2(opcode::OR_D, result, over)
     }
 
-    /// Selects the conversion of f64 lanes toward zero to i64. Lanes from 2^63 on and lanes below -2^63 give any
-    /// result.
+    /// Selects the conversion of f64 lanes toward zero to i64. Lanes from 2^63 on and lanes below -2^63 give an
+    /// unspecified result.
     fn double_to_wide_bits(&mut self, x: VectorId) -> VectorId {
         if self.isa == VectorIsa::Avx512 {
             return self.op1(opcode::PD_TO_SQ, x);
         }
-        // The integer is `high * 2^32 + low` with `0 <= low < 2^32`; both are exact.
+        // The integer is `high * 2^32 + low` with `0 <= low < 2^32`. The floats `high` and `low` are exact.
         let (down, up) = (self.splat((1.0 / TWO_32).to_bits(), 8), self.splat(TWO_32.to_bits(), 8));
         let whole = self.op_imm(opcode::ROUND_PD, &[x], Some(11));
         let high = self.op2(opcode::MUL_PD, whole, down);
@@ -312,7 +318,7 @@ impl Selector<'_> {
         })
     }
 
-    /// Selects the memory format of a value, in the low bits of its lanes.
+    /// Selects the bits that a value of `from` has in memory, in the low bits of its lanes.
     pub fn memory_bits(&mut self, from: DType, x: VectorId) -> VectorId {
         match from {
             DType::F16 => {
@@ -328,8 +334,8 @@ impl Selector<'_> {
         }
     }
 
-    /// Selects the lanes of `to` from its memory format in the low bits of lanes: the inverse of
-    /// [`Selector::memory_bits`].
+    /// Selects the inverse of [`Selector::memory_bits`]: a value of `to` from its bits in the low bits of lanes. The
+    /// other bits of the lanes do not matter.
     fn value_of_bits(&mut self, to: DType, bits: VectorId) -> VectorId {
         match to {
             DType::F16 => {

@@ -16,7 +16,7 @@ use crate::codegen::uniform::has_uniform_offsets;
 use crate::lower::kernel_body::InstId;
 
 impl Selector<'_> {
-    /// Adds uniform offsets to the address of a slot.
+    /// Adds uniform offsets to the address of a slot. Each offset is a checked index and the scalar with its stride.
     pub fn displace_slot(&mut self, slot: u32, offsets: &[(InstId, u32)]) {
         for (k, (v, _)) in offsets.iter().enumerate() {
             let offset = k as u32;
@@ -63,13 +63,13 @@ impl Selector<'_> {
             }
         }
         let (bytes, size) = (Repr::of(dtype).bytes(), size_of(dtype));
-        let per = len.bytes() / bytes;
-        let count = per.min(16 / size);
+        let lanes_per_vector = len.bytes() / bytes;
+        let count = lanes_per_vector.min(16 / size);
         (0..self.vectors(bytes) as u32)
             .map(|j| {
-                let groups: SmallVec<[VectorId; 4]> = (0..per / count)
+                let groups: SmallVec<[VectorId; 4]> = (0..lanes_per_vector / count)
                     .map(|part| {
-                        let lane = j * per + part * count;
+                        let lane = j * lanes_per_vector + part * count;
                         let group = GatherGroup {
                             lane,
                             ahead: ahead + lane,
@@ -88,7 +88,7 @@ impl Selector<'_> {
             .collect()
     }
 
-    /// Stores offset number `k` of every element of a step to the frame.
+    /// Stores the lanes of `x` to area `k` of the frame for offsets: one lane for each element of a step.
     fn keep_offsets(&mut self, k: usize, x: &VectorIds) {
         let len = self.vector_len();
         for (j, x) in x.iter().enumerate() {
@@ -99,7 +99,7 @@ impl Selector<'_> {
         }
     }
 
-    /// Selects the instructions that join 16-byte parts to a vector.
+    /// Selects one vector that consists of 16-byte parts.
     fn assembled(&mut self, parts: &[VectorId]) -> VectorId {
         let pair = |s: &mut Self, a: VectorId, b: VectorId| {
             s.block

@@ -52,7 +52,8 @@ impl Selector<'_> {
 /// - An instruction whose result nothing reads is removed.
 /// - A result goes to the next instruction in rax, and to the frame only for other users.
 ///
-/// `start` gives the word of an iota's value, if that value is in the frame unchanged.
+/// `start` returns, for an iota slot, the word that holds its value as the block needs it. `None` if there is no such
+/// word, because the block runs for another position.
 pub(crate) fn chain_index_insts(block: &mut VectorBlock, start: impl Fn(u32) -> Option<u32>) {
     if block.index.is_empty() {
         return;
@@ -64,6 +65,7 @@ pub(crate) fn chain_index_insts(block: &mut VectorBlock, start: impl Fn(u32) -> 
 
 /// Replaces operands that are constants, iotas or comparisons. Index instructions are numbered in block order.
 fn fold_operands(block: &mut VectorBlock, start: impl Fn(u32) -> Option<u32>) {
+    // The instruction that computed each word so far.
     let mut made: FxHashMap<u32, IndexInst> = FxHashMap::default();
     for inst in &mut block.index {
         if let IndexOp::Select(BinaryOp::Ne) = inst.op
@@ -87,7 +89,8 @@ fn fold_operands(block: &mut VectorBlock, start: impl Fn(u32) -> Option<u32>) {
     }
 }
 
-/// Removes instructions whose result nothing reads, but no checks. Returns how often each word is read.
+/// Removes instructions whose result nothing reads, except checks, which may fail the run. Returns how often each word
+/// is read.
 fn remove_unused(block: &mut VectorBlock) -> FxHashMap<u32, u32> {
     let mut uses: FxHashMap<u32, u32> = FxHashMap::default();
     let mut wanted = vec![true; block.insts.len()];
@@ -109,7 +112,8 @@ fn remove_unused(block: &mut VectorBlock) -> FxHashMap<u32, u32> {
     uses
 }
 
-/// Passes results to the next instruction in rax.
+/// Marks the results that the next instruction takes from rax, and the results that must be stored for others. `uses`
+/// says how often each word is read.
 fn pass_in_register(block: &mut VectorBlock, uses: &FxHashMap<u32, u32>) {
     for index in 1..block.insts.len() {
         let VectorInstKind::Index(before) = block.insts[index - 1].kind else { continue };

@@ -13,7 +13,7 @@ use crate::lower::kernel_body::{Inst, InstOp};
 /// independent instructions in the next element. Tests use a lower limit, so that they order random bodies.
 const MIN_ORDERED: usize = if cfg!(test) { 4 } else { 48 };
 
-/// Cycles until the result of an instruction is available.
+/// Returns the approximate number of cycles until the result of an instruction is available, on x86-64 processors.
 fn latency(inst: &Inst) -> u32 {
     match &inst.op {
         InstOp::Const(_)
@@ -45,11 +45,11 @@ struct DependencyNode {
     uses: u32,
     /// Cycles from its start to the end of the longest chain through it.
     height: u32,
-    /// The cycle in which its operands are available.
+    /// The earliest cycle in which all its operands are available.
     ready: u32,
 }
 
-/// Dependency graph: data dependencies, and loads ordered against stores.
+/// Dependency graph of varying instructions: data dependencies, and loads ordered against stores.
 struct DependencyGraph {
     /// One node per instruction, and a last node that ends the lists.
     nodes: Vec<DependencyNode>,
@@ -61,16 +61,16 @@ struct DependencyGraph {
 
 impl DependencyGraph {
     fn operands(&self, index: u32) -> Range<usize> {
-        let [node, next] = [index, index + 1].map(|index| self.nodes[index as usize].operands as usize);
-        node..next
+        let [start, end] = [index, index + 1].map(|index| self.nodes[index as usize].operands as usize);
+        start..end
     }
 
     fn users(&self, index: u32) -> Range<usize> {
-        let [node, next] = [index, index + 1].map(|index| self.nodes[index as usize].users as usize);
-        node..next
+        let [start, end] = [index, index + 1].map(|index| self.nodes[index as usize].users as usize);
+        start..end
     }
 
-    /// Returns the change in the number of live values by an instruction.
+    /// Returns by how much an instruction increases the number of live values.
     fn growth(&self, index: u32) -> i32 {
         let last = |(v, count): &(u32, u32)| i32::from(self.nodes[*v as usize].uses == *count);
         let dying: i32 = self.operands[self.operands(index)].iter().map(last).sum();
@@ -85,8 +85,9 @@ pub(crate) fn inst_order(insts: &[Inst], uniform: &[bool], isa: VectorIsa) -> Ve
         return Vec::new();
     }
     let mut graph = dependency_graph(insts, uniform);
-    // The limit counts one register for each value. A loop step that computes two vectors of each value needs two
-    // registers for each value, so it spills some values. The spills cost less than chains that wait for each other.
+    // The largest number of live values. The limit counts one register for each value. A loop step that computes two
+    // vectors of each value needs two registers for each value, so it spills some values. The spills cost less than
+    // chains that wait for each other.
     let most = u32::from(isa.registers()) * 3 / 4;
     let waits = |index: &usize| !uniform[*index] && graph.nodes[*index].waits == 0;
     let mut runnable: Vec<u32> = (0..insts.len()).filter(waits).map(|index| index as u32).collect();
@@ -128,6 +129,7 @@ pub(crate) fn inst_order(insts: &[Inst], uniform: &[bool], isa: VectorIsa) -> Ve
     order
 }
 
+/// Returns the graph of a body, with all nodes unscheduled.
 fn dependency_graph(insts: &[Inst], uniform: &[bool]) -> DependencyGraph {
     let mut nodes = vec![DependencyNode::default(); insts.len() + 1];
     let mut operands: Vec<(u32, u32)> = Vec::with_capacity(2 * insts.len());
@@ -165,8 +167,8 @@ fn dependency_graph(insts: &[Inst], uniform: &[bool]) -> DependencyGraph {
         nodes[index].waits = (edges.len() - before) as u32;
     }
     nodes[insts.len()].operands = operands.len() as u32;
-    // Counting sort of the edges by their second instruction: first the end of each list, then counted down to its
-    // start.
+    // Counting sort of the edges by the instruction that they depend on. `users` of a node is first the length of its
+    // list, then the end of its list, and counts down to the start while the list is filled.
     for (_, on) in &edges {
         nodes[*on as usize].users += 1;
     }

@@ -64,8 +64,8 @@ impl Selector<'_> {
             .collect()
     }
 
-    /// Fails the run if any lane of vector `j` of a mask is set. Lanes have `bytes` bytes. At a speculative position
-    /// nothing fails.
+    /// Fails the run if any lane of `bad` is set, which is vector `j` of a mask with lanes of `bytes` bytes. Lanes past
+    /// the end of the row do not count. At a speculative position nothing fails.
     fn fail_if(&mut self, bad: VectorId, j: usize, bytes: u32) {
         if self.plan.speculative {
             return;
@@ -112,7 +112,8 @@ impl Selector<'_> {
         self.zip(&index, &good, |s, index, good| s.op2(opcode::AND_D, index, good))
     }
 
-    /// Selects the integer quotient toward zero, or its remainder. A zero divisor fails the run and acts as 1.
+    /// Selects the integer quotient toward zero, or the remainder `x - y * quotient`. A zero divisor fails the run and
+    /// acts as 1.
     pub fn divide(&mut self, op: BinaryOp, a: InstId, b: InstId) -> VectorIds {
         let dtype = self.dtype(a);
         let bytes = Repr::of(dtype).bytes();

@@ -8,7 +8,8 @@ use crate::codegen::simd::ir::{MemRef, Tail, ValueOrigin, VectorId, VectorInstKi
 use crate::lower::kernel_body::InstId;
 
 impl Selector<'_> {
-    /// Stores two values to adjacent elements of a slot.
+    /// Stores pairs: the two values of each element of the step go to adjacent elements of a slot. Elements have 4 or 8
+    /// bytes.
     pub fn store_pair(&mut self, slot: u32, values: [InstId; 2]) {
         let dtype = self.code.slots[slot as usize].dtype;
         let size = size_of(dtype);
@@ -40,8 +41,8 @@ impl Selector<'_> {
         }
     }
 
-    /// Selects the pairs of a lane of `x` and a lane of `y`, each lane of `size` bytes. `half` 0 selects the lower half
-    /// of the pairs, and `half` 1 selects the upper half.
+    /// Selects half of the pairs (lane of `x`, lane of `y`) as one vector: the lower half of the lanes for `half` 0,
+    /// the upper half for `half` 1. Lanes have `size` bytes.
     fn interleaved(&mut self, x: VectorId, y: VectorId, half: u32, size: u32) -> VectorId {
         let count = self.vector_len().bytes() / size;
         let words = size / 4;

@@ -11,9 +11,9 @@ use crate::codegen::simd::ir::roles::TAIL_MASK;
 use crate::codegen::simd::ir::{MemRef, Tail, VectorId, VectorInstKind};
 use crate::lower::kernel_body::{AccessPattern, InstId};
 
-/// Byte shuffle: the low bytes of four words, moved to the lowest bytes.
+/// Byte shuffle: the low byte of each of four 4-byte lanes, moved to the lowest bytes. 0x80 gives 0.
 const LOW_BYTES: u128 = 0x8080_8080_8080_8080_8080_8080_0c08_0400;
-/// Byte shuffle: the low halves of four words, moved to the lowest bytes.
+/// Byte shuffle: the low 2 bytes of each of four 4-byte lanes, moved to the lowest bytes.
 const LOW_HALVES: u128 = 0x8080_8080_8080_8080_0d0c_0908_0504_0100;
 
 impl Selector<'_> {
@@ -41,7 +41,7 @@ impl Selector<'_> {
         }
     }
 
-    /// Loads a whole vector.
+    /// Selects the load of a whole vector, by the instruction `op`.
     pub fn load_from(&mut self, op: Opcode, mem: MemRef) -> VectorId {
         let len = self.vector_len();
         self.block.push(VectorInstKind::Load { op, len, mem, tail: Tail::Whole }, &[])
@@ -66,7 +66,7 @@ impl Selector<'_> {
             return VectorIds::repeated(self.finish_load(dtype, one), 1);
         };
         let bytes = Repr::of(dtype).bytes();
-        let per = self.vector_len().bytes() / bytes;
+        let lanes_per_vector = self.vector_len().bytes() / bytes;
         let step = kind.pattern.step() as u32;
         let staged = masked && (size < 4 && self.isa != VectorIsa::Avx512 || step != 1);
         if staged {
@@ -74,7 +74,7 @@ impl Selector<'_> {
         }
         (0..self.vectors(bytes))
             .map(|j| {
-                let offset = j as u32 * per * size;
+                let offset = j as u32 * lanes_per_vector * size;
                 let slot_offset = ((ahead * size + offset) * step) as i32;
                 let mem = MemRef::Slot(slot, slot_offset);
                 let x = if staged {
@@ -112,19 +112,19 @@ impl Selector<'_> {
             return;
         };
         let bytes = Repr::of(dtype).bytes();
-        let per = self.vector_len().bytes() / bytes;
+        let lanes_per_vector = self.vector_len().bytes() / bytes;
         if kind.pattern == AccessPattern::Splat {
-            // All elements go to one place, so that the last one wins.
+            // All elements have one address, so only the last is stored. `last` holds the last `isa.step()` elements.
             let last = &x[x.len() - (bytes / 4) as usize..];
             for (j, x) in last.iter().enumerate() {
-                let mem = MemRef::Frame(self.layout.staging + j as u32 * per * size);
+                let mem = MemRef::Frame(self.layout.staging + j as u32 * lanes_per_vector * size);
                 self.store_vector(dtype, *x, mem, Tail::Whole);
             }
             self.block.push_effect(VectorInstKind::StoreLast { slot, masked }, &[]);
             return;
         }
         let staged = masked && self.isa != VectorIsa::Avx512;
-        let parts_per_vector = (self.vector_len().bytes() / (size * per)) as usize;
+        let parts_per_vector = (self.vector_len().bytes() / (size * lanes_per_vector)) as usize;
         let packs = self.isa == VectorIsa::Avx2 && size < 4 && dtype != DType::F16;
         if packs && !masked && x.len().is_multiple_of(parts_per_vector) {
             let len = self.vector_len();
@@ -138,7 +138,7 @@ impl Selector<'_> {
             return;
         }
         for (j, x) in x.iter().copied().enumerate() {
-            let offset = j as u32 * per * size;
+            let offset = j as u32 * lanes_per_vector * size;
             let (mem, tail) = if staged {
                 (MemRef::Frame(self.layout.staging + offset), Tail::Whole)
             } else {
@@ -152,7 +152,7 @@ impl Selector<'_> {
         }
     }
 
-    /// Stores one vector of elements.
+    /// Stores one vector of elements of `dtype`, narrowed to their size in memory.
     pub fn store_vector(&mut self, dtype: DType, x: VectorId, mem: MemRef, tail: Tail) {
         let bits = if dtype == DType::F16 { x } else { self.memory_bits(dtype, x) };
         let wide = self.isa == VectorIsa::Avx512;
@@ -176,7 +176,8 @@ impl Selector<'_> {
 
     /// AVX2: the memory format of two vectors of 2-byte elements, or four of 1-byte elements, as one vector.
     fn pack(&mut self, dtype: DType, x: &[VectorId]) -> VectorId {
-        // Every lane is in range, so that no pack saturates.
+        // Every lane is in range, so no pack saturates. A pack works on each 16 bytes by itself; the permutations put
+        // the elements in order.
         let [words, bytes] = match dtype {
             DType::I8 | DType::I16 => [opcode::PACK_SDW, opcode::PACK_SWB],
             _ => [opcode::PACK_UDW, opcode::PACK_UWB],
@@ -191,7 +192,7 @@ impl Selector<'_> {
         self.op_imm(opcode::SHUFFLE_D, &[pairs], Some(0xd8))
     }
 
-    /// Selects the low halves of 4-byte lanes, adjacent in the lower half of a vector.
+    /// Selects the low 2 bytes of each 4-byte lane, adjacent in the lower half of a vector.
     pub fn low_words(&mut self, x: VectorId) -> VectorId {
         if self.isa == VectorIsa::Avx512 {
             return self.op1(opcode::DOWN_DW, x);
@@ -202,6 +203,7 @@ impl Selector<'_> {
     }
 }
 
+/// AVX-512: returns the mask for vector `j` of a masked step, with lanes of `bytes` bytes.
 fn tail_mask(j: usize, bytes: u32) -> Tail {
     Tail::Mask(if bytes == 8 { TAIL_MASK + 1 + j as u8 } else { TAIL_MASK })
 }

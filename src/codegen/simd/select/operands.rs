@@ -9,7 +9,7 @@ use crate::expr::Scalar;
 use crate::lower::kernel_body::InstId;
 
 impl Selector<'_> {
-    /// Returns a constant with `bits` in every lane of 4 or 8 bytes.
+    /// Returns a constant with `bits` in every lane. Lanes have `bytes` bytes, 4 or 8.
     pub fn splat(&mut self, bits: u64, bytes: u32) -> VectorId {
         let offset = self.pool.splat(bits, bytes);
         self.block.value_from(ValueOrigin::Pool(offset))
@@ -32,9 +32,8 @@ impl Selector<'_> {
         self.block.value_from(ValueOrigin::Frame(offset))
     }
 
-    /// Returns whether code before the inner loop computes `v`: the selector is selecting a step of the inner loop, and
-    /// `v` is uniform, that is, `v` has one value for all elements of the inner axis. The step reads the value from the
-    /// constant pool, the frame or a register.
+    /// Returns whether `v` is computed before the code that is being selected: that code is a step of the inner loop,
+    /// and `v` is uniform. The step reads the value from the constant pool, the frame or a register.
     pub fn is_hoisted(&self, v: InstId) -> bool {
         self.plan.mode != SelectMode::OneElement && self.body.uniform[v.0 as usize]
     }
@@ -66,7 +65,7 @@ impl Selector<'_> {
         made
     }
 
-    /// Returns the low words of the checked index `v`, in lanes of 4 bytes.
+    /// Returns the low 4 bytes of the checked index `v`, in lanes of 4 bytes.
     pub fn index_words(&mut self, v: InstId) -> VectorIds {
         if self.is_hoisted(v) {
             let one = self.uniform_value(v);

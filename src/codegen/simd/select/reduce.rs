@@ -1,4 +1,4 @@
-//! Reductions in a body: operands, accumulators, results.
+//! Operands, accumulators and results of reductions.
 
 use shapeflow_shape_fns::DType;
 use smallvec::SmallVec;
@@ -12,8 +12,8 @@ use crate::codegen::simd::ir::{MemRef, Tail, ValueOrigin, VectorId, VectorInstKi
 use crate::lower::kernel_body::{LaneLayout, ReduceStep};
 
 impl Selector<'_> {
-    /// Selects the result of reduction `k`: one result for the row, or in a column kernel one for each lane, which
-    /// reduces its own row.
+    /// Selects the result of reduction `k`. A row kernel has one result for the row. In a column kernel every lane has
+    /// its own result, in the tile.
     pub fn reduced(&mut self, k: u32) -> VectorIds {
         if self.code.layout == LaneLayout::Row {
             let offset = self.layout.reduced[k as usize];
@@ -24,7 +24,8 @@ impl Selector<'_> {
         self.map(&lanes, |s, x| s.finish_reduction(reduce, x))
     }
 
-    /// Selects the last step of a reduction.
+    /// Selects the last step of a reduction for accumulators `x`: the final addition of a float sum, and rounding or
+    /// wrapping to the dtype.
     pub fn finish_reduction(&mut self, reduce: ReduceStep, mut x: VectorId) -> VectorId {
         if ends_with_zero(reduce) {
             let double = reduce.dtype == DType::F64;
@@ -47,12 +48,13 @@ impl Selector<'_> {
             .collect()
     }
 
+    /// Returns the offset in bytes of vector `j` of a step, from the accumulators of the step's first element.
     fn tile_offset(&self, j: usize) -> i32 {
         j as i32 * self.vector_len().bytes() as i32
     }
 
-    /// Selects the copies of a body for a step, and reduces each element into the accumulators of its own row, one copy
-    /// after the other.
+    /// Selects all copies of a body for a step of a column kernel, and reduces their elements into the tile, copy after
+    /// copy.
     pub fn reduce_in_tile(&mut self, reduces: &[ReduceStep], order: &[u32]) {
         let mut sums: SmallVec<[VectorIds; 2]> = SmallVec::new();
         for copy in 0..self.body.copies as u32 {
@@ -93,7 +95,7 @@ impl Selector<'_> {
             .collect()
     }
 
-    /// Combines a vector into accumulators in memory.
+    /// Combines a vector into the accumulators at `mem`.
     pub fn reduce_into(&mut self, reduce: ReduceStep, mem: MemRef, value: VectorId) {
         let len = self.vector_len();
         let load = VectorInstKind::Load { op: opcode::MOV_LOAD, len, mem, tail: Tail::Whole };

@@ -8,10 +8,10 @@ pub(crate) type VectorIds = InlineList<VectorId, 8>;
 /// The forms of a value. An empty list is a form that does not exist yet.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct SelectedValue {
-    /// Lanes of the value's own size; for a mask, lanes of 4 bytes.
+    /// Vectors whose lanes have the size of the value's `Repr`: for a mask, 4 bytes.
     pub vectors: VectorIds,
-    /// For a mask: lanes of 8 bytes.
+    /// For a mask: vectors with lanes of 8 bytes.
     pub wide_mask: VectorIds,
-    /// For a checked index: its low words, in lanes of 4 bytes.
+    /// For a checked index: its low 4 bytes, in lanes of 4 bytes.
     pub index_words: VectorIds,
 }

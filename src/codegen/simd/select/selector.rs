@@ -1,4 +1,4 @@
-//! `Selector`: a block under construction, with the basic steps of selection.
+//! `Selector`: turns the instructions of a body into the instructions of a block. This file has its basic operations.
 
 use shapeflow_shape_fns::DType;
 
@@ -20,7 +20,7 @@ pub(crate) enum SelectMode {
     Step {
         /// The number of vectors of 4-byte lanes that the step computes.
         unroll: u32,
-        /// The number of elements between the current one and the first of the step.
+        /// The number of the step's first element, counted from the current element.
         ahead: u32,
         /// Whether the step computes only the remaining elements of the row. Such a step has `unroll` 1.
         masked: bool,
@@ -30,9 +30,9 @@ pub(crate) enum SelectMode {
 /// The variant of the code for a body. One body may be emitted in several variants; a run-time check picks one.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) struct CodeVariant {
-    /// Whether the elements of gathered rows are not adjacent in memory.
+    /// Whether the elements of gathered rows may be apart in memory. If not, they are adjacent.
     pub strided_rows: bool,
-    /// Whether the offsets of all elements to gather fit in 4-byte lanes.
+    /// Whether the offset in bytes of every element to gather, `Σ index·stride`, fits in a 4-byte lane.
     pub narrow_offsets: bool,
     /// Whether the code runs rarely, so that it has no unrolling and no non-temporal stores.
     pub cold: bool,
@@ -43,9 +43,9 @@ pub(crate) struct CodeVariant {
 pub(crate) struct SelectPlan<'a> {
     pub mode: SelectMode,
     pub variant: CodeVariant,
-    /// For each instruction: the location of a uniform value that a step reads.
+    /// For each instruction: the location of its value, if it is uniform and a step reads it.
     pub uniforms: &'a [Option<ValueOrigin>],
-    /// Whether the position may lie past the end of the loops. A check that fails there is no error.
+    /// Whether the code runs for a position that may lie past the end of the loops. A failing check is then no error.
     pub speculative: bool,
 }
 
@@ -148,7 +148,8 @@ impl Selector<'_> {
         self.block.push(VectorInstKind::Select, &[mask, x, y])
     }
 
-    /// Selects two vectors for each vector of `x`: its low half of lanes widened, then its high half.
+    /// Selects two vectors for each vector of `x`: its low half of lanes widened by `op`, then its high half. For one
+    /// element, whose lanes are all equal, only the first.
     pub fn widen(&mut self, x: &VectorIds, op: Opcode) -> VectorIds {
         let mut wide = VectorIds::default();
         for x in x.iter() {
@@ -182,7 +183,7 @@ impl Selector<'_> {
         x.chunks(2).map(|pair| f(self, pair[0], pair[pair.len() - 1])).collect()
     }
 
-    /// Selects the low words of the 8-byte lanes of two vectors as one vector.
+    /// Selects the low 4 bytes of each 8-byte lane of two vectors as one vector.
     pub fn even_words(&mut self, a: VectorId, b: VectorId) -> VectorId {
         if self.isa == VectorIsa::Avx512 {
             let (a, b) = (self.op1(opcode::DOWN_QD, a), self.op1(opcode::DOWN_QD, b));
@@ -192,12 +193,12 @@ impl Selector<'_> {
         self.op_imm(opcode::PERMUTE_Q, &[both], Some(0xd8))
     }
 
-    /// Brings lanes back into the range of `dtype`.
+    /// Wraps or rounds lanes to values of `dtype`.
     pub fn settle(&mut self, dtype: DType, x: VectorId) -> VectorId {
         self.settle_by(Settle::of(dtype), x)
     }
 
-    /// Brings lanes back into range as `settle` says.
+    /// Applies the step `settle` to lanes.
     pub fn settle_by(&mut self, settle: Settle, x: VectorId) -> VectorId {
         match settle {
             Settle::Keep => x,

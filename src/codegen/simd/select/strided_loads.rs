@@ -1,4 +1,4 @@
-//! Loads of elements that are 2 to 4 elements of memory apart: whole vectors are loaded, blended and permuted.
+//! Loads of every 2nd, 3rd or 4th element of memory: whole vectors are loaded, blended and permuted.
 
 use smallvec::{SmallVec, smallvec};
 
@@ -9,11 +9,11 @@ use crate::codegen::simd::ir::{MemRef, ValueOrigin, VectorId, VectorInstKind};
 /// One load of a whole vector. Some of its lanes are wanted elements.
 #[derive(Clone, Copy)]
 pub(crate) struct StridedPick {
-    /// The start of the load: its distance from the first wanted element, in elements of memory.
+    /// The element of memory at which the load starts, counted from the first wanted element.
     begin: u32,
     /// The set of lanes with wanted elements: bit `i` is set if lane `i` is in the set.
     lanes: u32,
-    /// The index of the first wanted element in `lanes`, counted over all wanted elements.
+    /// Which wanted element the lowest lane of `lanes` holds. The next lanes hold the next wanted elements.
     first_element: u32,
 }
 
@@ -23,7 +23,8 @@ pub(crate) struct StridedPick {
 /// No two wanted elements are in the same lane, so the loads can be blended. The number of loads is the least possible.
 /// No load begins before the first wanted element or ends after the last.
 pub(crate) fn picks(count: u32, step: u32) -> SmallVec<[StridedPick; 4]> {
-    // For each load, its first wanted lane, and the number of wanted lanes: every `step`-th lane from there.
+    // For each load, its first wanted lane, and the number of wanted lanes: every `step`-th lane from there. If `step`
+    // does not divide `count`, these runs were found by hand; the test checks them.
     let runs: SmallVec<[(u32, u32); 4]> = match (count, step) {
         (4, 3) => (0..4).map(|lane| (lane, 1)).collect(),
         (8, 3) => smallvec![(0, 3), (2, 2), (1, 3)],
@@ -41,8 +42,8 @@ pub(crate) fn picks(count: u32, step: u32) -> SmallVec<[StridedPick; 4]> {
 }
 
 impl Selector<'_> {
-    /// Selects a vector of elements of `size` bytes, `step` elements of memory apart. The first is `offset` bytes past
-    /// the slot's current element.
+    /// Selects a vector of elements of `size` bytes (4 or 8), `step` (2 to 4) elements of memory apart. The first is
+    /// `offset` bytes past the slot's current element.
     pub fn strided_vector(&mut self, step: u32, size: u32, slot: u32, offset: i32) -> VectorId {
         let count = self.vector_len().bytes() / size;
         let mut order = vec![0; count as usize];

@@ -1,13 +1,13 @@
-//! The kernels that this emitter leaves to Cranelift.
+//! `check_support`: refuses the kernels that this emitter leaves to Cranelift.
 
 use crate::codegen::simd::ir::Refusal;
 use crate::expr::BinaryOp;
 use crate::lower::kernel_body::{Inst, InstOp, KernelBody};
 
-/// Checks that every instruction of a kernel has a vector form here.
+/// Checks that this emitter supports a kernel.
 ///
 /// # Errors
-/// The first reason why an instruction has no vector form.
+/// Two gathers of a slot are in one body or have different strides, or an instruction has no vector form.
 pub(crate) fn check_support(code: &KernelBody) -> Result<(), Refusal> {
     let bodies = || code.passes.iter().map(|pass| &pass.body).chain([&code.epilogue]);
     let mut gathers: Vec<Option<&Inst>> = vec![None; code.slots.len()];
@@ -16,7 +16,7 @@ pub(crate) fn check_support(code: &KernelBody) -> Result<(), Refusal> {
         for inst in body {
             let InstOp::Gather { slot, .. } = &inst.op else { continue };
             let known = gathers[*slot as usize].get_or_insert(inst);
-            if !moves_alike(known, inst) || seen.contains(slot) {
+            if !have_equal_strides(known, inst) || seen.contains(slot) {
                 return Err("a slot that two gathers share");
             }
             seen.push(*slot);
@@ -30,8 +30,8 @@ pub(crate) fn check_support(code: &KernelBody) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Returns whether two gathers of a slot have the same strides.
-fn moves_alike(a: &Inst, b: &Inst) -> bool {
+/// Returns whether two gathers of a slot have the same strides, so that they can share the slot's words in the frame.
+fn have_equal_strides(a: &Inst, b: &Inst) -> bool {
     match (&a.op, &b.op) {
         (InstOp::Gather { offsets: a, .. }, InstOp::Gather { offsets: b, .. }) => {
             a.iter().map(|(_, stride)| stride).eq(b.iter().map(|(_, stride)| stride))
