@@ -1,7 +1,7 @@
 //! Reductions as folds over the elements of a row, a column or a matrix.
 
 use num_complex::Complex64;
-use shapeflow::{Attr, DType, Registry, Tensor};
+use shapeflow::{Attr, DType, Graph, Registry, Result, Tensor, TensorView, shape, slice};
 
 use super::Element::{Complex, Int, Real};
 use super::row::{Elements, Row, row};
@@ -125,4 +125,50 @@ fn reductions_give_what_folds_give() {
         }
     }
     report(&faults);
+}
+
+/// Rows that are longer than the tiles which a kernel reduces side by side, with elements that are not adjacent.
+#[test]
+fn long_rows_of_strided_elements_are_summed() -> Result<()> {
+    const LENGTH: usize = 70_000;
+    // Small integers: every order of additions gives the same sum.
+    let element = |index: usize| (index * 7 % 5) as f64;
+    for step in 1..=5 {
+        let g = Graph::new();
+        let x = g.input("x", DType::F32, shape![?, ?])?;
+        let wide = g.input("wide", DType::F64, shape![?])?;
+        let every = i64::try_from(step).unwrap();
+        let sums = [
+            x.slice_with(&slice![.., ..; every])?.reduce_sum(1)?,
+            wide.slice_with(&slice![..; every])?.reduce_sum(0)?,
+        ];
+        let exe = g.compile(sums)?;
+        let narrow: Vec<f32> = (0..2 * LENGTH * step).map(|index| element(index) as f32).collect();
+        let wide: Vec<f64> = (0..LENGTH * step).map(element).collect();
+        let [sums, sum] = exe.run(&[
+            TensorView::new(&[2, LENGTH * step], &narrow)?,
+            TensorView::new(&[LENGTH * step], &wide)?,
+        ])?;
+        let expected = |first: usize| (0..LENGTH).map(|index| element(first + index * step)).sum::<f64>();
+        assert_eq!(
+            sums.to_vec::<f32>()?,
+            [expected(0) as f32, expected(LENGTH * step) as f32],
+            "every {step}"
+        );
+        assert_eq!(sum.item::<f64>()?, expected(0), "every {step}");
+    }
+    Ok(())
+}
+
+#[test]
+fn long_rows_of_complex_numbers_are_summed() -> Result<()> {
+    const LENGTH: usize = 70_000;
+    let g = Graph::new();
+    let sum = g.input("z", DType::C64, shape!["n"])?.reduce_sum(0)?;
+    let exe = g.compile([sum.real()?, sum.imag()?])?;
+    let parts: Vec<f32> = (0..2 * LENGTH).map(|index| (index * 7 % 5) as f32).collect();
+    let [re, im] = exe.run(&[Tensor::from_bits(DType::C64, &[LENGTH], &parts)?.view()])?;
+    let expected = |first: usize| parts[first..].iter().step_by(2).sum::<f32>();
+    assert_eq!([re.item::<f32>()?, im.item::<f32>()?], [expected(0), expected(1)]);
+    Ok(())
 }
