@@ -10,7 +10,7 @@ use shapeflow::{Backend, CompileOptions, DType, Dim, Graph, Tensor, TensorShape,
 
 use crate::backend_check::is_undetermined_symbol;
 use crate::env_vars;
-use crate::graph_recipe::{Recipe, Size, Source};
+use crate::graph_recipe::{Content, Recipe, Size, Source};
 use crate::ops::OPS;
 use crate::random::{random_graph, single_op_graph};
 use crate::rng::Rng;
@@ -24,6 +24,9 @@ fn concrete(recipe: &Recipe, run: usize) -> Recipe {
         // Shape inference reads the elements of parameters, but never the elements of data operands.
         source.constant = is_parameter(recipe, number);
         source.unranked = false;
+        if let Content::OfRuns(all) = &source.content {
+            source.content = Content::Fixed(all[run].clone());
+        }
     }
     known
 }
@@ -268,7 +271,7 @@ fn contradictions_are_detected() {
     let source = Source {
         dtype: DType::F32,
         sizes: vec![Size::Linear(2, 0, 1)],
-        content: crate::graph_recipe::Content::SmallIntegers,
+        content: Content::SmallIntegers,
         constant: false,
         unranked: false,
     };

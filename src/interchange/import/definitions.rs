@@ -79,7 +79,7 @@ mod tests {
     use crate::Registry;
 
     /// Op types whose definition has a shape function that also refuses what only TensorFlow's kernel refuses.
-    const STRICTER: [&str; 54] = [
+    const STRICTER: [&str; 56] = [
         "AsString",
         "CropAndResize",
         "CropAndResizeGradBoxes",
@@ -88,6 +88,8 @@ mod tests {
         "DecodeCSV",
         "Dequantize",
         "Dilation2D",
+        "DrawBoundingBoxes",
+        "DrawBoundingBoxesV2",
         "ExtractImagePatches",
         "FakeQuantWithMinMaxArgs",
         "FakeQuantWithMinMaxArgsGradient",

@@ -53,7 +53,8 @@ pub const ROWS: &[Row] = &[
     row("reduce_mean", 1)
         .int(|x, dtype| Int(int_mean(x, dtype)))
         .real(|x| Real(mean(x)))
-        .complex(|x| Complex(x.iter().sum::<Complex64>() / x.len() as f64)),
+        // As TensorFlow, the mean of no complex numbers is 0.
+        .complex(|x| Complex(x.iter().sum::<Complex64>() / x.len().max(1) as f64)),
     row("reduce_min", 1)
         .int(|x, dtype| Int(x.iter().copied().fold(limits(dtype)[1], i128::min)))
         .real(|x| Real(x.iter().copied().fold(f64::INFINITY, f64::min))),
