@@ -13,8 +13,8 @@
 //! symbols between segments. `outputs` hands out the results.
 //!
 //! A [`Runner`] keeps the working memory and the last plan of one thread. A [`BoundRun`] owns the memory of its inputs
-//! and outputs too, and keeps all kernel arguments, so that it only launches. `interpret` runs a program without machine
-//! code. `fault` finds the node and the element at fault after a kernel has failed.
+//! and outputs too, and keeps all kernel arguments, so that it only launches. `interpret` runs a program without
+//! machine code. `fault` finds the node and the element at fault after a kernel has failed.
 //!
 //! **Callers:** programs that use the crate, and the command line.
 //!

@@ -87,8 +87,8 @@ fn initial_memory<'m>(
 }
 
 /// Returns the error of a segment that cannot be planned. After a read from an empty axis, the interpreter computes the
-/// program again, because its error names the index. A program with host kernels keeps `error`: running them twice could
-/// repeat their side effects.
+/// program again, because its error names the index. A program with host kernels keeps `error`: running them twice
+/// could repeat their side effects.
 fn error_with_index(
     compiled: &CompiledProgram,
     inputs: &[TensorView<'_>],

@@ -157,7 +157,7 @@ pub(crate) fn eval_mul_add(a: Scalar, b: Scalar, c: Scalar, fused: bool) -> Scal
         (Scalar::F64(a), Scalar::F64(b), Scalar::F64(c)) => {
             Scalar::F64(if fused { a.mul_add(b, c) } else { a * b + c })
         }
-        // Machine code multiplies and adds 16-bit floats in f32 without a fused instruction, so `fused` does not matter.
+        // Machine code computes 16-bit floats in f32 by a product and a sum, never fused.
         (Scalar::F16(a), Scalar::F16(b), Scalar::F16(c)) => {
             Scalar::F16(f16::from_f32(a.to_f32() * b.to_f32() + c.to_f32()))
         }

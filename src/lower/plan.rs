@@ -332,8 +332,8 @@ impl Planner<'_> {
                 loops: row.axes.iter().map(|axis| axis.strides[number]).collect(),
             };
             if kind.used == SlotUse::Scratch {
-                // The memory holds one row, contiguous; every row uses the same memory. Each slot starts on a cache line
-                // of 64 bytes.
+                // The memory holds one row, contiguous; every row uses the same memory. Each slot starts on a cache
+                // line of 64 bytes.
                 plan.base = scratch;
                 plan.inner = slot.size;
                 let mut stride = slot.size * n;

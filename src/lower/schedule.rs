@@ -246,8 +246,8 @@ impl Scheduler<'_> {
         Ok(self.operand_inst(section, root))
     }
 
-    /// Returns whether a section reads the value of an expression from a reduction result or from scratch. Otherwise the
-    /// section computes the value from operands.
+    /// Returns whether a section reads the value of an expression from a reduction result or from scratch. Otherwise
+    /// the section computes the value from operands.
     fn is_leaf(&self, section: Section, index: ExprIx) -> bool {
         matches!(self.order.exprs[index].kind(), ExprKind::Reduce { .. })
             || self.scratch_pass(section, index).is_some()
