@@ -52,8 +52,8 @@ pub struct Feeds<'a> {
     cancel: Option<Arc<AtomicBool>>,
 }
 
-/// The feed of one input of the compiled graph. A ragged input stands for several such inputs, so its feed has several
-/// parts.
+/// The feed of one input of the compiled graph. A ragged input consists of several inputs of the compiled graph, so its
+/// feed has several parts.
 #[derive(Clone, Debug)]
 enum FeedPart<'a> {
     View(TensorView<'a>),
@@ -139,7 +139,10 @@ impl Executable {
                         .map_err(|error| with_ragged_help(error, self.inputs(), &port.name));
                 }
                 (Some(_), Some(_)) => {
-                    return refuse(format!("input \"{}\" must be fed once, got two", port.name));
+                    return refuse(format!(
+                        "input \"{}\" must be fed once, but is fed several times",
+                        port.name
+                    ));
                 }
             }
         }

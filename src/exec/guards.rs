@@ -21,7 +21,8 @@ pub(super) fn check_guards(compiled: &CompiledProgram, bindings: &Bindings<'_>) 
 fn check_each_guard(compiled: &CompiledProgram, bindings: &Bindings<'_>) -> Result<()> {
     let graph = &compiled.graph;
     for record in graph.table.guards() {
-        // After it recorded the guard, the table may have equated a symbol of the guard with another symbol.
+        // The table may equate a symbol of a guard with another symbol after it records the guard. `known` follows such
+        // an equality.
         let holds = record.guard.check(&|symbol| bindings.known(symbol)?.as_known());
         if matches!(holds, Ok(Some(true) | None)) {
             continue;

@@ -12,9 +12,9 @@
 //! `run` gives the buffers their memory and executes the steps. Where sizes depend on data, `definitions` binds more
 //! symbols between segments. `outputs` hands out the results.
 //!
-//! A [`Runner`] keeps the memory and the last plan of one thread, so that it takes no lock. A [`BoundRun`] owns the
-//! memory of its inputs and outputs too, and keeps all kernel arguments, so that it only launches. `interpret` runs a
-//! program without machine code. `fault` finds the node and the element at fault after a kernel has failed.
+//! A [`Runner`] keeps the working memory and the last plan of one thread. A [`BoundRun`] owns the memory of its inputs
+//! and outputs too, and keeps all kernel arguments, so that it only launches. `interpret` runs a program without
+//! machine code. `fault` finds the node and the element at fault after a kernel has failed.
 //!
 //! **Callers:** programs that use the crate, and the command line.
 //!

@@ -31,6 +31,7 @@ use crate::tensor::{Tensor, TensorView};
 pub(super) struct Run<'r, 'm> {
     compiled: &'r CompiledProgram,
     code: &'r KernelCode,
+    /// What all runs of the program share. The `RunState` of a thread is a parameter of the functions that need it.
     state: &'r ProgramState,
     memory: &'r mut Memory<'m>,
     /// The values of the symbols. `None` for a static program, whose steps need no values of symbols.
@@ -49,12 +50,12 @@ pub(super) fn run_by_machine_code<'m>(
     inputs: &'m [TensorView<'m>],
     outputs: Option<&mut [OutputBuffer<'m>]>,
     cancel: Cancel<'_>,
-    state: &mut RunState,
+    thread_state: &mut RunState,
 ) -> Result<Vec<Tensor>> {
-    let retained = std::mem::take(&mut state.retained);
+    let retained = std::mem::take(&mut thread_state.retained);
     let mut memory = initial_memory(&specialization.program, inputs, retained)?;
-    let results = Run::new(specialization, code, &mut memory, cancel).run(inputs, outputs, state);
-    state.retained = memory.retain();
+    let results = Run::new(specialization, code, &mut memory, cancel).run(inputs, outputs, thread_state);
+    thread_state.retained = memory.retain();
     results
 }
 
@@ -86,9 +87,9 @@ fn initial_memory<'m>(
 }
 
 /// Returns the error of a segment that cannot be planned. After a read from an empty axis, the interpreter computes the
-/// program again, because its error names the index. A program with host kernels keeps `error`: running them twice could
-/// repeat their side effects.
-fn with_index(
+/// program again, because its error names the index. A program with host kernels keeps `error`: running them twice
+/// could repeat their side effects.
+fn error_with_index(
     compiled: &CompiledProgram,
     inputs: &[TensorView<'_>],
     cancel: Cancel<'_>,
@@ -124,37 +125,37 @@ impl<'r, 'm> Run<'r, 'm> {
         &mut self,
         inputs: &[TensorView<'_>],
         mut outputs: Option<&mut [OutputBuffer<'m>]>,
-        state: &mut RunState,
+        thread_state: &mut RunState,
     ) -> Result<Vec<Tensor>> {
         let compiled = self.compiled;
         if compiled.is_static() {
-            let plan = self.planner().static_plan(inputs, &mut state.last);
-            let plan = plan.map_err(|error| with_index(compiled, inputs, self.cancel, error))?;
+            let plan = self.planner().static_plan(inputs, &mut thread_state.last);
+            let plan = plan.map_err(|error| error_with_index(compiled, inputs, self.cancel, error))?;
             self.place(plan, outputs.as_deref_mut())?;
-            self.run_segment(0, plan, outputs.as_deref_mut(), &mut state.workspaces)?;
+            self.run_segment(0, plan, outputs.as_deref_mut(), &mut thread_state.workspaces)?;
             let sizes = |buffer| plan.sizes(buffer).cloned();
             return collect_outputs(compiled, &sizes, self.memory, outputs);
         }
         self.bindings = Some(bind_inputs(&compiled.graph, &sizes_of_inputs(inputs))?);
-        let mut definitions = PendingSymbols::new(compiled);
+        let mut pending = PendingSymbols::new(compiled);
         let planner = self.planner();
         for number in 0..compiled.lowered.segments.len() {
-            let bindings = self.define(&mut definitions)?;
+            let bindings = self.define(&mut pending)?;
             let plan = planner.segment_plan(number, bindings);
-            let plan = plan.map_err(|error| with_index(compiled, inputs, self.cancel, error))?;
+            let plan = plan.map_err(|error| error_with_index(compiled, inputs, self.cancel, error))?;
             self.place(&plan, outputs.as_deref_mut())?;
-            self.run_segment(number, &plan, outputs.as_deref_mut(), &mut state.workspaces)?;
+            self.run_segment(number, &plan, outputs.as_deref_mut(), &mut thread_state.workspaces)?;
         }
-        self.define(&mut definitions)?;
+        self.define(&mut pending)?;
         let bindings = self.bindings.as_ref();
         let sizes = |buffer: BufferIx| bindings?.sizes(&compiled.lowered.buffers[buffer.index()].dims);
         collect_outputs(compiled, &sizes, self.memory, outputs)
     }
 
     /// Binds the symbols that can be bound now, checks the guards, and returns the bindings.
-    fn define(&mut self, definitions: &mut PendingSymbols) -> Result<&Bindings<'r>> {
+    fn define(&mut self, pending: &mut PendingSymbols) -> Result<&Bindings<'r>> {
         let bindings = self.bindings.as_mut().expect("a program that is not static has bindings");
-        definitions.define(self.compiled, bindings, self.memory)?;
+        pending.define(self.compiled, bindings, self.memory)?;
         check_guards(self.compiled, bindings)?;
         Ok(bindings)
     }

@@ -10,7 +10,8 @@ use crate::error::Result;
 use crate::op::Cancel;
 use crate::tensor::{Tensor, TensorView, TensorViewMut};
 
-/// Runs an executable from one thread. A runner keeps working memory and the last plan, so that it takes no lock.
+/// Runs an executable from one thread. A runner keeps working memory of its own, and the plan of its last run. A run
+/// with the same sizes of inputs reuses this plan, unless sizes depend on data.
 pub struct Runner {
     executable: Executable,
     state: RunState,

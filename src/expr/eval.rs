@@ -148,7 +148,7 @@ pub(crate) fn eval_binary(op: BinaryOp, a: Scalar, b: Scalar) -> Option<Scalar> 
     })
 }
 
-/// Computes `a * b + c` for floats. The result is rounded once if `fused`, else after the multiplication too.
+/// Computes `a * b + c` for floats. If `fused`, an f32 or f64 is rounded once. Otherwise the product is rounded too.
 pub(crate) fn eval_mul_add(a: Scalar, b: Scalar, c: Scalar, fused: bool) -> Scalar {
     match (a, b, c) {
         (Scalar::F32(a), Scalar::F32(b), Scalar::F32(c)) => {
@@ -157,7 +157,7 @@ pub(crate) fn eval_mul_add(a: Scalar, b: Scalar, c: Scalar, fused: bool) -> Scal
         (Scalar::F64(a), Scalar::F64(b), Scalar::F64(c)) => {
             Scalar::F64(if fused { a.mul_add(b, c) } else { a * b + c })
         }
-        // The product of two 16-bit floats is exact in f32, so `fused` makes no difference.
+        // Machine code computes 16-bit floats in f32 by a product and a sum, never fused.
         (Scalar::F16(a), Scalar::F16(b), Scalar::F16(c)) => {
             Scalar::F16(f16::from_f32(a.to_f32() * b.to_f32() + c.to_f32()))
         }

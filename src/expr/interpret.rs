@@ -61,14 +61,14 @@ pub(crate) struct Evaluator<'a> {
     /// For each step, the time at which its value was computed.
     computed: Vec<u64>,
     /// For each class, which is a set of axes that a step depends on, the time at which one of these axes last changed.
-    bound: Vec<u64>,
+    changed: Vec<u64>,
     /// A clock that ticks whenever an axis changes.
     now: u64,
     /// The entries under evaluation, the innermost last.
     frames: Vec<EntryFrame>,
     /// The reductions under evaluation, the innermost last.
-    reductions: Vec<Running>,
-    /// The step whose value made the evaluation fail.
+    reductions: Vec<OpenReduction>,
+    /// The step whose value made the evaluation fail. Before a failure, the last load.
     faulty: Option<StepId>,
 }
 
@@ -80,7 +80,7 @@ struct EntryFrame {
 }
 
 /// A reduction whose body is under evaluation.
-struct Running {
+struct OpenReduction {
     /// For each axis of the reduction: its current value.
     counters: SmallVec<[i64; 4]>,
     total: Total,
@@ -160,7 +160,7 @@ impl<'a> Evaluator<'a> {
             axes: vec![0; program.axes],
             values: vec![Scalar::Bool(false); program.steps.len()],
             computed: vec![0; program.steps.len()],
-            bound: vec![1; program.classes],
+            changed: vec![1; program.classes],
             now: 1,
             frames: Vec::new(),
             reductions: Vec::new(),
@@ -168,8 +168,8 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    /// Returns the read from which the value comes that made the evaluation fail. Casts, arithmetic and a selection may
-    /// lie between the read and the value.
+    /// Returns the read that gave the value that made the evaluation fail. Casts, arithmetic and a selection may lie
+    /// between the read and the value.
     pub(crate) fn faulty_read(&self) -> Option<ElementRead> {
         let mut stack = vec![self.faulty?];
         while let Some(step) = stack.pop() {
@@ -214,7 +214,7 @@ impl<'a> Evaluator<'a> {
             self.axes[axis as usize] = value;
             self.now += 1;
             for class in &self.program.classes_of[axis as usize] {
-                self.bound[*class as usize] = self.now;
+                self.changed[*class as usize] = self.now;
             }
         }
     }
@@ -222,7 +222,7 @@ impl<'a> Evaluator<'a> {
     /// Returns whether `step` has a value for the current axes.
     fn is_known(&self, step: StepId) -> bool {
         let class = self.program.steps[step as usize].class;
-        self.computed[step as usize] >= self.bound[class as usize]
+        self.computed[step as usize] >= self.changed[class as usize]
     }
 
     fn set(&mut self, step: StepId, value: Scalar) {
@@ -338,7 +338,7 @@ impl<'a> Evaluator<'a> {
                 if axes.iter().any(|(_, extent)| self.dims[*extent as usize] <= 0) {
                     return Ok(Outcome::Value(total.finish(*op, dtype)));
                 }
-                self.reductions.push(Running { counters: SmallVec::from_elem(0, axes.len()), total });
+                self.reductions.push(OpenReduction { counters: SmallVec::from_elem(0, axes.len()), total });
                 axes.iter().for_each(|(axis, _)| self.bind(*axis, 0));
                 return Ok(Outcome::Enter(*body));
             }

@@ -5,7 +5,7 @@ use shapeflow_shape_fns::DType;
 
 use super::{BinaryOp, Expr, ExprKind, Scalar, post_order};
 
-/// Returns `element`, extended such that its evaluation also evaluates each of `checks`, without a change of its value.
+/// Returns an expression with the value of `element`, whose evaluation also evaluates each of `checks`.
 /// `make` makes the nodes of the result.
 ///
 /// A check is lost if the element does not depend on the checked index: the element of a constant, for example, or an

@@ -144,7 +144,7 @@ impl ProgramBuilder {
     }
 
     fn number(&self, expr: &Expr) -> StepId {
-        // Indexing is safe: `new` numbers every node before it builds steps.
+        // The node has a number: `new` numbers every node before it builds steps.
         self.numbers[&expr.address()]
     }
 

@@ -7,9 +7,9 @@ use super::{Axis, Expr, ExprKind, Index, Interner, post_order};
 /// Returns `root` with its reduction axes renamed so that no path from the root binds an axis twice. The axes of
 /// `outer` count as bound.
 ///
-/// If no two reductions bind the same axis, `root` returns unchanged. Otherwise the axes are numbered by the height of
-/// their reduction, which is the greatest number of reductions nested in it. So nested reductions get different axes,
-/// and equal reductions side by side stay shared.
+/// If every reduction binds axes of its own, the function returns `root` unchanged. Otherwise the axes are numbered by
+/// the height of their reduction, which is the greatest number of reductions nested in it. So nested reductions get
+/// different axes, and equal reductions side by side stay shared.
 pub(super) fn without_shadowing(root: &Expr, outer: &[Axis]) -> Expr {
     let mut bound: FxHashSet<Axis> = outer.iter().copied().collect();
     let mut largest = outer.iter().map(|axis| axis.0).max().unwrap_or(0);

@@ -206,23 +206,27 @@ impl Scalar {
 
     /// Returns 1, or `true` for a bool; `false` for a dtype without scalars.
     pub fn one(dtype: DType) -> Scalar {
-        Scalar::of_class(dtype, 1, 1.0)
+        Scalar::float_or_bits(dtype, 1, 1.0)
     }
 
     /// Returns the lowest value: -inf for floats, `false` for a bool and for a dtype without scalars.
     pub fn lowest(dtype: DType) -> Scalar {
         let dtype = scalar_dtype(dtype).unwrap_or(dtype);
-        Scalar::of_class(dtype, dtype.integer_range().map_or(0, |(low, _)| low as u64), f64::NEG_INFINITY)
+        Scalar::float_or_bits(
+            dtype,
+            dtype.integer_range().map_or(0, |(low, _)| low as u64),
+            f64::NEG_INFINITY,
+        )
     }
 
     /// Returns the highest value: inf for floats; `false` for a bool and for a dtype without scalars.
     pub fn highest(dtype: DType) -> Scalar {
         let dtype = scalar_dtype(dtype).unwrap_or(dtype);
-        Scalar::of_class(dtype, dtype.integer_range().map_or(0, |(_, high)| high as u64), f64::INFINITY)
+        Scalar::float_or_bits(dtype, dtype.integer_range().map_or(0, |(_, high)| high as u64), f64::INFINITY)
     }
 
     /// Returns `float` for a float dtype, else the scalar with these `bits`.
-    fn of_class(dtype: DType, bits: u64, float: f64) -> Scalar {
+    fn float_or_bits(dtype: DType, bits: u64, float: f64) -> Scalar {
         match dtype {
             DType::F16 => Scalar::F16(f16::from_f64(float)),
             DType::BF16 => Scalar::BF16(bf16::from_f64(float)),
@@ -320,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn lowest_one_and_highest_of_each_class() {
+    fn lowest_one_and_highest_of_each_kind_of_dtype() {
         assert_eq!(Scalar::lowest(DType::I64), Scalar::I64(i64::MIN));
         assert_eq!(Scalar::highest(DType::U64), Scalar::U64(u64::MAX));
         assert_eq!(Scalar::lowest(DType::BF16), Scalar::BF16(bf16::NEG_INFINITY));

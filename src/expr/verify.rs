@@ -16,6 +16,7 @@ pub(crate) fn verify<'a>(order: impl IntoIterator<Item = &'a Expr>) -> Result<()
     order.into_iter().try_for_each(|expr| check(expr).map_err(|what| format!("{what}, in {expr}")))
 }
 
+/// Checks the dtypes of one node and of its children.
 fn check(expr: &Expr) -> Result<(), String> {
     let dtype = expr.dtype();
     let is_bits = |dtype: DType| dtype == DType::Bool || dtype.is_integer();
@@ -125,6 +126,7 @@ fn check(expr: &Expr) -> Result<(), String> {
     }
 }
 
+/// Checks that the run-time values in an index are i64.
 fn check_values(index: &super::Index) -> Result<(), String> {
     let mut result = Ok(());
     index.for_each_value(&mut |value| {
@@ -135,10 +137,12 @@ fn check_values(index: &super::Index) -> Result<(), String> {
     result
 }
 
+/// Returns the error `what` unless a requirement holds.
 fn require(holds: bool, what: impl FnOnce() -> String) -> Result<(), String> {
     if holds { Ok(()) } else { Err(what()) }
 }
 
+/// Checks that `what`, such as an argument, has the dtype that it must have.
 fn same(what: &str, got: DType, wanted: DType) -> Result<(), String> {
     require(got == wanted, || format!("{what} must agree in dtype, got {got} and {wanted}"))
 }

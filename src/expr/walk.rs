@@ -69,6 +69,7 @@ pub(crate) fn post_order<'a>(roots: impl IntoIterator<Item = &'a Expr>) -> Vec<&
 /// Nodes to release.
 type Pending = SmallVec<[Expr; 4]>;
 
+/// A kind without children, which takes the place of a kind that [`take_children`] consumes.
 const LEAF: ExprKind = ExprKind::Const(Scalar::Bool(false));
 
 impl Drop for ExprNode {

@@ -32,9 +32,9 @@ pub(crate) struct Piece {
 /// A way to refine a piece, so that more indices are linear on the results.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) enum Refine {
-    /// Makes two boxes: the axis below `position`, and the axis from `position` on.
+    /// Makes two boxes: the axis below `position`, and the axis from `position` on. Both boxes have elements.
     Cut { axis: usize, position: i64 },
-    /// Replaces an axis by two: `axis = factor · first + second`.
+    /// Replaces an axis by two: `axis = factor · first + second`. The extent of the axis is a multiple of `factor`.
     Split { axis: usize, factor: i64 },
 }
 
@@ -70,20 +70,20 @@ impl Piece {
     pub(crate) fn refine(mut self, refine: Refine, out: &mut Vec<Piece>) {
         match refine {
             Refine::Cut { axis, position } => {
-                let mut rest = self.clone();
-                rest.axes[axis].extent -= position;
-                for affine in &mut rest.kernel {
+                let mut upper = self.clone();
+                upper.axes[axis].extent -= position;
+                for affine in &mut upper.kernel {
                     affine.constant += affine.coefficients[axis] * position;
                 }
                 self.axes[axis].extent = position;
                 // The lower part is last, so that it is popped first.
-                out.push(rest);
+                out.push(upper);
                 out.push(self);
             }
             Refine::Split { axis, factor } => {
-                let whole = self.axes[axis];
-                self.axes[axis].extent = whole.extent / factor;
-                self.axes.insert(axis + 1, PieceAxis { extent: factor, kernel_axis: whole.kernel_axis });
+                let old = self.axes[axis];
+                self.axes[axis].extent = old.extent / factor;
+                self.axes.insert(axis + 1, PieceAxis { extent: factor, kernel_axis: old.kernel_axis });
                 for affine in &mut self.kernel {
                     let coefficient = affine.coefficients[axis];
                     affine.coefficients[axis] = coefficient * factor;
@@ -129,16 +129,18 @@ impl Piece {
         Ok(sum)
     }
 
-    /// Returns the floor quotient and the remainder of a linear form.
+    /// Returns the floor quotient and the remainder of a linear form by a positive divisor.
     ///
     /// # Errors
     /// The quotient is not linear on this piece. The error is the next refinement towards pieces on which it is linear.
     fn divide(&self, value: &Affine, divisor: i64) -> Result<(Affine, Affine), Refine> {
-        let whole = value.constant.div_euclid(divisor);
+        // Invariant: `value = divisor · quotient + rest`. Terms that are multiples of the divisor move to the quotient.
         let mut rest =
             Affine { constant: value.constant.rem_euclid(divisor), coefficients: value.coefficients.clone() };
-        let mut quotient =
-            Affine { constant: whole, coefficients: SmallVec::from_elem(0, value.coefficients.len()) };
+        let mut quotient = Affine {
+            constant: value.constant.div_euclid(divisor),
+            coefficients: SmallVec::from_elem(0, value.coefficients.len()),
+        };
         for axis in 0..self.axes.len() {
             let coefficient = rest.coefficients[axis];
             if coefficient % divisor == 0 {
@@ -156,24 +158,25 @@ impl Piece {
         Err(self.align(&rest, divisor, low, high))
     }
 
-    /// Returns the next cut or split towards pieces on which a form with values in `low..=high` stays within one block
-    /// of `divisor` elements.
-    fn align(&self, rest: &Affine, divisor: i64, low: i64, high: i64) -> Refine {
-        let axis = self.widest_axis(rest);
-        let (coefficient, extent) = (rest.coefficients[axis], self.axes[axis].extent);
+    /// Returns the next cut or split towards pieces on which `form`, whose values are in `low..=high`, stays within one
+    /// block. A block is a range of `divisor` integers that starts at a multiple of `divisor`.
+    fn align(&self, form: &Affine, divisor: i64, low: i64, high: i64) -> Refine {
+        let axis = self.widest_axis(form);
+        let (coefficient, extent) = (form.coefficients[axis], self.axes[axis].extent);
         if coefficient > 0 && divisor % coefficient == 0 {
-            // If the sum of the other terms crosses no multiple of `coefficient`, every block ends at a step of this
-            // axis.
+            // If the sum of the other terms crosses no multiple of `coefficient`, every block ends between two indices
+            // of this axis, and has `factor` indices.
             let others_low = low;
             let others_high = high - coefficient * (extent - 1);
             let step = others_low.div_euclid(coefficient);
             if step == others_high.div_euclid(coefficient) {
                 let factor = divisor / coefficient;
-                let ahead = step.rem_euclid(factor);
-                if ahead != 0 && factor - ahead < extent {
-                    return Refine::Cut { axis, position: factor - ahead };
+                // The position of index 0 of the axis within its block.
+                let phase = step.rem_euclid(factor);
+                if phase != 0 && factor - phase < extent {
+                    return Refine::Cut { axis, position: factor - phase };
                 }
-                if ahead == 0 && extent > factor {
+                if phase == 0 && extent > factor {
                     return match extent % factor {
                         0 => Refine::Split { axis, factor },
                         partial => Refine::Cut { axis, position: extent - partial },
@@ -194,12 +197,13 @@ impl Piece {
 
     /// Returns the axis along which a form that is not constant on the piece varies most.
     fn widest_axis(&self, value: &Affine) -> usize {
-        let reach =
-            |axis: usize| (value.coefficients[axis] as i128 * (self.axes[axis].extent - 1) as i128).abs();
+        let reach = |axis: usize| {
+            (value.coefficients[axis] as i128 * (self.axes[axis].extent - 1).max(0) as i128).abs()
+        };
         (0..self.axes.len()).max_by_key(|&axis| reach(axis)).expect("a form that varies has an axis")
     }
 
-    /// Returns whether a range holds everywhere on the piece (true) or nowhere (false).
+    /// Returns true if a range holds everywhere on the piece, and false if it holds nowhere.
     ///
     /// # Errors
     /// The range holds on a part of the piece. The error is the next cut towards pieces with one answer.

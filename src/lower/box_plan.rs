@@ -42,19 +42,20 @@ impl BoxPlan {
         self.outer.iter().chain([&self.rows]).chain(&self.loops).chain([&self.n]).copied().collect()
     }
 
-    /// Splits the number of a row of the box into the index along each loop of `outer`, and the index along `rows`.
-    pub(crate) fn position(&self, index: i64) -> (SmallVec<[i64; 4]>, i64) {
+    /// Splits the number of a row of the box into the index along each loop of `outer`, and the index along `rows`. A
+    /// box has no empty loop in `outer`.
+    pub(crate) fn position(&self, row_number: i64) -> (SmallVec<[i64; 4]>, i64) {
         let mut outer: SmallVec<[i64; 4]> = SmallVec::from_elem(0, self.outer.len());
-        if index == 0 {
+        if row_number == 0 {
             return (outer, 0);
         }
         let rows = self.rows.max(1);
-        let mut rest = index / rows;
+        let mut rest = row_number / rows;
         for (outer_index, extent) in outer.iter_mut().zip(&self.outer).rev() {
             *outer_index = rest % extent;
             rest /= extent;
         }
-        (outer, index % rows)
+        (outer, row_number % rows)
     }
 
     /// Returns the number of elements of the box; an empty row counts as one element.

@@ -33,7 +33,8 @@ struct KernelBuilder<'a> {
     reads: Vec<BufferIx>,
 }
 
-/// Makes the kernel that computes the roots of `cluster`. `infos` describes the buffers.
+/// Makes the kernel that computes the roots of `cluster`. `buffers` has the buffer of each stored value, and `infos`
+/// describes each buffer.
 pub(crate) fn build(
     graph: &GraphData,
     partition: &Partition,
@@ -157,8 +158,8 @@ impl KernelBuilder<'_> {
         interner.intern(dtype, ExprKind::Load { source: buffer.0, index: index.iter().cloned().collect() })
     }
 
-    /// Returns the body of a value at an index. Expressions of operands replace the loads of inlined operands. The
-    /// template of a value is its body in the axes of the value.
+    /// Returns the body of a value at an index. The template of a value is its body in the axes of the value. In the
+    /// result, the expression of each inlined operand replaces the loads of this operand.
     fn inline(&mut self, interner: &mut Interner, value: ValueIx, index: &[Index]) -> Expr {
         let key = (value, Box::from(index));
         if let Some(built) = self.built.get(&key) {
@@ -215,7 +216,7 @@ fn swap_last_axes(interner: &mut Interner, roots: &mut [Root], axes: &mut [Dim])
     }
 }
 
-/// Makes the variants of a kernel.
+/// Makes the variants of a kernel. A variant is a body without piecewise choices.
 struct Decider<'a> {
     interner: &'a mut Interner,
     nest: LoopNest,

@@ -156,6 +156,7 @@ impl Cluster {
         operands: &[ValueIx],
         index: &[Index],
     ) -> Result<(), MaterializeReason> {
+        // The value leaves the frontier, and its operands enter the frontier.
         let new_operands = operands.iter().filter(|operand| !self.frontier.contains(operand));
         if self.cost + access.cost > MAX_COST
             || self.members.len() >= MAX_MEMBERS
@@ -217,8 +218,8 @@ impl Cluster {
         let extents: Vec<Dim> = access.reduces[0].iter().map(|(_, extent)| extent.clone()).collect();
         let varies_in_row =
             self.row_axes().iter().any(|&axis| index.iter().any(|i| varies_with(i, Axis(axis as u32))));
-        let plain = index.iter().all(|index| index.as_axis().is_some() || index.as_constant().is_some());
-        if varies_in_row || !plain {
+        let is_plain = index.iter().all(|index| index.as_axis().is_some() || index.as_constant().is_some());
+        if varies_in_row || !is_plain {
             return Err(MaterializeReason::ReduceBoundary);
         }
         let extent = |axis: &usize| self.domain[*axis].clone();
@@ -268,7 +269,7 @@ pub(super) fn quotient_axes(index: &Index) -> SmallVec<[usize; 4]> {
 }
 
 /// Translates `read`, the index at which a body reads an operand, to the axes of a cluster that computes the body at
-/// `index`. `rank` is the rank of the body's result, and `row` has the row axes.
+/// `index`. `rank` is the rank of the body's result, and `row` lists the row axes of the cluster.
 pub(super) fn substitute(
     read: &[Index],
     index: &[Index],

@@ -87,7 +87,7 @@ fn find_definitions(graph: &GraphData) -> (SymbolSources, FxHashSet<Symbol>) {
     let needed = needed_symbols(graph);
     let is_replaced = |symbol: Symbol| graph.table.resolve(&Dim::from(symbol)).as_symbol() != Some(symbol);
     for (number, node) in graph.nodes.iter().enumerate() {
-        // The symbols among the elements of operands that no earlier node and no input has.
+        // An element of an operand defines a symbol if no input and no earlier node has the symbol.
         for &operand in &node.operands {
             let Some(elements) = &graph.values[operand.index()].elements else { continue };
             let mut new = new_symbols(&mut seen, elements.elements());
@@ -278,7 +278,7 @@ fn new_symbols<'a>(
     new
 }
 
-/// Removes symbols for which `is_created` is false from `new` and from `seen`, because another node defines them.
+/// Removes the symbols for which `is_created` is false from `new` and from `seen`. Another node defines these symbols.
 fn keep_created(
     seen: &mut FxHashSet<Symbol>,
     new: &mut SmallVec<[Symbol; 4]>,

@@ -18,8 +18,8 @@ impl Partitioner<'_> {
         needs_interpreter(&self.access[value.index()]) && !self.can_alias(node, value)
     }
 
-    /// Returns whether a precompiled loop runs a node with a compute body: the value of the node must be in memory, no
-    /// cluster reads it otherwise, and no cluster could compute the operand.
+    /// Returns whether a precompiled loop runs a node with a compute body: all readers of the node's value read it from
+    /// memory, and no cluster could compute the operand.
     pub(super) fn runs_whole(&self, node: NodeIx) -> bool {
         let node = &self.graph.nodes[node.index()];
         let (Some(_), Some(&operand), Some(value)) =
@@ -177,6 +177,7 @@ impl Partitioner<'_> {
                     pending.is_live = true;
                     let new = (cluster, used_at);
                     if !pending.uses.contains(&new) {
+                        // Merges of clusters may make uses equal, so more than `MAX_USES` uses are collected first.
                         if pending.uses.len() > 4 * MAX_USES {
                             self.store_for(source, MaterializeReason::SeveralIndices, cluster);
                         } else {

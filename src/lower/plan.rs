@@ -226,8 +226,8 @@ impl Planner<'_> {
         Ok(BoundVariant { slots, scalars })
     }
 
-    /// Sets the reach of each gather and of each store of pairs. The offsets of a gather are checked indices, which lie
-    /// in `[0, limit)`.
+    /// Sets the reach of each gather and of each store of pairs. The run-time values of a gather are checked indices,
+    /// which lie in `[0, limit)`.
     fn add_reaches(variant: &Variant, scalars: &[i64], slots: &mut [BoundSlot]) {
         let kernel_body = &variant.body;
         for body in kernel_body.passes.iter().map(|pass| &pass.body).chain([&kernel_body.epilogue]) {
@@ -332,7 +332,8 @@ impl Planner<'_> {
                 loops: row.axes.iter().map(|axis| axis.strides[number]).collect(),
             };
             if kind.used == SlotUse::Scratch {
-                // The memory holds one row, contiguous; every row uses the same memory.
+                // The memory holds one row, contiguous; every row uses the same memory. Each slot starts on a cache
+                // line of 64 bytes.
                 plan.base = scratch;
                 plan.inner = slot.size;
                 let mut stride = slot.size * n;

@@ -246,14 +246,15 @@ impl Scheduler<'_> {
         Ok(self.operand_inst(section, root))
     }
 
-    /// Returns whether a section reads the value of an expression rather than computing it from operands.
+    /// Returns whether a section reads the value of an expression from a reduction result or from scratch. Otherwise
+    /// the section computes the value from operands.
     fn is_leaf(&self, section: Section, index: ExprIx) -> bool {
         matches!(self.order.exprs[index].kind(), ExprKind::Reduce { .. })
             || self.scratch_pass(section, index).is_some()
     }
 
-    /// Returns the earlier pass that stores an expression to scratch, if a section should read the expression from
-    /// there.
+    /// Returns the earlier pass that stores an expression to scratch, if `section` should read the expression from
+    /// scratch.
     fn scratch_pass(&self, section: Section, index: ExprIx) -> Option<usize> {
         let Section::Pass(number) = section else { return None };
         let facts = self.order.facts[index];

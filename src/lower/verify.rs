@@ -78,6 +78,7 @@ struct PassResults {
     stored: Vec<bool>,
 }
 
+/// Returns the error `otherwise` unless a rule holds.
 fn check(holds: bool, otherwise: impl FnOnce() -> String) -> Result<(), String> {
     if holds { Ok(()) } else { Err(otherwise()) }
 }
@@ -97,7 +98,9 @@ fn check_reduces(
             .ok_or_else(|| format!("{location}: reduction of unknown {value:?}"))?;
         let result = code.reduced.get(*into as usize);
         check(Some(dtype) == result && inst.dtype == *dtype, || {
-            format!("{location}: a reduction of {} into {dtype} gives result {into}, {result:?}", inst.dtype)
+            let declared = result.map_or("does not exist".to_string(), |dtype| format!("is {dtype}"));
+            let computed = format!("a {dtype} reduction of {}", inst.dtype);
+            format!("{location}: {computed} gives result {into}, which {declared}")
         })?;
         check(supports_reduce(*op, *dtype), || format!("{location}: no reduction {op:?} of {dtype}"))?;
         let is_computed = &mut earlier.reduced[*into as usize];

@@ -42,16 +42,21 @@ pub(crate) struct Launch<'a> {
 /// between two items.
 const MAX_UNCUT_NANOSECONDS: i64 = 500_000;
 
+/// The number of nanoseconds that a costly element takes.
+const MAX_ELEMENT_NANOSECONDS: i64 = 64;
+
 /// Returns whether a run with this token cuts the kernel into work items even on one thread. A run without a token does
 /// not.
 pub(crate) fn is_cut_for(cancel: Cancel<'_>, kernel: &Kernel, plan: &KernelPlan) -> bool {
     cancel.has_token() && is_long(kernel, plan)
 }
 
+/// Returns whether a kernel is estimated to take more than [`MAX_UNCUT_NANOSECONDS`].
 fn is_long(kernel: &Kernel, plan: &KernelPlan) -> bool {
     let elements = plan.boxes.iter().map(BoxPlan::len).fold(0, i64::saturating_add);
-    // The first comparison is cheap, and enough for small kernels.
-    elements > MAX_UNCUT_NANOSECONDS / 64
+    // The first comparison spares small kernels the walk over their instructions. An element seldom takes more than
+    // `MAX_ELEMENT_NANOSECONDS`.
+    elements > MAX_UNCUT_NANOSECONDS / MAX_ELEMENT_NANOSECONDS
         && elements.saturating_mul(element_cost(kernel)) / UNITS_PER_NANOSECOND > MAX_UNCUT_NANOSECONDS
 }
 

@@ -163,15 +163,17 @@ impl MatMul {
     fn left_len(&self) -> Option<usize> {
         match (self.rows.last_offset(), self.columns.last_offset()) {
             (Some(row), Some(column)) => row.checked_add(column)?.checked_add(1),
+            // There are no rows or no columns.
             _ => Some(0),
         }
     }
 }
 
-/// The number of multiplications of a tile of a run with a token. A thread takes some milliseconds for a tile.
-const CANCELLED_TILE: usize = 64 << 20;
+/// The number of multiplications of a tile in a run with a cancellation token. A thread takes some milliseconds for
+/// such a tile.
+const CANCELLABLE_TILE: usize = 64 << 20;
 
-/// The maximum number of parts into which a token cuts a matmul.
+/// The maximum number of tiles into which a run with a token cuts a matmul.
 const MAX_CUTS: usize = 1024;
 
 /// The number of multiplications from which several threads are faster than one.
@@ -216,7 +218,7 @@ impl MatMul {
         };
         let work = elements.saturating_mul(self.k);
         // With a token, even one thread cuts a large matmul, so that the run can end between two tiles.
-        let cuts = if cancel.has_token() { (work / CANCELLED_TILE).min(MAX_CUTS) } else { 0 };
+        let cuts = if cancel.has_token() { (work / CANCELLABLE_TILE).min(MAX_CUTS) } else { 0 };
         if (pool.is_single_thread() || work < BREAK_EVEN) && cuts <= 1 {
             let workspace = first_workspace(workspaces);
             return self.sizes().whole_matrices().try_for_each(|tile| run_tile(&tile, workspace));
@@ -329,8 +331,8 @@ mod tests {
             assert_eq!(merged(batch), (4, batch.to_vec()));
         }
         let rows = NestedAxes::one(4, 2);
-        let turned = MatMul { rows, ..matmul(4, 5, &[[0, 0, 0], [1, 0, 1]]) };
-        assert_eq!(turned.merged().m, 4);
+        let with_gaps = MatMul { rows, ..matmul(4, 5, &[[0, 0, 0], [1, 0, 1]]) };
+        assert_eq!(with_gaps.merged().m, 4);
     }
 
     #[test]

@@ -182,8 +182,8 @@ impl<'a> Memory<'a> {
     }
 
     /// Makes the arena at least `bytes` long, and gives each buffer a part of it. `buffers` lists
-    /// `(buffer, offset, length)`. A buffer that had a part of the arena before and is not in `buffers` has no bytes
-    /// afterwards.
+    /// `(buffer, offset, length)`; each part must lie in the first `bytes` bytes. A buffer that had a part of the arena
+    /// before and is not in `buffers` has no bytes afterwards.
     ///
     /// # Errors
     /// Memory is refused.
@@ -232,10 +232,11 @@ impl<'a> Memory<'a> {
         unsafe { std::slice::from_raw_parts(region.address, region.len) }
     }
 
-    /// Returns the bytes of a buffer to read, and the bytes of another buffer to write.
+    /// Returns the bytes of a buffer to read, and the bytes of another buffer to write. Panics if `from` has no bytes:
+    /// see [`Memory::has`].
     ///
     /// # Errors
-    /// A buffer has no bytes, `to` is read-only, or the buffers share bytes. All are internal errors.
+    /// `to` has no bytes or is read-only, or the buffers share bytes. Both are internal errors.
     pub(crate) fn bytes_to_read_and_write(
         &mut self,
         from: BufferIx,
@@ -250,9 +251,8 @@ impl<'a> Memory<'a> {
             let message = format!("internal error: the plan gives {from} and {to} the same memory");
             return Err(Error::new(ErrorKind::Memory, Phase::Run, message));
         }
-        assert!(!target.is_absent(), "buffer {to} has no bytes yet");
-        // SAFETY: the invariant: the bytes are valid for writes. `source` shares none of them, and both slices borrow
-        // `self` exclusively. Arenas start initialised.
+        // SAFETY: `check` found the target writable, so it is not absent. By the invariant, its bytes are valid for
+        // writes. `source` shares none of them, and both slices borrow `self` exclusively. Arenas start initialised.
         Ok((source, unsafe { std::slice::from_raw_parts_mut(target.address, target.len) }))
     }
 

@@ -59,8 +59,8 @@ impl PreparedCall {
             n: self.n,
             stream: stream_threshold,
         };
-        // SAFETY: the plan checked that every slot stays inside its buffer over the whole box; a row kernel uses no
-        // tile; the caller promises the rest.
+        // SAFETY: the plan checked that every slot stays inside its buffer over the whole box. Column kernels have no
+        // prepared launch, and a row kernel uses no tile. The caller promises the rest.
         unsafe { call.run(&mut failed) };
         failed != 0
     }

@@ -15,7 +15,9 @@ const MAX_BLOCK_LEN: i64 = 4096;
 
 /// The size of the blocks into which a launch cuts a [`BoxPlan`]: the rows and inner elements of one kernel call.
 pub(super) struct RowBlock {
+    /// The maximum number of rows of a block.
     pub rows: i64,
+    /// The maximum number of inner elements of a block.
     pub width: i64,
     /// The product of the extents of the loops around the inner axis. An empty loop counts as one iteration. The
     /// product is not used for a box without staged slots, and is 1 there.
@@ -75,11 +77,15 @@ impl RowBlock {
 pub(super) struct Staging {
     /// Index of the slot.
     pub slot: usize,
+    /// The stride per row in the contiguous memory, in bytes.
     pub row: i64,
+    /// The stride per inner element, in bytes.
     pub inner: i64,
+    /// The stride of each loop around the inner axis, in bytes.
     pub loops: SmallVec<[i64; 2]>,
     copy: StridedCopy,
-    load: bool,
+    /// Whether the code loads the slot; otherwise the code stores the slot.
+    is_load: bool,
 }
 
 impl Staging {
@@ -117,14 +123,14 @@ impl Staging {
         };
         let (block, memory) =
             (strides(stride, &loops, inner), strides(source.row, &source.loops, source.inner));
-        let load = code.slots[slot].used == SlotUse::Load;
-        let (to, from) = if load { (&block, &memory) } else { (&memory, &block) };
+        let is_load = code.slots[slot].used == SlotUse::Load;
+        let (to, from) = if is_load { (&block, &memory) } else { (&memory, &block) };
         // A slot that stores with a stride stores pairs of elements. The copy moves a whole pair as one unit.
-        let unit = if load { size } else { inner };
+        let unit = if is_load { size } else { inner };
         // Ordinary stores keep the staged elements in the caches, where the kernel reads them next or has just written
         // them.
         let copy = StridedCopy::new(to, from, &extents, unit as usize, 0);
-        Staging { slot, row: stride, inner, loops, copy, load }
+        Staging { slot, row: stride, inner, loops, copy, is_load }
     }
 
     /// Copies the slot's memory at `base` to the block at `area`, if the code loads the slot.
@@ -132,7 +138,7 @@ impl Staging {
     /// # Safety
     /// The block has room for the elements and no other user. The slot's elements are readable.
     pub(super) unsafe fn copy_in(&self, area: i64, base: i64) {
-        if self.load {
+        if self.is_load {
             // SAFETY: the caller's promise.
             unsafe { self.copy.run(area as *mut u8, base as *const u8) };
         }
@@ -143,7 +149,7 @@ impl Staging {
     /// # Safety
     /// The block holds the elements. The slot's elements are writable and have no other user.
     pub(super) unsafe fn copy_out(&self, area: i64, base: i64) {
-        if !self.load {
+        if !self.is_load {
             // SAFETY: the caller's promise.
             unsafe { self.copy.run(base as *mut u8, area as *const u8) };
         }

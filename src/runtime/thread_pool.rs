@@ -12,8 +12,8 @@ use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::lower::kernel::Kernel;
 use crate::op::Threads;
 
-/// Threads that the caller provides, on which kernels run. One call of [`ThreadPool::for_each`] forks a job into
-/// `tiles` calls and joins them.
+/// Threads that the caller provides, on which kernels run. One call of [`ThreadPool::for_each`] spreads `tiles` calls
+/// over the threads, and waits until all have returned.
 pub trait ThreadPool: Send + Sync + fmt::Debug {
     /// Returns the number of threads that work at once.
     fn threads(&self) -> usize;
@@ -129,12 +129,13 @@ impl Threads for Pool {
         if let Some(pool) = &self.shared {
             pool.for_each(pool.threads().min(parts).max(1), &|_| work());
         }
-        // A pool of the caller may return before every part has run.
+        // A pool of the caller may return before every part has run. The calling thread then runs the other parts.
         work();
     }
 }
 
-/// Returns a pool of `threads` threads: the calling thread and the threads of a new rayon pool.
+/// Returns a pool of `threads` threads, or of 2 if `threads` is less: the calling thread and the threads of a new rayon
+/// pool.
 ///
 /// # Errors
 /// The system refuses threads.

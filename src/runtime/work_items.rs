@@ -34,6 +34,9 @@ pub(super) struct WorkItem {
     pub copy: Option<u32>,
 }
 
+/// A box with at least this number of rows gives enough items without cuts inside the rows.
+const ENOUGH_ROWS: i64 = 8;
+
 /// The maximum number of elements in one item.
 const MAX_ITEM_LEN: i64 = 1 << 16;
 
@@ -93,8 +96,8 @@ impl Chunking {
             _ => max_len,
         };
         let inner_may_be_cut = kernel.row.is_empty() || kernel.layout == LaneLayout::Column;
-        let row = plan.row_len().max(1);
-        if inner_may_be_cut && whole.end < 8 && plan.n > 2 * TILE as i64 {
+        let row_len = plan.row_len().max(1);
+        if inner_may_be_cut && whole.end < ENOUGH_ROWS && plan.n > 2 * TILE as i64 {
             let iterations: i64 = plan.loops.iter().product();
             let width = (size / iterations.max(1)).max(TILE as i64) / TILE as i64 * TILE as i64;
             let mut copies = KnownCopies::default();
@@ -118,7 +121,7 @@ impl Chunking {
             let inner_unit = if axis == plan.outer.len() { 1 } else { unit * extent(plan, axis + 1) };
             let stride =
                 ordered.map_or(0, |slot| slot.outer.get(axis).copied().unwrap_or(slot.row).saturating_abs());
-            let max_height = (size / inner_unit.saturating_mul(row))
+            let max_height = (size / inner_unit.saturating_mul(row_len))
                 .min(MAX_SPREAD_BYTES.checked_div(stride).unwrap_or(size));
             if max_height < 1 {
                 break;
@@ -138,8 +141,8 @@ impl Chunking {
         }
     }
 
-    /// Adds an item that has one index of each axis before `cut`. If the box is a copy, the function makes the item's
-    /// copy, or finds it in `copies`.
+    /// Adds an item that has one index of each axis before `cut`, and some indices of axis `cut`. If the box is a copy,
+    /// the function makes the item's copy, or finds it in `copies`.
     fn push(&mut self, plan: &BoxPlan, mut item: WorkItem, cut: usize, copies: &mut KnownCopies) {
         if let LaunchMode::Copy(copy) = &plan.mode {
             let shape = (item.end - item.begin, item.inner_end - item.inner_begin);

@@ -109,7 +109,7 @@ fn stretch(plan: &BoxPlan, slot: &SlotPlan) -> i64 {
     bytes
 }
 
-/// Returns the offsets of the first and of the last element of a slot, for a kernel without loops in its rows.
+/// Returns the least and the greatest offset of an element of a slot, for a kernel without loops in its rows.
 fn range(plan: &BoxPlan, slot: &SlotPlan) -> (i64, i64) {
     let axes = plan.outer.iter().zip(&slot.outer).chain([(&plan.rows, &slot.row), (&plan.n, &slot.inner)]);
     axes.fold((slot.base, slot.base), |(low, high), (extent, stride)| {

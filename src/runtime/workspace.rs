@@ -24,7 +24,8 @@ impl Workspace {
         Ok(ensure_capacity(&mut self.scratch, bytes)?.as_ptr() as usize)
     }
 
-    /// Returns the address of the accumulators of `reduces` column reductions.
+    /// Returns the address of the accumulators of `reduces` column reductions: [`TILE`] accumulators of at most 8 bytes
+    /// for each reduction.
     ///
     /// # Errors
     /// Memory is refused.

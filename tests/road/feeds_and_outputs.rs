@@ -73,7 +73,7 @@ fn feeds_that_do_not_fit_their_input_are_refused() -> Result<()> {
         (exe.feed("scale", &rows), "input \"scale\" must be fed a dense tensor, got a ragged tensor [2, ?]"),
         (exe.feed("history", &deep), "input \"history\" has 1 ragged axis, got a ragged tensor with 2"),
         (exe.feed("other", &rows), "\"other\" is not an input; the inputs are history, scale"),
-        (exe.feed("history", &rows).feed("history", &rows), "must be fed once, got two"),
+        (exe.feed("history", &rows).feed("history", &rows), "must be fed once, but is fed several times"),
         (exe.feed("history", &rows), "input \"scale\" f32[] must be fed"),
     ];
     for (feeds, message) in cases {

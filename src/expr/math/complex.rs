@@ -39,8 +39,8 @@ fn over_i(z: &Expr) -> Expr {
 /// Returns whether one of two numbers is infinite. A complex number with an infinite part is infinite, whatever its
 /// other part is.
 fn is_infinite(a: &Expr, b: &Expr) -> Expr {
-    let is_end = |x: &Expr| x.clone().abs().equal(x.like(f64::INFINITY));
-    is_end(a) | is_end(b)
+    let infinite = |x: &Expr| x.clone().abs().equal(x.like(f64::INFINITY));
+    infinite(a) | infinite(b)
 }
 
 /// `a² + b²`; infinite if one of the numbers is infinite and the other one is NaN.
@@ -58,7 +58,8 @@ pub(super) fn abs(z: &Expr) -> Expr {
     large * plus(&(&ratio * &ratio), 1.0).sqrt()
 }
 
-/// The larger of two magnitudes, and the quotient of the smaller and the larger magnitude.
+/// The larger of two magnitudes, and the quotient of the smaller and the larger magnitude. The quotient is 0 if the
+/// larger magnitude is 0 or infinite.
 struct Scaled {
     large: Expr,
     ratio: Expr,
@@ -67,8 +68,9 @@ struct Scaled {
 fn scaled(a: &Expr, b: &Expr) -> Scaled {
     let (a, b) = (a.clone().abs(), b.clone().abs());
     let large = is_infinite(&a, &b).select(a.like(f64::INFINITY), a.clone().maximum(b.clone()));
-    let is_end = large.clone().equal(large.like(0.0)) | large.clone().equal(large.like(f64::INFINITY));
-    let ratio = is_end.select(large.like(0.0), a.minimum(b) / large.clone());
+    // The quotients 0 / 0 and ∞ / ∞ would be NaN.
+    let may_be_nan = large.clone().equal(large.like(0.0)) | large.clone().equal(large.like(f64::INFINITY));
+    let ratio = may_be_nan.select(large.like(0.0), a.minimum(b) / large.clone());
     Scaled { large, ratio }
 }
 
@@ -110,7 +112,7 @@ pub(super) fn reciprocal(z: &Expr) -> Expr {
 /// imaginary part, and its real part is infinity.
 pub(super) fn sqrt(z: &Expr) -> Expr {
     let (a, b) = parts(z);
-    let is_end = b.clone().abs().equal(b.like(f64::INFINITY));
+    let b_is_infinite = b.clone().abs().equal(b.like(f64::INFINITY));
     let half = times(&abs(z), 0.5) + times(&a.clone().abs(), 0.5);
     let large = half.sqrt();
     let is_zero = large.clone().equal(large.like(0.0));
@@ -118,15 +120,15 @@ pub(super) fn sqrt(z: &Expr) -> Expr {
     let is_negative = a.clone().less(a.like(0.0));
     let real = is_negative.clone().select(small.clone().abs(), large.clone());
     let imaginary = is_negative.select(with_sign(&large, &b), small);
-    let real = is_end.clone().select(b.like(f64::INFINITY), real);
-    Expr::complex(real, is_end.select(b, imaginary))
+    let real = b_is_infinite.clone().select(b.like(f64::INFINITY), real);
+    Expr::complex(real, b_is_infinite.select(b, imaginary))
 }
 
 /// `1 / √z`; 0 for infinity.
 pub(super) fn rsqrt(z: &Expr) -> Expr {
     let (root, modulus) = (sqrt(z), abs(z));
-    let is_end = modulus.clone().equal(modulus.like(f64::INFINITY));
-    let part = |x: Expr| is_end.clone().select(x.like(0.0), x / modulus.clone());
+    let z_is_infinite = modulus.clone().equal(modulus.like(f64::INFINITY));
+    let part = |x: Expr| z_is_infinite.clone().select(x.like(0.0), x / modulus.clone());
     Expr::complex(part(root.real()), part(-root.imag()))
 }
 
@@ -237,28 +239,30 @@ fn cross(a: &Expr, b: &Expr) -> Expr {
     a.real() * b.imag() - a.imag() * b.real()
 }
 
-/// An infinite number has a result with an infinite imaginary part; an imaginary number has an imaginary result.
+/// Arc sine. The result of an infinite number has an infinite imaginary part; the result of an imaginary number is
+/// imaginary.
 pub(super) fn asin(z: &Expr) -> Expr {
     let (a, b) = parts(z);
     let (minus, plus) = roots(z);
     let cosine = minus.real() * plus.real() - minus.imag() * plus.imag();
-    let is_end = is_infinite(&a, &b);
-    let cosine = is_end.clone().select(b.clone().abs(), cosine);
+    let z_is_infinite = is_infinite(&a, &b);
+    let cosine = z_is_infinite.clone().select(b.clone().abs(), cosine);
     let infinity = with_sign(&b.like(f64::INFINITY), &b);
-    let imaginary = is_end.select(infinity, asinh_real(cross(&minus, &plus)));
+    let imaginary = z_is_infinite.select(infinity, asinh_real(cross(&minus, &plus)));
     Expr::complex(keep_zero(&a, atan2(a.clone(), cosine)), imaginary)
 }
 
-/// As [`asin`], but an imaginary number has a result with the real part π/2.
+/// Arc cosine. The result of an infinite number has an infinite imaginary part; the result of an imaginary number has
+/// the real part π/2.
 pub(super) fn acos(z: &Expr) -> Expr {
     let (a, b) = parts(z);
     let (minus, plus) = roots(z);
-    let is_end = is_infinite(&a, &b);
+    let z_is_infinite = is_infinite(&a, &b);
     let half = atan2(minus.real(), plus.real());
-    let real = is_end.clone().select(atan2(b.clone().abs(), a.clone()), times(&half, 2.0));
+    let real = z_is_infinite.clone().select(atan2(b.clone().abs(), a.clone()), times(&half, 2.0));
     let real = a.clone().equal(a.like(0.0)).select(a.like(FRAC_PI_2), real);
     let infinity = with_sign(&b.like(f64::INFINITY), &-b.clone());
-    Expr::complex(real, is_end.select(infinity, asinh_real(cross(&plus, &minus))))
+    Expr::complex(real, z_is_infinite.select(infinity, asinh_real(cross(&plus, &minus))))
 }
 
 pub(super) fn atan(z: &Expr) -> Expr {
@@ -275,20 +279,22 @@ pub(super) fn acosh(z: &Expr) -> Expr {
     Expr::complex(angle.imag().abs(), with_sign(&angle.real(), &z.imag()))
 }
 
-/// If `|z|` exceeds 2^500, the real part of the result is below 2^-500, and given as 0.
+/// Inverse hyperbolic tangent. If `|z|` exceeds 2^500, the result has the real part 0 in place of a real part below
+/// 2^-500.
 pub(super) fn atanh(z: &Expr) -> Expr {
     let ((a, b), dtype) = (wide_parts(z), z.real().dtype());
     let magnitude = a.clone().abs();
     let rest = a.like(1.0) - magnitude.clone();
     let square = &b * &b;
     let is_far = b.like(2f64.powi(500)).less(magnitude.clone() + b.clone().abs());
-    let is_end = is_infinite(&a, &b) | is_far;
+    let counts_as_infinite = is_infinite(&a, &b) | is_far;
     let quotient = times(&magnitude, 4.0) / (&rest * &rest + square.clone());
-    let quotient = is_end.clone().select(a.like(0.0), quotient);
+    let quotient = counts_as_infinite.clone().select(a.like(0.0), quotient);
     let real = keep_zero(&a, with_sign(&times(&log1p_real(quotient), 0.25), &a));
     // A large number has the angle ±π of a negative real number.
-    let twice = is_end.clone().select(times(&at_least(&at_most(&b, 1.0), -1.0), 0.0), times(&b, 2.0));
-    let distance = is_end.select(a.like(-1.0), rest * plus(&magnitude, 1.0) - square);
+    let twice =
+        counts_as_infinite.clone().select(times(&at_least(&at_most(&b, 1.0), -1.0), 0.0), times(&b, 2.0));
+    let distance = counts_as_infinite.select(a.like(-1.0), rest * plus(&magnitude, 1.0) - square);
     let angle = atan2(twice, distance);
     Expr::complex(real.cast(dtype), times(&angle, 0.5).cast(dtype))
 }

@@ -71,8 +71,8 @@ pub fn asin(x: Expr) -> Expr {
     in_float(x, |x| {
         let Arc { far, root, rest } = arc(x, &abs(x));
         let (half_pi, low) = part_of_pi(x, 0.5);
-        let (near, left) = difference(x.like(half_pi), &root + &root);
-        let from_end = near - ((&rest + &rest - x.like(low)) - left);
+        let (near, error) = difference(x.like(half_pi), &root + &root);
+        let from_end = near - ((&rest + &rest - x.like(low)) - error);
         with_sign(&far.select(from_end, root + rest), x)
     })
 }
@@ -86,8 +86,8 @@ pub fn acos(x: Expr) -> Expr {
         let twice = (&root + &root, &rest + &rest);
         let negative = (x.like(pi) - &twice.0) - (&twice.1 - x.like(low));
         let positive = twice.0 + twice.1;
-        let (near, left) = difference(x.like(half_pi), root);
-        let middle = near - ((rest - x.like(half_low)) - left);
+        let (near, error) = difference(x.like(half_pi), root);
+        let middle = near - ((rest - x.like(half_low)) - error);
         far.select(x.clone().less(x.like(0.0)).select(negative, positive), middle)
     })
 }
@@ -114,9 +114,9 @@ fn arc(x: &Expr, near: &Expr) -> Arc {
 
 /// Returns `a - b`, for `|a| >= |b|`, and its rounding error.
 fn difference(a: Expr, b: Expr) -> (Expr, Expr) {
-    let near = &a - &b;
-    let left = (a - &near) - b;
-    (near, left)
+    let rounded = &a - &b;
+    let error = (a - &rounded) - b;
+    (rounded, error)
 }
 
 /// Returns `factor · π` as the sum of two parts, in the format of `x`.

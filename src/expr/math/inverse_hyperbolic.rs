@@ -40,10 +40,10 @@ pub fn atanh(x: Expr) -> Expr {
     in_double(x, |x| {
         let magnitude = abs(x);
         let twice = &magnitude + &magnitude;
-        let left = x.like(1.0) - &magnitude;
+        let distance = x.like(1.0) - &magnitude;
         // 2x / (1 - x) = 2x + 2x · x / (1 - x), whose first term is exact.
-        let near = &twice + &twice * &magnitude / &left;
-        let far = twice / left;
+        let near = &twice + &twice * &magnitude / &distance;
+        let far = twice / distance;
         let quotient = magnitude.less(x.like(0.5)).select(near, far);
         with_sign(&times(&log1p(quotient), 0.5), x)
     })

@@ -115,8 +115,11 @@ pub(super) fn take_apart(x: &Expr, subnormal: bool) -> Parts {
     } else {
         (x.clone(), x.like(unbias))
     };
+    // The bits of √½.
     let root = format.by_width(0x3f35_04f3, 0x3fe6_a09e_667f_3bcd_u64);
     let one = format.bias << format.fraction;
+    // The bits of a float ascend with its value, and the sum has the bits of 1.0 for x = √½. So the exponent field of
+    // the sum holds `exponent + bias`, and its fraction field holds the distance of `m` from √½.
     let from_root = bits(&x) + format.word(one - root);
     let exponent_mask = !0 << format.fraction;
     let m = (&from_root & format.word(!exponent_mask)) + format.word(root);

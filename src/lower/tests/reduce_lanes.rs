@@ -36,7 +36,7 @@ impl ReduceLanes {
         }
     }
 
-    /// Makes the result from a total.
+    /// Makes the result from a total: applies the last step of the reduction, and converts to the dtype of the result.
     pub fn finish(&self, total: Scalar) -> Scalar {
         eval_cast(self.step.op.finish(total), self.step.dtype)
     }

@@ -182,7 +182,8 @@ fn arg(op: &str, x: &Tensor, axis: usize) -> Tensor {
     let (remaining, groups) = groups(x, &[axis], &|index| element::<f32>(x, index));
     let position = |group: &Vec<f32>| {
         let is_better = |x: f32, best: f32| if op == "argmax" { x > best } else { x < best };
-        (0..group.len()).fold(0, |best, at| if is_better(group[at], group[best]) { at } else { best }) as i64
+        (0..group.len()).fold(0, |best, next| if is_better(group[next], group[best]) { next } else { best })
+            as i64
     };
     Tensor::from_vec(&remaining, groups.iter().map(position).collect()).unwrap()
 }
