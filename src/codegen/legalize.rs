@@ -148,7 +148,8 @@ pub(super) fn shift_mask(dtype: DType) -> u64 {
 }
 
 /// Returns whether `a * b + c` must be one fused instruction, which rounds once. For `f16` and `bf16`, separate `f32`
-/// instructions do: the product of two such values is exact in `f32`.
+/// instructions do, as in the interpreter: the product of two such values is exact in `f32`, unless a product of `bf16`
+/// leaves the range of `f32`.
 pub(super) fn fuses(dtype: DType) -> bool {
     matches!(dtype, DType::F32 | DType::F64)
 }
