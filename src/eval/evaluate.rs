@@ -117,7 +117,8 @@ fn evaluate_call(
     is_constant: &dyn Fn(usize) -> bool,
     allocator: OutputAllocator<'_>,
 ) -> Result<Vec<HostOutput>> {
-    // The shape function gets the elements of parameters only. The body or the host kernel checks those of data operands.
+    // The shape function gets the elements of parameters only. The body or the host kernel checks the elements of data
+    // operands.
     let is_parameter = |number: usize| {
         op.operands_of(given_operands).nth(number).is_some_and(|operand| operand.is_parameter())
     };
