@@ -53,7 +53,7 @@ pub use constant::{ConstantArray, ConstantScalar, IntoConstant};
 pub use dim_names::DimNames;
 pub use guards::GraphGuard;
 pub use name_ties::NameTie;
-pub(crate) use needed_nodes::{definer, needed_nodes, shares_symbol};
+pub(crate) use needed_nodes::{definer, needed_nodes};
 pub(crate) use node::{Extra, Node, NodeIx, ValueInfo, ValueIx};
 pub use operand::{IntoOperand, IntoShapeArg};
 pub use param::{IntoParam, Param, ParamElement};

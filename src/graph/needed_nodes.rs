@@ -92,7 +92,7 @@ pub(super) fn first_equality_of_others(graph: &GraphData, values: &[ValueIx], di
 }
 
 /// Returns whether two dims have a symbol in common.
-pub(crate) fn shares_symbol(a: &Dim, b: &Dim) -> bool {
+fn shares_symbol(a: &Dim, b: &Dim) -> bool {
     let mut is_shared = false;
     a.symbols(&mut |symbol| is_shared |= mentions(b, symbol));
     is_shared

@@ -4,11 +4,11 @@
 //! `n-6` but not the slice, the run must still check `n >= 6`: a negative number may have a meaning of its own there, as
 //! a position that counts from the end.
 
-use shapeflow_shape_fns::{Dim, Guard, GuardRecord, PartialElements};
+use rustc_hash::FxHashMap;
+use shapeflow_shape_fns::{Dim, Guard, GuardRecord, PartialElements, Symbol};
 
 use super::rebuilder::Rebuilder;
 use crate::error::Result;
-use crate::graph::shares_symbol;
 
 /// Requires in the new graph that an attribute is not negative if only the requirements of dropped nodes prove this.
 /// `needed` marks the nodes of the old graph that the new graph has.
@@ -20,16 +20,27 @@ pub(super) fn keep_relied_bounds(this: &mut Rebuilder<'_>, needed: &[bool]) -> R
     let is_dead_bound = |record: &&GuardRecord| {
         matches!(record.guard, Guard::Ge(..)) && needed.get(record.origin as usize) == Some(&false)
     };
-    let dead: Vec<&GuardRecord> = old.table.guards().iter().filter(is_dead_bound).collect();
-    if dead.is_empty() {
+    // For each symbol: the first dropped node that requires a bound of it.
+    let mut first_bound: FxHashMap<Symbol, usize> = FxHashMap::default();
+    for record in old.table.guards().iter().filter(is_dead_bound) {
+        let origin = record.origin as usize;
+        for dim in record.guard.dims() {
+            dim.symbols(&mut |symbol| {
+                first_bound.entry(symbol).and_modify(|first| *first = origin.min(*first)).or_insert(origin);
+            });
+        }
+    }
+    if first_bound.is_empty() {
         return Ok(());
     }
     let zero = Dim::known(0);
     for (number, node) in old.nodes.iter().enumerate().filter(|(number, _)| needed[*number]) {
-        let earlier = || dead.iter().filter(|record| (record.origin as usize) < number);
         let Some(first) = this.values.get(&node.first_output).copied() else { continue };
         for dim in node.attrs().iter().filter_map(|(_, attr)| attr.to_elements()).flat_map(dims_of) {
-            let may_rely = earlier().any(|record| record.guard.dims().iter().any(|d| shares_symbol(&dim, d)));
+            let mut may_rely = false;
+            dim.symbols(&mut |symbol| {
+                may_rely |= first_bound.get(&symbol).is_some_and(|origin| *origin < number);
+            });
             if !may_rely || old.table.prove_ge(&dim, &zero) != Some(true) {
                 continue;
             }

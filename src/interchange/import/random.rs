@@ -110,13 +110,16 @@ impl<'a, 'g> Importer<'a, 'g> {
     /// number of blocks is unknown, the other iterations change the stream.
     ///
     /// # Errors
-    /// The graph is full.
+    /// The graph is full, or a loop does not count its iterations, which is an internal error.
     fn counter_in_loop(&self, stream: u64, blocks: Option<u64>) -> Result<Value<'g>> {
         /// An odd number without a pattern, so that few iterations of several loops give different sums.
         const MIX: u64 = 0x9e37_79b9_7f4a_7c15;
         let number = |number: u64| self.graph.constant_at(Tensor::scalar(number), self.location);
         let iterations: Option<Vec<Value<'g>>> = self.open_loops.iter().copied().collect();
-        let mut iterations = iterations.expect("a loop that draws random numbers counts its iterations");
+        let Some(mut iterations) = iterations else {
+            let message = "internal error: a loop that draws random numbers does not count its iterations";
+            return Err(Error::new(ErrorKind::Parse, Phase::Build, message));
+        };
         let mut first_block = number(0);
         if let Some(blocks) = blocks
             && let Some(iteration) = iterations.pop()
