@@ -174,7 +174,7 @@ impl<'a, 'f> Emitter<'a, 'f> {
         self.cast_bits(value_type, chosen)
     }
 
-    /// Returns the vectors of `v`, as many as the group has. The lanes of a mask have 4 bytes.
+    /// Returns the vectors of `v`: one for each vector of the group. The lanes of a mask have 4 bytes.
     pub fn vecs(&mut self, group: &mut ElementGroup<'_>, v: InstId) -> Vecs {
         let val = group.val(v);
         let (repr, uniform) = (val.repr, val.uniform);

@@ -88,7 +88,7 @@ impl Batch {
         [requested.count(), self.cases.len()]
     }
 
-    /// Runs every case, except those of kernels without a function. Panics at the first failure.
+    /// Runs every case whose kernel has a function. Panics at the first failure.
     pub fn check(self) {
         let check = |case: &KernelCase, ready: ReadyFunction<'_>, fused: bool, name: &str| {
             if let Err(reason) = case.check(ready, fused) {
