@@ -27,36 +27,6 @@ impl<'g> IntoOutputs<'g> for Value<'g> {
     }
 }
 
-impl<'g> IntoOutputs<'g> for &[Value<'g>] {
-    fn into_outputs(self) -> Vec<(Option<String>, Value<'g>)> {
-        self.iter().map(|value| (None, *value)).collect()
-    }
-}
-
-impl<'g> IntoOutputs<'g> for Vec<Value<'g>> {
-    fn into_outputs(self) -> Vec<(Option<String>, Value<'g>)> {
-        self[..].into_outputs()
-    }
-}
-
-impl<'g> IntoOutputs<'g> for &Vec<Value<'g>> {
-    fn into_outputs(self) -> Vec<(Option<String>, Value<'g>)> {
-        self[..].into_outputs()
-    }
-}
-
-impl<'g, const N: usize> IntoOutputs<'g> for &[Value<'g>; N] {
-    fn into_outputs(self) -> Vec<(Option<String>, Value<'g>)> {
-        self[..].into_outputs()
-    }
-}
-
-impl<'g, const N: usize> IntoOutputs<'g> for [Value<'g>; N] {
-    fn into_outputs(self) -> Vec<(Option<String>, Value<'g>)> {
-        self[..].into_outputs()
-    }
-}
-
 impl<'g> IntoOutputs<'g> for RaggedValue<'g> {
     fn into_outputs(self) -> Vec<(Option<String>, Value<'g>)> {
         AnyValue::Ragged(self).into_outputs()
@@ -69,47 +39,58 @@ impl<'g> IntoOutputs<'g> for AnyValue<'g> {
     }
 }
 
-/// Dense and ragged outputs. A ragged output has several tensors. [`Results::ragged_at`](crate::Results::ragged_at)
-/// joins them.
-impl<'g> IntoOutputs<'g> for &[AnyValue<'g>] {
-    fn into_outputs(self) -> Vec<(Option<String>, Value<'g>)> {
-        let parts = self.iter().enumerate().map(|(number, output)| match output {
-            AnyValue::Dense(value) => vec![(None, *value)],
-            AnyValue::Ragged(_) => output.parts(&format!("output{number}")),
-        });
-        parts.flatten().collect()
-    }
+/// Implements [`IntoOutputs`] for lists of one element type: from a slice, for all kinds of lists.
+macro_rules! lists {
+    ($([$($generics:tt)*] $Element:ty, |$outputs:ident| $into:expr;)*) => {$(
+        impl<'g, $($generics)*> IntoOutputs<'g> for &[$Element] {
+            fn into_outputs(self) -> Vec<(Option<String>, Value<'g>)> {
+                let $outputs = self;
+                $into
+            }
+        }
+
+        impl<'g, $($generics)* const N: usize> IntoOutputs<'g> for &[$Element; N] {
+            fn into_outputs(self) -> Vec<(Option<String>, Value<'g>)> {
+                self[..].into_outputs()
+            }
+        }
+
+        impl<'g, $($generics)* const N: usize> IntoOutputs<'g> for [$Element; N] {
+            fn into_outputs(self) -> Vec<(Option<String>, Value<'g>)> {
+                self[..].into_outputs()
+            }
+        }
+
+        impl<'g, $($generics)*> IntoOutputs<'g> for Vec<$Element> {
+            fn into_outputs(self) -> Vec<(Option<String>, Value<'g>)> {
+                self[..].into_outputs()
+            }
+        }
+
+        impl<'g, $($generics)*> IntoOutputs<'g> for &Vec<$Element> {
+            fn into_outputs(self) -> Vec<(Option<String>, Value<'g>)> {
+                self[..].into_outputs()
+            }
+        }
+    )*};
+}
+lists! {
+    [] Value<'g>, |outputs| outputs.iter().map(|value| (None, *value)).collect();
+    [] RaggedValue<'g>, |outputs| unnamed(outputs.iter().map(|output| (*output).into()));
+    [] AnyValue<'g>, |outputs| unnamed(outputs.iter().copied());
+    [S: AsRef<str>, V: Into<AnyValue<'g>> + Copy,] (S, V), |outputs| {
+        outputs.iter().flat_map(|(name, output)| (*output).into().parts(name.as_ref())).collect()
+    };
 }
 
-impl<'g, const N: usize> IntoOutputs<'g> for &[AnyValue<'g>; N] {
-    fn into_outputs(self) -> Vec<(Option<String>, Value<'g>)> {
-        self[..].into_outputs()
-    }
-}
-
-/// Dense or ragged outputs with names; see [`Results::ragged`](crate::Results::ragged).
-impl<'g, V: Into<AnyValue<'g>> + Copy> IntoOutputs<'g> for &[(&str, V)] {
-    fn into_outputs(self) -> Vec<(Option<String>, Value<'g>)> {
-        self.iter().flat_map(|(name, output)| (*output).into().parts(name)).collect()
-    }
-}
-
-impl<'g, V: Into<AnyValue<'g>> + Copy, const N: usize> IntoOutputs<'g> for &[(&str, V); N] {
-    fn into_outputs(self) -> Vec<(Option<String>, Value<'g>)> {
-        self[..].into_outputs()
-    }
-}
-
-impl<'g, V: Into<AnyValue<'g>> + Copy, const N: usize> IntoOutputs<'g> for [(&str, V); N] {
-    fn into_outputs(self) -> Vec<(Option<String>, Value<'g>)> {
-        self[..].into_outputs()
-    }
-}
-
-impl<'g, V: Into<AnyValue<'g>> + Copy> IntoOutputs<'g> for Vec<(&str, V)> {
-    fn into_outputs(self) -> Vec<(Option<String>, Value<'g>)> {
-        self[..].into_outputs()
-    }
+/// Returns dense and ragged outputs without names. A ragged output has several tensors, which
+/// [`Results::ragged_at`](crate::Results::ragged_at) joins.
+fn unnamed<'g>(outputs: impl Iterator<Item = AnyValue<'g>>) -> Vec<(Option<String>, Value<'g>)> {
+    let parts = outputs.enumerate().map(|(number, output)| match output {
+        AnyValue::Dense(value) => vec![(None, value)],
+        AnyValue::Ragged(_) => output.parts(&format!("output{number}")),
+    });
+    parts.flatten().collect()
 }
 
 /// One output with a name.

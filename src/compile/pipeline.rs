@@ -126,6 +126,11 @@ impl CompiledProgram {
         Some(&self.trace.as_ref()?.trace)
     }
 
+    /// Returns whether runs write to a trace.
+    pub(crate) fn is_traced(&self) -> bool {
+        self.trace.is_some()
+    }
+
     /// Returns the entry of a step in the trace, if there is one.
     pub(crate) fn traced(&self, step: usize) -> Option<Traced<'_>> {
         let StepTrace { trace, names } = self.trace.as_ref()?;

@@ -164,22 +164,32 @@ impl<'m> FixedRun<'m> {
                 return run.run_segment(0, &self.plan, None, workspaces);
             }
         };
+        let kernel_of = |index: usize| match &compiled.lowered.steps[index] {
+            Step::Kernel(kernel) => kernel,
+            _ => unreachable!("only kernels have prepared launches"),
+        };
+        // The usual run, in which every nanosecond counts.
+        if !cancel.has_token() && !compiled.is_traced() {
+            let failed = (0..launches.len()).find(|index| launches.run(*index));
+            return match failed {
+                None => Ok(()),
+                Some(index) => {
+                    Err(find_fault(compiled, kernel_of(index), &self.plan, launches.memory(), None))
+                }
+            };
+        }
         for index in 0..launches.len() {
             cancel.check()?;
             let traced = compiled.traced(index);
             let _span = traced.map(Traced::begin);
-            let kernel = || match &compiled.lowered.steps[index] {
-                Step::Kernel(kernel) => kernel,
-                _ => unreachable!("only kernels have prepared launches"),
-            };
+            let kernel = kernel_of(index);
             let failed = match &self.plan.steps[index] {
-                StepPlan::Kernel(plan, _) if cancel.has_token() && is_cut_for(cancel, kernel(), plan) => {
-                    launches.run_cut(index, kernel(), plan, &code_of(compiled).functions[index], cancel)?
+                StepPlan::Kernel(plan, _) if cancel.has_token() && is_cut_for(cancel, kernel, plan) => {
+                    launches.run_cut(index, kernel, plan, &code_of(compiled).functions[index], cancel)?
                 }
                 _ => launches.run(index),
             };
             if failed {
-                let kernel = kernel();
                 return Err(find_fault(compiled, kernel, &self.plan, launches.memory(), None));
             }
         }

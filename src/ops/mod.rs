@@ -64,8 +64,8 @@ use crate::op::{OpDef, Registry};
 pub use ragged::{IntoRaggedAxes, IntoRaggedOperand, IntoRows};
 
 pub use array::{
-    Bound, DiagonalAlign, GridOrder, IntoScalar, LookupTable, Mirror, SliceItem, SliceMasks, WindowPadding,
-    concat, concat_offset, dynamic_stitch, meshgrid, stack,
+    Bound, DiagonalAlign, GridOrder, IntoScalar, LookupTable, Mirror, Position, SliceItem, SliceMasks,
+    WindowPadding, concat, concat_offset, dynamic_stitch, meshgrid, stack,
 };
 pub use image::{
     CombinedSuppression, FillMode, Interpolation, ProjectiveTransform, ResizeMethod, Sampling, SamplingKernel,

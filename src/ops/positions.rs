@@ -169,11 +169,13 @@ impl<'a> Positions<'a> {
             }
             return if inside { Ok(()) } else { each_block(ints.len(), self, |_, _| {}) };
         }
-        for (number, row) in rows.iter().enumerate() {
-            if let Some(ahead) = ints.get(number + AHEAD) {
-                prefetch(target, destination(ahead));
-            }
-            inside &= f(target, destination(&ints[number]), *row);
+        let ahead = ints.get(AHEAD..).unwrap_or_default();
+        for ((index, ahead), row) in ints.iter().zip(ahead).zip(rows) {
+            prefetch(target, destination(ahead));
+            inside &= f(target, destination(index), *row);
+        }
+        for (index, row) in ints.iter().zip(rows).skip(ahead.len()) {
+            inside &= f(target, destination(index), *row);
         }
         if inside { Ok(()) } else { each_block(ints.len(), self, |_, _| {}) }
     }

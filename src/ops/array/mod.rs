@@ -92,7 +92,7 @@ pub use meshgrid::{GridOrder, meshgrid};
 pub use mirror_pad::Mirror;
 pub use range::Bound;
 pub use scalar::IntoScalar;
-pub use slice_with::SliceItem;
+pub use slice_with::{Position, SliceItem};
 pub use stack::stack;
 pub use strided_slice::SliceMasks;
 

@@ -1,7 +1,7 @@
 //! `range`: equally spaced numbers from a start up to a limit.
 
 use half::{bf16, f16};
-use shapeflow_shape_fns::{Attr, Attribute, Attrs, DType, Dim, IntoDim, PartialElements};
+use shapeflow_shape_fns::{Attr, Attribute, Attrs, DType, Dim, IntoDim, PartialElements, TensorShape};
 
 use crate::dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
@@ -38,6 +38,12 @@ bounds! {
     f32 => |bound| Kind::Float(bound.into(), DType::F32);
     f64 => |bound| Kind::Float(bound, DType::F64);
     Value<'g> => |bound| Kind::Value(bound);
+}
+
+/// Returns a dimension as an i64 scalar.
+pub(in crate::ops) fn dim_value(graph: &Graph, dim: Dim) -> Result<Value<'_>> {
+    // A range from the dimension up to the next number has the dimension as its only element.
+    graph.range(&dim, dim.clone() + 1, 1i64)?.reshape(TensorShape::scalar())
 }
 
 impl Graph {

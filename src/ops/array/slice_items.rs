@@ -13,7 +13,8 @@
 /// | `newaxis` | `newaxis` | a new axis of size 1 |
 /// | `...` | `...` | all axes without another item |
 ///
-/// A position is an integer, a [`Dim`](crate::Dim), or an expression that gives one of them. A negative position counts
+/// A position is an integer, a [`Dim`](crate::Dim), a [`Value`](crate::Value), or an expression that gives one of
+/// them. A negative position counts
 /// from the end. A [`SliceItem`](crate::SliceItem) is an item too.
 ///
 /// ```

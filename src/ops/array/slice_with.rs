@@ -1,24 +1,38 @@
 //! `slice_with`: slices with ranges, positions and new axes, as in Python.
 
+use std::fmt;
 use std::ops::{Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, RangeToInclusive};
 
-use shapeflow_shape_fns::{Dim, IntoDim};
+use shapeflow_shape_fns::{DType, Dim, IntoDim, PartialElements, TensorShape};
 
+use crate::dtype::type_text;
 use crate::error::{Error, ErrorKind, Phase, Result};
-use crate::graph::Value;
+use crate::graph::{Graph, Param, Value};
 
+use super::concat::concat;
+use super::range::dim_value;
 use super::strided_slice::SliceMasks;
 
-/// One entry of [`Value::slice_with`]. Positions, Rust ranges of positions and `..` convert into it. A position is an
-/// integer or a [`Dim`].
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+/// A position along an axis. A negative position counts from the end of the axis. Integers, [`Dim`]s and [`Value`]s
+/// convert into it.
+#[derive(Clone, Debug)]
 #[non_exhaustive]
-pub enum SliceItem {
-    /// One position, as Python's `x[i]`. The result lacks the axis. A negative position counts from the end.
-    At(Dim),
-    /// `Range(begin, end, step)`, as Python's `begin:end:step`. A `None` is an open end, a negative position counts
-    /// from the end, and the range is clamped to the axis.
-    Range(Option<Dim>, Option<Dim>, i64),
+pub enum Position<'g> {
+    /// An integer or a dimension.
+    Dim(Dim),
+    /// A scalar of any integer dtype, which a run feeds or computes.
+    Value(Value<'g>),
+}
+
+/// One entry of [`Value::slice_with`]. [`Position`]s, Rust ranges of positions and `..` convert into it.
+#[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
+pub enum SliceItem<'g> {
+    /// One position, as Python's `x[i]`. The result lacks the axis.
+    At(Position<'g>),
+    /// `Range(begin, end, step)`, as Python's `begin:end:step`. A `None` is an open end, and the range is clamped to
+    /// the axis.
+    Range(Option<Position<'g>>, Option<Position<'g>>, i64),
     /// The whole axis.
     All,
     /// A new axis of size 1.
@@ -27,20 +41,20 @@ pub enum SliceItem {
     Rest,
 }
 
-impl SliceItem {
-    /// Makes the item of one position. A negative position counts from the end.
-    pub fn at(position: impl IntoDim) -> SliceItem {
-        SliceItem::At(position.into_dim())
+impl<'g> SliceItem<'g> {
+    /// Makes the item of one position.
+    pub fn at(position: impl Into<Position<'g>>) -> SliceItem<'g> {
+        SliceItem::At(position.into())
     }
 
-    /// Makes the range `begin..end`. Use this function for a negative end, since Clippy reports a literal such as
-    /// `1..-1` as empty.
-    pub fn span(begin: impl IntoDim, end: impl IntoDim) -> SliceItem {
-        SliceItem::Range(Some(begin.into_dim()), Some(end.into_dim()), 1)
+    /// Makes the range `begin..end`. Use this function if the two positions have different types, and for a negative
+    /// end, since Clippy reports a literal such as `1..-1` as empty.
+    pub fn span(begin: impl Into<Position<'g>>, end: impl Into<Position<'g>>) -> SliceItem<'g> {
+        SliceItem::Range(Some(begin.into()), Some(end.into()), 1)
     }
 
     /// Takes every `step`-th element of a range, backwards for a negative step. Positions and new axes are unchanged.
-    pub fn step(self, step: i64) -> SliceItem {
+    pub fn step(self, step: i64) -> SliceItem<'g> {
         match self {
             SliceItem::Range(begin, end, _) => SliceItem::Range(begin, end, step),
             SliceItem::All => SliceItem::Range(None, None, step),
@@ -49,56 +63,130 @@ impl SliceItem {
     }
 }
 
+impl<'g> Position<'g> {
+    /// Returns the position if it is known when the graph is built.
+    pub(crate) fn as_known(&self) -> Option<i64> {
+        match self {
+            Position::Dim(position) => position.as_known(),
+            Position::Value(_) => None,
+        }
+    }
+
+    /// Returns the position as an i64 scalar of `graph`.
+    ///
+    /// # Errors
+    /// A value is not an integer scalar.
+    pub(in crate::ops) fn to_i64(&self, graph: &'g Graph) -> Result<Value<'g>> {
+        let value = match self {
+            Position::Dim(position) => match position.as_known() {
+                Some(known) => return graph.constant(known),
+                None => return dim_value(graph, position.clone()),
+            },
+            Position::Value(value) => *value,
+        };
+        let (index, dtype, shape) = (value.index()?, value.dtype(), value.shape());
+        if !dtype.is_integer() || shape.rank().is_some_and(|rank| rank != 0) {
+            let message =
+                format!("a position must be an integer scalar, got {index}: {}", type_text(dtype, &shape));
+            let error = Error::new(ErrorKind::Index, Phase::Build, message);
+            return Err(match graph.read().call {
+                Some(location) => error.at(location),
+                None => error,
+            });
+        }
+        // No axis has a position above the greatest i64.
+        let value = if dtype == DType::U64 {
+            value.minimum(value.graph().constant(i64::MAX as u64)?)?
+        } else {
+            value
+        };
+        value.cast(DType::I64)?.reshape(TensorShape::scalar())
+    }
+}
+
+impl PartialEq for Position<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Position::Dim(a), Position::Dim(b)) => a == b,
+            (Position::Value(a), Position::Value(b)) => a.id() == b.id(),
+            _ => false,
+        }
+    }
+}
+
+impl fmt::Display for Position<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Position::Dim(position) => position.fmt(f),
+            Position::Value(value) => write!(f, "{value:?}"),
+        }
+    }
+}
+
 macro_rules! positions {
-    ($($position:ty)*) => {$(
-        impl From<$position> for SliceItem {
-            fn from(position: $position) -> SliceItem {
+    ($($type:ty, |$position:ident| $converted:expr;)*) => {$(
+        impl<'g> From<$type> for Position<'g> {
+            fn from($position: $type) -> Position<'g> {
+                $converted
+            }
+        }
+
+        impl<'g> From<$type> for SliceItem<'g> {
+            fn from(position: $type) -> SliceItem<'g> {
                 SliceItem::at(position)
             }
         }
     )*};
 }
-positions!(i32 i64 usize Dim &Dim);
+positions! {
+    i32, |position| Position::Dim(position.into_dim());
+    i64, |position| Position::Dim(position.into_dim());
+    usize, |position| Position::Dim(position.into_dim());
+    Dim, |position| Position::Dim(position);
+    &Dim, |position| Position::Dim(position.clone());
+    Value<'g>, |position| Position::Value(position);
+}
 
-impl From<RangeFull> for SliceItem {
-    fn from(_: RangeFull) -> SliceItem {
+impl From<RangeFull> for SliceItem<'_> {
+    fn from(_: RangeFull) -> Self {
         SliceItem::All
     }
 }
 
 /// Returns the exclusive end of a range with an inclusive end. The inclusive end -1, the last element, gives an open
 /// end.
-fn after(end: &Dim) -> Option<Dim> {
+fn after<'g>(end: &Dim) -> Option<Position<'g>> {
     match end.as_known() {
-        Some(end) => end.checked_add(1).filter(|end| *end != 0).map(Dim::known),
-        None => Some(end.clone() + 1),
+        Some(end) => end.checked_add(1).filter(|end| *end != 0).map(Position::from),
+        None => Some((end.clone() + 1).into()),
     }
 }
 
 macro_rules! ranges {
-    ($($Range:ident |$range:ident| $begin:expr, $end:expr;)*) => {$(
-        impl<T: IntoDim + Clone> From<$Range<T>> for SliceItem {
-            fn from($range: $Range<T>) -> SliceItem {
+    ($([$($bound:tt)+] $Range:ident |$range:ident| $begin:expr, $end:expr;)*) => {$(
+        impl<'g, T: $($bound)+ + Clone> From<$Range<T>> for SliceItem<'g> {
+            fn from($range: $Range<T>) -> SliceItem<'g> {
                 SliceItem::Range($begin, $end, 1)
             }
         }
     )*};
 }
 ranges! {
-    Range |range| Some(range.start.into_dim()), Some(range.end.into_dim());
-    RangeFrom |range| Some(range.start.into_dim()), None;
-    RangeTo |range| None, Some(range.end.into_dim());
-    RangeInclusive |range| Some(range.start().into_dim()), after(&range.end().into_dim());
-    RangeToInclusive |range| None, after(&range.end.into_dim());
+    [Into<Position<'g>>] Range |range| Some(range.start.into()), Some(range.end.into());
+    [Into<Position<'g>>] RangeFrom |range| Some(range.start.into()), None;
+    [Into<Position<'g>>] RangeTo |range| None, Some(range.end.into());
+    [IntoDim] RangeInclusive |range| Some(range.start().into_dim().into()), after(&range.end().into_dim());
+    [IntoDim] RangeToInclusive |range| None, after(&range.end.into_dim());
 }
 
 impl<'g> Value<'g> {
     /// Slices as Python's `x[1, 2:5, ::-1, None, ...]` does. There is one item per axis; further axes are kept whole.
     ///
-    /// Any dtype. As TensorFlow's `StridedSlice`. Fuses into kernels.
+    /// Any dtype. As TensorFlow's `StridedSlice`. Fuses into kernels. A position may be an integer, a dimension, or a
+    /// value; a run computes values before it plans the slice.
     ///
     /// ```
-    /// use shapeflow::{shape, DType, Graph, SliceItem};
+    /// use shapeflow::{shape, slice, DType, Graph, SliceItem, Tensor};
     ///
     /// let g = Graph::new();
     /// let x = g.input("x", DType::F32, shape!["n", 8, 3])?;
@@ -107,28 +195,39 @@ impl<'g> Value<'g> {
     /// assert_eq!(x.slice_with(&[SliceItem::Rest, SliceItem::at(-1)])?.shape().to_string(), "[n, 8]");
     /// let n = &x.shape().dims().unwrap()[0].clone();
     /// assert_eq!(x.slice_with(&[(..n).into(), SliceItem::span(0, 2)])?.shape().to_string(), "[n, 2, 3]");
+    ///
+    /// let row = g.input("row", DType::I32, shape![])?;
+    /// let scores = g.constant([[1, 2], [3, 4], [5, 6]])?;
+    /// let last = g.compile(scores.slice_with(&slice![row, 1])?)?.run(&[Tensor::scalar(-1i32).view()])?;
+    /// assert_eq!(last, [Tensor::scalar(6)]);
     /// # Ok::<(), shapeflow::Error>(())
     /// ```
     ///
     /// # Errors
-    /// As [`Value::strided_slice`]; also if there are more than 32 items.
+    /// As [`Value::strided_slice`]; also if there are more than 32 items, or a value is not an integer scalar.
     #[doc(alias = "getitem")]
     #[track_caller]
-    pub fn slice_with(self, items: &[SliceItem]) -> Result<Value<'g>> {
+    pub fn slice_with(self, items: &[SliceItem<'g>]) -> Result<Value<'g>> {
         if items.len() > 32 {
             let message = format!("slice_with takes at most 32 items, got {}", items.len());
             let location = std::panic::Location::caller();
             return Err(Error::new(ErrorKind::Attribute, Phase::Build, message).at(location));
         }
+        let _call = self.graph().open_call();
         let (mut begins, mut ends, mut strides) = (Vec::new(), Vec::new(), Vec::new());
         let mut masks = SliceMasks::default();
         for (entry, item) in items.iter().enumerate() {
             let bit = 1u32 << entry;
-            let zero = || Dim::known(0);
+            let zero = || Position::from(0);
             let (begin, end, stride) = match item {
                 SliceItem::At(position) => {
                     masks.shrink_axis |= bit;
-                    (position.clone(), position.clone() + 1, 1)
+                    let end = match position {
+                        Position::Dim(position) => Position::Dim(position.clone() + 1),
+                        // The end of a single position is not read.
+                        Position::Value(_) => zero(),
+                    };
+                    (position.clone(), end, 1)
                 }
                 SliceItem::Range(begin, end, stride) => {
                     masks.begin |= if begin.is_none() { bit } else { 0 };
@@ -153,7 +252,21 @@ impl<'g> Value<'g> {
             ends.push(end);
             strides.push(stride);
         }
-        self.strided_slice(&begins[..], &ends[..], &strides[..], masks)
+        let (begin, end) = (self.position_param(&begins)?, self.position_param(&ends)?);
+        self.strided_slice(begin, end, &strides[..], masks)
+    }
+
+    /// Returns positions as one parameter: a value only if some position is a value.
+    fn position_param(self, positions: &[Position<'g>]) -> Result<Param<'g>> {
+        let dims = positions.iter().map(|position| match position {
+            Position::Dim(dim) => Some(dim.clone()),
+            Position::Value(_) => None,
+        });
+        if let Some(dims) = dims.collect::<Option<Vec<Dim>>>() {
+            return Ok(Param::Elements(PartialElements::vector(dims)));
+        }
+        let numbers = positions.iter().map(|position| position.to_i64(self.graph())?.reshape([1]));
+        concat(&numbers.collect::<Result<Vec<Value<'g>>>>()?, 0).map(Param::Value)
     }
 }
 
@@ -187,5 +300,10 @@ mod tests {
                 .contains("must lie within axis 0 of size 2")
         );
         assert!(x.slice_with(&vec![SliceItem::NewAxis; 33]).unwrap_err().message().contains("at most 32"));
+        for wrong in [g.constant(1.0f32).unwrap(), g.constant([1, 2]).unwrap()] {
+            let error = x.slice_with(&[wrong.into()]).unwrap_err();
+            assert!(error.message().starts_with("a position must be an integer scalar, got %"), "{error}");
+            assert!(error.location().is_some(), "{error}");
+        }
     }
 }

@@ -6,6 +6,7 @@ use crate::error::Result;
 use crate::expr::{Expr, Index, LowerCx};
 use crate::graph::{AnyValue, Graph, Param, RaggedValue, RowPartitionValue, Value};
 use crate::op::{OpDef, Operand};
+pub(super) use crate::ops::array::range::dim_value;
 
 pub(super) fn dim_param<'g>(dim: Dim) -> Param<'g> {
     Param::Elements(PartialElements::scalar(dim))
@@ -17,12 +18,6 @@ pub(super) fn number<'g>(graph: &'g Graph, dtype: DType, number: i64) -> Result<
         DType::I32 => graph.constant(number as i32),
         _ => graph.constant(number),
     }
-}
-
-/// Returns a dimension as an i64 scalar.
-pub(super) fn dim_value(graph: &Graph, dim: Dim) -> Result<Value<'_>> {
-    // A range from the dimension up to the next number has the dimension as its only element.
-    graph.range(&dim, dim.clone() + 1, 1i64)?.reshape(TensorShape::new([]))
 }
 
 /// Returns the size of an axis as a dim that is the size in every graph that has the value.

@@ -2,10 +2,8 @@
 
 use std::ops::Range;
 
-use shapeflow_shape_fns::Dim;
-
 use crate::error::{Error, ErrorKind, Phase, Result};
-use crate::ops::SliceItem;
+use crate::ops::{Position, SliceItem};
 use crate::ragged::{RaggedItem, RaggedTensor, RowPartition};
 
 impl RaggedTensor {
@@ -41,9 +39,13 @@ fn refuse(kind: ErrorKind, message: String) -> Error {
 }
 
 /// Puts whole axes in place of [`SliceItem::Rest`].
-pub(super) fn whole_axes(items: &[SliceItem], rank: usize, phase: Phase) -> Result<Vec<SliceItem>> {
-    let is_rest = |item: &&SliceItem| **item == SliceItem::Rest;
-    let used = items.iter().filter(|item| !is_rest(item) && **item != SliceItem::NewAxis).count();
+pub(super) fn whole_axes<'g>(
+    items: &[SliceItem<'g>],
+    rank: usize,
+    phase: Phase,
+) -> Result<Vec<SliceItem<'g>>> {
+    let is_rest = |item: &&SliceItem| matches!(item, SliceItem::Rest);
+    let used = items.iter().filter(|item| !matches!(item, SliceItem::Rest | SliceItem::NewAxis)).count();
     let Some(rest) = rank.checked_sub(used) else {
         let message = format!("there must be at most one item for each of {rank} axes, got {used}");
         return Err(Error::new(ErrorKind::Index, phase, message));
@@ -63,14 +65,14 @@ pub(super) fn whole_axes(items: &[SliceItem], rank: usize, phase: Phase) -> Resu
 }
 
 /// Returns the value of a position. The sizes of a ragged tensor are known, so a position must be a number.
-fn known(position: &Dim) -> Result<i64> {
+fn known(position: &Position<'_>) -> Result<i64> {
     position.as_known().ok_or_else(|| {
         refuse(ErrorKind::Index, format!("a position in a ragged tensor must be a number, got {position}"))
     })
 }
 
 /// Returns the value of an end of a range, if the range has this end.
-fn known_end(position: &Option<Dim>) -> Result<Option<i64>> {
+fn known_end(position: &Option<Position<'_>>) -> Result<Option<i64>> {
     position.as_ref().map(known).transpose()
 }
 
@@ -110,7 +112,7 @@ fn splits_dtype(x: &RaggedItem) -> shapeflow_shape_fns::DType {
 fn batched(x: RaggedItem, items: &[SliceItem], axis: usize) -> Result<RaggedItem> {
     let Some((first, rest)) = items.split_first() else { return Ok(x) };
     let dtype = splits_dtype(&x);
-    if *first == SliceItem::NewAxis {
+    if matches!(first, SliceItem::NewAxis) {
         let inner = batched(x, rest, axis)?;
         let (rows, is_dense) =
             (RowPartition::uniform(1, inner.len(), dtype)?, matches!(inner, RaggedItem::Dense(_)));

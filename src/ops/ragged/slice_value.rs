@@ -3,13 +3,13 @@
 use shapeflow_shape_fns::{DType, Dim};
 
 use super::errors::refuse;
-use super::numbers::{dim_value, number};
+use super::numbers::number;
 use super::range::range_parts;
 use super::select::take;
 use super::slice_tensor::whole_axes;
 use crate::error::{ErrorKind, Phase, Result};
 use crate::graph::{AnyValue, RaggedValue, RowPartitionValue, Value};
-use crate::ops::SliceItem;
+use crate::ops::{Position, SliceItem};
 
 impl<'g> RaggedValue<'g> {
     /// Slices as Python's `rt[1, 2:5, ::-1, None, ...]` does. The items select along the first axes,
@@ -42,7 +42,7 @@ impl<'g> RaggedValue<'g> {
     /// A position cannot lie within its axis or selects from an inner ragged axis, a step is 0, there are more items
     /// than axes, or there are two [`SliceItem::Rest`].
     #[track_caller]
-    pub fn slice_with(self, items: &[SliceItem]) -> Result<AnyValue<'g>> {
+    pub fn slice_with(self, items: &[SliceItem<'g>]) -> Result<AnyValue<'g>> {
         let _call = self.graph().open_call();
         let items = whole_axes(items, super::reduce::rank_of(self)?, Phase::Build)?;
         outer(self.into(), &items, 0)
@@ -70,14 +70,14 @@ impl<'g> RaggedValue<'g> {
     #[track_caller]
     pub fn slice_rows(self, begin: i64, end: Option<i64>) -> Result<RaggedValue<'g>> {
         let _call = self.graph().open_call();
-        let range = SliceItem::Range(Some(Dim::known(begin)), end.map(Dim::known), 1);
+        let range = SliceItem::Range(Some(begin.into()), end.map(Position::from), 1);
         self.slice_with(&[SliceItem::All, range])?.ragged()
     }
 }
 
 /// Slices along axis 0 by the first item, and along further axes by the other items. An error calls
 /// axis 0 of `x` axis `axis`.
-fn outer<'g>(x: AnyValue<'g>, items: &[SliceItem], axis: usize) -> Result<AnyValue<'g>> {
+fn outer<'g>(x: AnyValue<'g>, items: &[SliceItem<'g>], axis: usize) -> Result<AnyValue<'g>> {
     let Some((first, rest)) = items.split_first() else { return Ok(x) };
     let ragged = match x {
         AnyValue::Dense(value) => return value.slice_with(items).map(AnyValue::Dense),
@@ -101,7 +101,7 @@ fn outer<'g>(x: AnyValue<'g>, items: &[SliceItem], axis: usize) -> Result<AnyVal
 }
 
 /// Slices every entry of axis 0 by `items`. An error calls axis 1 of `x` axis `axis`.
-fn batched<'g>(x: AnyValue<'g>, items: &[SliceItem], axis: usize) -> Result<AnyValue<'g>> {
+fn batched<'g>(x: AnyValue<'g>, items: &[SliceItem<'g>], axis: usize) -> Result<AnyValue<'g>> {
     let Some((first, rest)) = items.split_first() else { return Ok(x) };
     let ragged = match x {
         AnyValue::Dense(value) => {
@@ -133,7 +133,7 @@ fn batched<'g>(x: AnyValue<'g>, items: &[SliceItem], axis: usize) -> Result<AnyV
 }
 
 /// Returns the positions that an item selects from an axis of this size; a scalar for a single position.
-fn positions_of<'g>(size: Dim, item: &SliceItem, x: AnyValue<'g>) -> Result<Value<'g>> {
+fn positions_of<'g>(size: Dim, item: &SliceItem<'g>, x: AnyValue<'g>) -> Result<Value<'g>> {
     x.graph().range(0i64, size, 1i64)?.slice_with(std::slice::from_ref(item))
 }
 
@@ -141,8 +141,8 @@ fn positions_of<'g>(size: Dim, item: &SliceItem, x: AnyValue<'g>) -> Result<Valu
 /// kept values' positions.
 pub(super) fn cut<'g>(
     x: RaggedValue<'g>,
-    begin: Option<&Dim>,
-    end: Option<&Dim>,
+    begin: Option<&Position<'g>>,
+    end: Option<&Position<'g>>,
     step: i64,
 ) -> Result<(RowPartitionValue<'g>, Value<'g>)> {
     if step == 0 {
@@ -156,7 +156,7 @@ pub(super) fn cut<'g>(
         true => (zero, lengths),
         false => (number(graph, dtype, -1)?, (lengths - 1).ok()?),
     };
-    let clamp = |position: &Dim| -> Result<Value<'g>> {
+    let clamp = |position: &Position<'g>| -> Result<Value<'g>> {
         let index = match position.as_known() {
             Some(position) => {
                 let position = if dtype == DType::I32 {
@@ -168,7 +168,7 @@ pub(super) fn cut<'g>(
                 if position < 0 { (lengths + known).ok()? } else { known }
             }
             None => {
-                let mut position = dim_value(graph, position.clone())?;
+                let mut position = position.to_i64(graph)?;
                 if dtype == DType::I32 {
                     position = position.maximum(i64::from(i32::MIN))?.minimum(i64::from(i32::MAX))?;
                 }

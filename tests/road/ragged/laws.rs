@@ -1,7 +1,7 @@
 //! Laws of ragged tensors with the data of a run, on random nested lists.
 
 use proptest::prelude::*;
-use shapeflow::{Dim, Nested, RaggedItem, RaggedTensor, RowPartition, SliceItem, Tensor};
+use shapeflow::{Nested, RaggedItem, RaggedTensor, RowPartition, SliceItem, Tensor};
 
 type Rows = Vec<Vec<i32>>;
 
@@ -137,7 +137,7 @@ proptest! {
     fn slices_equal_slices_of_nested_lists(deep in deep_rows(), a in range(), b in range(), c in range()) {
         let rt = ragged3(&deep);
         let item = |(begin, end, step): (Option<i64>, Option<i64>, i64)| {
-            SliceItem::Range(begin.map(Dim::known), end.map(Dim::known), step)
+            SliceItem::Range(begin.map(Into::into), end.map(Into::into), step)
         };
         let pick = |length: usize, (begin, end, step)| python_range(length as i64, begin, end, step);
         let expected: Vec<Rows> = pick(deep.len(), a)

@@ -245,3 +245,84 @@ fn slice_items_are_written_like_slices_of_python() {
     let none: [SliceItem; 0] = slice![];
     assert!(none.is_empty());
 }
+
+/// Returns the positions that Python's `begin:end:step` selects from an axis.
+fn python_range(size: i64, begin: i64, end: i64, step: i64) -> Vec<i64> {
+    let (least, most) = if step > 0 { (0, size) } else { (-1, size - 1) };
+    let clamp = |position: i64| (if position < 0 { position + size } else { position }).clamp(least, most);
+    let (first, last) = (clamp(begin), clamp(end));
+    let count = if step > 0 { last - first + step - 1 } else { first - last - step - 1 } / step.abs();
+    (0..count.max(0)).map(|index| first + index * step).collect()
+}
+
+#[test]
+fn slices_take_positions_that_are_fed() {
+    let g = Graph::new();
+    let x = g.input("x", DType::I64, shape!["n", 4]).unwrap();
+    let rt = g.ragged_constant(&ragged![[1i64, 2, 3, 4, 5], [6], [], [7, 8, 9]]).unwrap();
+    let [a, b] = ["a", "b"].map(|name| g.input(name, DType::I32, shape![]).unwrap());
+    let row = x.slice_with(&slice![a]).unwrap();
+    assert_eq!(row.shape().to_string(), "[4]");
+    let exe = g
+        .compile([
+            row.into(),
+            x.slice_with(&slice![a..b, 1]).unwrap().into(),
+            x.slice_with(&slice![.., a..b; -1, newaxis]).unwrap().into(),
+            x.slice_with(&[SliceItem::span(a, 3), (..b).into()]).unwrap().into(),
+            rt.slice_with(&slice![a]).unwrap(),
+            rt.slice_with(&slice![.., a..b]).unwrap(),
+            rt.slice_with(&slice![a..b, ..; -2]).unwrap(),
+        ])
+        .unwrap();
+    let rows: [&[i64]; 4] = [&[1, 2, 3, 4, 5], &[6], &[], &[7, 8, 9]];
+    let pick = |row: &[i64], positions: Vec<i64>| -> Vec<i64> {
+        positions.into_iter().map(|position| row[position as usize]).collect()
+    };
+    let ragged_text = |rows: Vec<Vec<i64>>| format!("{rows:?}");
+    for n in [4usize, 5] {
+        let elements: Vec<i64> = (0..4 * n as i64).collect();
+        let fed = Tensor::from_vec(&[n, 4], elements).unwrap();
+        for (begin, end) in [(0, 2), (-1, 9), (1, -1), (-4, -2), (3, 3), (2, -9), (-3, 4)] {
+            let (first, last) = (Tensor::scalar(begin), Tensor::scalar(end));
+            let got = exe.feed("x", &fed).feed("a", &first).feed("b", &last).run().unwrap();
+            let (begin, end) = (i64::from(begin), i64::from(end));
+            let wrapped = |size: i64| if begin < 0 { begin + size } else { begin };
+            let (size, first) = (n as i64, wrapped(n as i64));
+            let rows_of = |begin, end| python_range(size, begin, end, 1);
+            let expected = [
+                (0..4).map(|column| 4 * first + column).collect::<Vec<i64>>(),
+                rows_of(begin, end).iter().map(|row| 4 * row + 1).collect(),
+                (0..size)
+                    .flat_map(|row| {
+                        python_range(4, begin, end, -1).into_iter().map(move |column| 4 * row + column)
+                    })
+                    .collect(),
+                rows_of(begin, 3)
+                    .iter()
+                    .flat_map(|row| {
+                        python_range(4, 0, end, 1).into_iter().map(move |column| 4 * row + column)
+                    })
+                    .collect(),
+            ];
+            for (index, expected) in expected.iter().enumerate() {
+                assert_eq!(
+                    got.tensor_at(index).unwrap().to_vec::<i64>().unwrap(),
+                    *expected,
+                    "{begin} {end}"
+                );
+            }
+            let first = rows[wrapped(4) as usize];
+            assert_eq!(got.tensor_at(4).unwrap().to_vec::<i64>().unwrap(), first);
+            let inner = rows.map(|row| pick(row, python_range(row.len() as i64, begin, end, 1)));
+            assert_eq!(got.ragged_at(5).unwrap().to_string(), ragged_text(inner.to_vec()));
+            let outer = python_range(4, begin, end, 1).into_iter().map(|row| {
+                let row = rows[row as usize];
+                pick(row, (0..row.len() as i64).rev().step_by(2).collect())
+            });
+            assert_eq!(got.ragged_at(6).unwrap().to_string(), ragged_text(outer.collect()));
+        }
+    }
+    let (short, one) = (Tensor::from([[0i64; 4]]), Tensor::scalar(1));
+    let error = exe.feed("x", &short).feed("a", &one).feed("b", &one).run().unwrap_err();
+    assert!(error.message().contains("must lie within axis 0 of size 1"), "{error}");
+}

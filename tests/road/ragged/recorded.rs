@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value as Json;
 use shapeflow::{
-    AnyValue, Axes, DType, Dim, Graph, Nested, RaggedItem, RaggedTensor, RaggedValue, Result, SliceItem,
+    AnyValue, Axes, DType, Graph, Nested, Position, RaggedItem, RaggedTensor, RaggedValue, Result, SliceItem,
     Tensor,
 };
 
@@ -74,12 +74,12 @@ impl Case {
         (default, sizes)
     }
 
-    fn items(&self) -> Vec<SliceItem> {
+    fn items(&self) -> Vec<SliceItem<'static>> {
         let item = |entry: &Json| match entry {
             Json::String(_) => SliceItem::NewAxis,
             Json::Array(range) => SliceItem::Range(
-                range[0].as_i64().map(Dim::known),
-                range[1].as_i64().map(Dim::known),
+                range[0].as_i64().map(Position::from),
+                range[1].as_i64().map(Position::from),
                 range[2].as_i64().unwrap_or(1),
             ),
             position => SliceItem::at(position.as_i64().unwrap()),
