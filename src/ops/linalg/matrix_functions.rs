@@ -143,7 +143,7 @@ fn triangle_root(t: &Matrix<Complex64>) -> Matrix<Complex64> {
             for k in row + 1..column {
                 rest -= root[(row, k)] * root[(k, column)];
             }
-            root[(row, column)] = rest / (root[(row, row)] + root[(column, column)]);
+            root[(row, column)] = rest.divide(root[(row, row)] + root[(column, column)]);
         }
     }
     root

@@ -109,7 +109,7 @@ pub(super) fn factor<T: MatrixNumber>(a: &Matrix<T>) -> Matrix<T> {
                 rest -= l[(row, k)] * l[(column, k)].conj();
             }
             if column < row {
-                l[(row, column)] = rest / l[(column, column)];
+                l[(row, column)] = rest.divide(l[(column, column)]);
             } else if rest.real() > 0.0 {
                 l[(row, row)] = T::from_real(rest.real().sqrt());
             } else {
@@ -128,7 +128,7 @@ pub(super) fn factor<T: MatrixNumber>(a: &Matrix<T>) -> Matrix<T> {
 fn solve<T: MatrixNumber>(cx: &mut HostCx<'_>) -> Result<()> {
     let (matrices, sides) = (MatrixBatch::<T>::read(cx, 0)?, MatrixBatch::<T>::read(cx, 1)?);
     let (is_lower, adjoint) = (cx.attrs().bool("lower"), cx.attrs().bool("adjoint"));
-    let (sizes, pairs) = broadcast(&matrices.sizes, &sides.sizes);
+    let (sizes, pairs) = broadcast(&matrices.sizes, &sides.sizes)?;
     let mut solutions = Vec::with_capacity(pairs.len());
     for [a, b] in pairs {
         let a = if adjoint { matrices.at(a).adjoint() } else { matrices.at(a) };
@@ -156,7 +156,7 @@ pub(super) fn substitute<T: MatrixNumber>(
             return refuse("a triangular matrix must have no 0 on its diagonal");
         }
         for column in 0..x.columns {
-            x[(row, column)] = x[(row, column)] / divisor;
+            x[(row, column)] = x[(row, column)].divide(divisor);
         }
     }
     Ok(x)

@@ -111,7 +111,7 @@ fn eliminate<T: MatrixNumber>(diagonals: &Matrix<T>, mut x: Matrix<T>) -> Result
         if main[row] == T::zero() {
             return singular();
         }
-        let factor = below[row + 1] / main[row];
+        let factor = below[row + 1].divide(main[row]);
         main[row + 1] -= factor * above[row];
         if row + 2 < size {
             above[row + 1] -= factor * second[row];
@@ -129,7 +129,7 @@ fn eliminate<T: MatrixNumber>(diagonals: &Matrix<T>, mut x: Matrix<T>) -> Result
             x.add_row(row, -second[row], row + 2);
         }
         for column in 0..x.columns {
-            x[(row, column)] = x[(row, column)] / main[row];
+            x[(row, column)] = x[(row, column)].divide(main[row]);
         }
     }
     Ok(x)
