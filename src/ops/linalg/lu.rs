@@ -227,7 +227,8 @@ fn solve<T: MatrixNumber>(cx: &mut HostCx<'_>) -> Result<()> {
     let solutions: Vec<Vec<T>> = matrices
         .iter()
         .zip(sides.iter())
-        .map(|(a, b)| Ok(factor(cx, a)?.solve(&b).data))
+        // Without right-hand sides, every matrix has the solution.
+        .map(|(a, b)| Ok(if b.columns == 0 { b.data } else { factor(cx, a)?.solve(&b).data }))
         .collect::<Result<_>>()?;
     let dtype = dtype_of(cx)?;
     set_batch(cx, 0, dtype, &sides.sizes, &sides.shape(), solutions)
@@ -359,8 +360,10 @@ mod tests {
             panic!()
         };
         assert_eq!((sign.item::<f32>().unwrap(), logarithm.item::<f32>().unwrap()), (0.0, f32::NEG_INFINITY));
-        let error = run(&INVERSE, &Attrs::new(), &[a]).unwrap_err();
+        let error = run(&INVERSE, &Attrs::new(), std::slice::from_ref(&a)).unwrap_err();
         assert_eq!(error.message(), "a matrix must be invertible, got a singular one");
+        let none = tensor::<f32>(&[2, 0], &[]);
+        assert_eq!(run_one(&SOLVE, &Attrs::new(), &[a.clone(), none.clone()]), none);
         let swapped = tensor(&[2, 2], &[0.0f64, 2.0, 3.0, 1.0]);
         check_tensor(&run_one(&DETERMINANT, &Attrs::new(), &[swapped]), &tensor(&[], &[-6.0f64]), "det");
     }

@@ -29,7 +29,8 @@ pub(super) trait MatrixNumber:
     fn magnitude(self) -> f64;
     /// Divides by a real number.
     fn over(self, divisor: f64) -> Self;
-    /// Divides by a number. No square of a part of a complex divisor overflows or underflows.
+    /// Divides by a number. No square of a part of a complex divisor overflows or underflows. A division by 0 divides
+    /// both parts by 0.
     fn divide(self, divisor: Self) -> Self;
     fn to_complex(self) -> Complex64;
     /// Returns a complex number, or its real part if the field is real.
@@ -125,8 +126,11 @@ impl MatrixNumber for Complex64 {
 
     fn divide(self, divisor: Complex64) -> Complex64 {
         let largest = divisor.re.abs().max(divisor.im.abs());
-        let is_scaled = largest > 0.0 && largest.is_finite();
-        let exponent = if is_scaled { (largest.log2().floor() as i32).clamp(-1000, 1000) } else { 0 };
+        if largest == 0.0 {
+            return Complex64::new(self.re / divisor.re, self.im / divisor.re);
+        }
+        let is_finite = largest.is_finite();
+        let exponent = if is_finite { (largest.log2().floor() as i32).clamp(-1000, 1000) } else { 0 };
         // A power of 2 rounds nothing.
         let unit = f64::powi(2.0, -exponent);
         self / (divisor * unit) * unit

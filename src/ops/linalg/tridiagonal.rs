@@ -95,6 +95,10 @@ fn solve<T: MatrixNumber>(cx: &mut HostCx<'_>) -> Result<()> {
 /// Solves a system by elimination. Exchanging two rows gives a third diagonal on the right.
 fn eliminate<T: MatrixNumber>(diagonals: &Matrix<T>, mut x: Matrix<T>) -> Result<Matrix<T>> {
     let size = x.rows;
+    if x.columns == 0 {
+        // Without right-hand sides, every matrix has the solution.
+        return Ok(x);
+    }
     let diagonal = |row: usize| diagonals.data[row * size..][..size].to_vec();
     let (mut above, mut main, mut below) = (diagonal(0), diagonal(1), diagonal(2));
     let mut second = vec![T::zero(); size];

@@ -30,7 +30,8 @@ impl<'g> Value<'g> {
     /// ```
     ///
     /// # Errors
-    /// An operand has another dtype or rank. The run fails if the products of the sizes differ.
+    /// An operand has another dtype or rank. The run fails if the products of the sizes differ, or if the sizes change
+    /// and one of them is 0 although there are elements.
     #[track_caller]
     pub fn sparse_reshape(
         self,
@@ -75,15 +76,15 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
     let shape = shape.view().as_slice::<i64>()?;
     let (elements, [count, rank]) = index_matrix(indices.view(), shape)?;
     let new = new_sizes(shape, new.view().as_slice::<i64>()?)?;
-    if count > 0 && (shape.contains(&0) || new.contains(&0)) {
-        return refuse(format!("no size must be 0 if there are elements, got {shape:?} and {new:?}"));
-    }
     let width = new.len();
     let mut output = cx.unfilled_output(0, &[count, width])?;
     let moved = output.as_mut_slice::<i64>()?;
     if new == shape {
         moved.copy_from_slice(elements);
         return cx.set_output(1, Tensor::from_slice(&[width], &new)?);
+    }
+    if count > 0 && (shape.contains(&0) || new.contains(&0)) {
+        return refuse(format!("no size must be 0 if there are elements, got {shape:?} and {new:?}"));
     }
     for (row, to) in moved.chunks_exact_mut(width.max(1)).enumerate() {
         let linear = elements[row * rank..(row + 1) * rank]
