@@ -35,6 +35,8 @@ pub(crate) enum Class {
     EquatableOrString,
     /// Every dtype whose elements have a fixed size: not string, not variant.
     Fixed,
+    /// Every dtype whose elements are bytes: not variant.
+    Stored,
     Complex,
     Integer,
     Bool,
@@ -60,6 +62,7 @@ impl Class {
             Class::EquatableOrString => dtype == DType::String || Class::Equatable.contains(dtype),
             Class::Equatable => dtype == DType::Bool || dtype.is_numeric() || dtype.is_quantized(),
             Class::Fixed => dtype.size_bytes().is_some(),
+            Class::Stored => dtype != DType::Variant,
             Class::Complex => dtype.is_complex(),
             Class::Integer => dtype.is_integer(),
             Class::Bool => dtype == DType::Bool,
@@ -82,6 +85,7 @@ impl Class {
             Class::EquatableOrString => "bool, an integer, a float, a complex number, quantized or a string",
             Class::Equatable => "bool, an integer, a float, a complex number or quantized",
             Class::Fixed => "any but string and variant",
+            Class::Stored => "any but variant",
             Class::Complex => "a complex number",
             Class::Integer => "an integer",
             Class::Bool => "bool",

@@ -104,17 +104,50 @@ impl TensorList {
 
     /// Changes the number of items. A new item has no tensor yet: it is absent.
     pub(crate) fn resize(&mut self, len: usize) {
-        // An item that leaves the list must not come back when the list grows again.
-        for index in (len..self.len).filter(|index| self.get(*index).is_some()).collect::<Vec<_>>() {
-            self.replace(index, None);
+        if len < self.len {
+            // An item that leaves the list must not come back when the list grows again.
+            if let Some(top) = self.height.checked_sub(1) {
+                truncate(&mut self.root, top, len);
+            }
+            self.len = len;
         }
-        self.len = self.len.min(len);
         self.grow(len);
     }
 
-    /// Returns the items in order.
+    /// Returns the items in order. The time is proportional to the length, see [`TensorList::present`].
     pub(crate) fn items(&self) -> impl Iterator<Item = Option<&Tensor>> {
         (0..self.len).map(|index| self.get(index))
+    }
+
+    /// Returns the items that are present, with their indices in ascending order. The time does not depend on the
+    /// number of absent items.
+    pub(crate) fn present(&self) -> impl Iterator<Item = (usize, &Tensor)> {
+        // The path to the next item. An entry is a node, its level, the index of its first item, and its next child.
+        let mut path: Vec<(&ListNode, u32, usize, usize)> = Vec::new();
+        path.extend(self.root.as_deref().map(|root| (root, self.height - 1, 0, 0)));
+        std::iter::from_fn(move || {
+            loop {
+                let (node, level, first, next) = path.last_mut()?;
+                if *next == WIDTH {
+                    path.pop();
+                    continue;
+                }
+                let (node, child, level) = (*node, *next, *level);
+                *next += 1;
+                // The index of the first item below the child.
+                let first = *first + child * WIDTH.pow(level);
+                match node {
+                    ListNode::Leaf(items) => {
+                        if let Some(item) = items[child].as_deref() {
+                            return Some((first, item));
+                        }
+                    }
+                    ListNode::Branch(children) => {
+                        path.extend(children[child].as_deref().map(|child| (child, level - 1, first, 0)));
+                    }
+                }
+            }
+        })
     }
 
     /// Lengthens the list to `len` items, if the list has fewer items. The new items have no tensors yet.
@@ -150,6 +183,27 @@ impl TensorList {
     }
 }
 
+/// Removes the items of a node except its first `len` items. The items are `level` levels below the node.
+fn truncate(node: &mut Option<Arc<ListNode>>, level: u32, len: usize) {
+    if len == 0 {
+        *node = None;
+    }
+    let Some(node) = node else { return };
+    // The number of items below each child.
+    let width = WIDTH.pow(level);
+    let (partial, kept) = (len / width, len % width);
+    if partial >= WIDTH {
+        return;
+    }
+    match Arc::make_mut(node) {
+        ListNode::Leaf(items) => items[partial..].fill(None),
+        ListNode::Branch(children) => {
+            truncate(&mut children[partial], level - 1, kept);
+            children[partial + 1..].fill(None);
+        }
+    }
+}
+
 /// Returns the index of the child that leads to an item. The child's parent is `level` levels above the items.
 fn child_of(index: usize, level: u32) -> usize {
     index / WIDTH.pow(level) % WIDTH
@@ -161,7 +215,7 @@ impl PartialEq for TensorList {
         self.dtype == other.dtype
             && self.shape == other.shape
             && self.len == other.len
-            && self.items().eq(other.items())
+            && self.present().eq(other.present())
     }
 }
 
@@ -198,7 +252,33 @@ mod tests {
             let items: Vec<Option<i32>> =
                 list.items().map(|item| item.map(|item| item.item::<i32>().unwrap())).collect();
             assert_eq!((items, list.len()), (expected.clone(), expected.len()));
+            let present = list.present().map(|(index, item)| (index, item.item::<i32>().unwrap()));
+            let expected = expected.iter().enumerate().filter_map(|(index, item)| Some((index, (*item)?)));
+            assert!(present.eq(expected));
         }
         assert_eq!(TensorList::new(DType::F32, None, usize::MAX).get(usize::MAX - 1), None);
+    }
+
+    #[test]
+    fn absent_items_take_no_time() {
+        let mut list = TensorList::new(DType::I32, None, usize::MAX);
+        for index in [7, 1 << 40, usize::MAX - 1] {
+            list.set(index, Tensor::scalar(1));
+        }
+        let indices = |list: &TensorList| list.present().map(|(index, _)| index).collect::<Vec<_>>();
+        assert_eq!(indices(&list), [7, 1 << 40, usize::MAX - 1]);
+        let whole = list.clone();
+        assert_eq!(list, whole);
+        list.resize((1 << 40) + 1);
+        list.resize(usize::MAX);
+        assert_eq!(indices(&list), [7, 1 << 40]);
+        assert_ne!(list, whole);
+        list.resize(7);
+        list.resize(1 << 40);
+        assert!(indices(&list).is_empty());
+        list.resize(0);
+        list.push(Tensor::scalar(2));
+        assert_eq!(indices(&list), [0]);
+        assert_eq!(indices(&whole), [7, 1 << 40, usize::MAX - 1]);
     }
 }

@@ -7,7 +7,7 @@ use super::aligned_memory::{out_of_memory, reserved_vec};
 use super::layout::{Layout, check_count};
 use super::storage::Storage;
 use super::strings::{StringBuffer, Strings};
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Phase, Result};
 
 /// Builds a tensor of strings, one string after the other. Host kernels make outputs of strings with a builder.
 ///
@@ -165,12 +165,19 @@ impl StringsBuilder {
         self.0.view()
     }
 
-    /// Makes the tensor of these sizes, row-major. Bytes that [`StringsBuilder::append`] added after the last
-    /// [`StringsBuilder::end`] are no string and are dropped.
+    /// Makes the tensor of these sizes, row-major.
     ///
     /// # Errors
-    /// `Shape`: the number of strings is not the product of the sizes.
+    /// `Shape`: the number of strings is not the product of the sizes, or [`StringsBuilder::append`] added bytes after
+    /// the last [`StringsBuilder::end`].
     pub fn finish(self, sizes: &[usize]) -> Result<Tensor> {
+        let open = self.0.bytes.len() - self.0.offsets.last().copied().unwrap_or(0);
+        if open > 0 {
+            let message = format!(
+                "StringsBuilder::end must follow the last append, got {open} bytes of an unfinished string"
+            );
+            return Err(Error::new(ErrorKind::Shape, Phase::Run, message));
+        }
         check_count(sizes, self.len())?;
         let storage = Storage::of_strings(self.0);
         Ok(Tensor { dtype: DType::String, layout: Layout::row_major(sizes)?, storage })
@@ -198,7 +205,6 @@ fn append_part(bytes: &mut Vec<u8>, source: &[u8], start: usize, end: usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::ErrorKind;
 
     #[test]
     fn a_builder_counts_its_strings() {
@@ -208,5 +214,14 @@ mod tests {
         builder.push(b"").unwrap();
         assert_eq!(builder.len(), 2);
         assert_eq!(builder.finish(&[3]).unwrap_err().kind(), ErrorKind::Shape);
+    }
+
+    #[test]
+    fn the_last_string_must_be_finished() {
+        let mut builder = StringsBuilder::new();
+        builder.push(b"a").unwrap();
+        builder.append(b"bc").unwrap();
+        let error = builder.finish(&[1]).unwrap_err();
+        assert!(error.message().ends_with("got 2 bytes of an unfinished string"), "{error}");
     }
 }

@@ -68,7 +68,7 @@ fn solve<T: MatrixNumber>(cx: &mut HostCx<'_>) -> Result<()> {
     }
     let (bands, sides) = (MatrixBatch::<T>::read(cx, 0)?, MatrixBatch::<T>::read(cx, 1)?);
     let (is_lower, is_adjoint) = (cx.attrs().bool("lower"), cx.attrs().bool("adjoint"));
-    let (sizes, pairs) = broadcast(&bands.sizes, &sides.sizes);
+    let (sizes, pairs) = broadcast(&bands.sizes, &sides.sizes)?;
     let mut solutions = Vec::with_capacity(pairs.len());
     for [a, b] in pairs {
         solutions.push(substitute(&bands.at(a), sides.at(b), is_lower, is_adjoint)?.data);
@@ -102,7 +102,7 @@ fn substitute<T: MatrixNumber>(
             return refuse("a triangular matrix must have no 0 on its diagonal");
         }
         for column in 0..x.columns {
-            x[(row, column)] = x[(row, column)] / divisor;
+            x[(row, column)] = x[(row, column)].divide(divisor);
         }
     }
     Ok(x)

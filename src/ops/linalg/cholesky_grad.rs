@@ -14,7 +14,7 @@ use crate::shape_fns::linalg;
 impl<'g> Value<'g> {
     /// Returns the gradient with respect to symmetric matrices. `self` holds the Cholesky factors of the matrices (see
     /// [`Value::cholesky`]), and `grad` the gradient with respect to the factors. The op reads the lower triangles
-    /// only. The result is symmetric.
+    /// only. The result is symmetric. A 0 on a diagonal gives infinities and NaN.
     ///
     /// `[..batch, n, n], grad [..batch, n, n] -> [..batch, n, n]`, floats, computed in f64 and rounded once. As
     /// TensorFlow's `CholeskyGrad`. Runs on the host.
@@ -29,8 +29,7 @@ impl<'g> Value<'g> {
     /// ```
     ///
     /// # Errors
-    /// The dtypes differ or are not floats, the shapes differ, or the last two axes differ. The run fails if an element
-    /// of a diagonal is 0.
+    /// The dtypes differ or are not floats, the shapes differ, or the last two axes differ.
     #[track_caller]
     pub fn cholesky_grad(self, grad: impl IntoOperand<'g>) -> Result<Value<'g>> {
         self.binary(&DEF, grad, Location::caller())
@@ -46,14 +45,14 @@ pub(crate) static DEF: OpDef = OpDef::host("cholesky_grad", run)
 fn run(cx: &mut HostCx<'_>) -> Result<()> {
     let (factors, grads) = (MatrixBatch::<f64>::read(cx, 0)?, MatrixBatch::<f64>::read(cx, 1)?);
     let gradients = factors.iter().zip(grads.iter());
-    let gradients = gradients.map(|(l, grad)| Ok(gradient(&l, &grad)?.data)).collect::<Result<_>>()?;
+    let gradients = gradients.map(|(l, grad)| gradient(&l, &grad).data).collect();
     let dtype = dtype_of(cx)?;
     set_batch(cx, 0, dtype, &factors.sizes, &factors.shape(), gradients)
 }
 
 /// Returns the symmetric part of `l⁻ᵀ · p · l⁻¹`, where `p` is the lower triangle of `lᵀ · grad` with half of its
 /// diagonal.
-fn gradient(l: &Matrix<f64>, grad: &Matrix<f64>) -> Result<Matrix<f64>> {
+fn gradient(l: &Matrix<f64>, grad: &Matrix<f64>) -> Matrix<f64> {
     let size = l.rows;
     let lower = |x: &Matrix<f64>| {
         Matrix::from_fn(size, size, |row, column| if column <= row { x[(row, column)] } else { 0.0 })
@@ -65,9 +64,9 @@ fn gradient(l: &Matrix<f64>, grad: &Matrix<f64>) -> Result<Matrix<f64>> {
     }
     let above = l.adjoint();
     // The transpose of `p · l⁻¹` is `l⁻ᵀ · pᵀ`.
-    let right = substitute(&above, p.adjoint(), false)?.adjoint();
-    let whole = substitute(&above, right, false)?;
-    Ok(Matrix::from_fn(size, size, |row, column| (whole[(row, column)] + whole[(column, row)]) / 2.0))
+    let right = substitute(&above, p.adjoint(), false).adjoint();
+    let whole = substitute(&above, right, false);
+    Matrix::from_fn(size, size, |row, column| (whole[(row, column)] + whole[(column, row)]) / 2.0)
 }
 
 #[cfg(test)]

@@ -124,7 +124,7 @@ fn of_triangle(t: &Matrix<Complex64>, column: usize) -> Vec<Complex64> {
         // Eigenvalues that are equal up to rounding count as different.
         let is_equal = difference.norm() < f64::EPSILON;
         let divisor = if is_equal { Complex64::from(f64::EPSILON) } else { difference };
-        x[row] = -sum / divisor;
+        x[row] = (-sum).divide(divisor);
         let magnitude = x[row].norm();
         if magnitude > LARGE {
             x.iter_mut().for_each(|x| *x /= magnitude);

@@ -97,8 +97,8 @@ fn by_normal_equations<T: MatrixNumber>(a: &Matrix<T>, b: &Matrix<T>, l2: f64) -
     if (0..lower.rows).any(|i| lower[(i, i)].real().is_nan()) {
         return refuse("a matrix must have full rank, or else fast must be false or the regularizer larger");
     }
-    let solve = |side: Matrix<T>| substitute(&lower.adjoint(), substitute(&lower, side, true)?, false);
-    if is_tall { solve(adjoint.times(b)) } else { Ok(adjoint.times(&solve(b.clone())?)) }
+    let solve = |side: Matrix<T>| substitute(&lower.adjoint(), substitute(&lower, side, true), false);
+    Ok(if is_tall { solve(adjoint.times(b)) } else { adjoint.times(&solve(b.clone())) })
 }
 
 /// Returns the distance from 1 to the next number of a dtype, or of the parts of a complex dtype.

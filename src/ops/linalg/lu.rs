@@ -177,7 +177,7 @@ impl<T: MatrixNumber> Lu<T> {
             let (above, below) = a.data.split_at_mut((column + 1) * size);
             let eliminating = &above[column * size + column + 1..];
             for row in below.chunks_exact_mut(size) {
-                let factor = row[column] / divisor;
+                let factor = row[column].divide(divisor);
                 row[column] = factor;
                 for (x, y) in row[column + 1..].iter_mut().zip(eliminating) {
                     *x -= factor * *y;
@@ -209,7 +209,7 @@ impl<T: MatrixNumber> Lu<T> {
                 x.add_row(row, -self.factors[(row, below)], below);
             }
             for column in 0..x.columns {
-                x[(row, column)] = x[(row, column)] / self.factors[(row, row)];
+                x[(row, column)] = x[(row, column)].divide(self.factors[(row, row)]);
             }
         }
         x
@@ -227,7 +227,8 @@ fn solve<T: MatrixNumber>(cx: &mut HostCx<'_>) -> Result<()> {
     let solutions: Vec<Vec<T>> = matrices
         .iter()
         .zip(sides.iter())
-        .map(|(a, b)| Ok(factor(cx, a)?.solve(&b).data))
+        // Without right-hand sides, every matrix has the solution.
+        .map(|(a, b)| Ok(if b.columns == 0 { b.data } else { factor(cx, a)?.solve(&b).data }))
         .collect::<Result<_>>()?;
     let dtype = dtype_of(cx)?;
     set_batch(cx, 0, dtype, &sides.sizes, &sides.shape(), solutions)
@@ -319,6 +320,34 @@ mod tests {
     }
 
     #[test]
+    fn more_empty_matrices_than_memory_holds_are_refused() {
+        let x = Tensor::zeros(DType::F64, &[1 << 50, 0, 0]).unwrap();
+        for def in [&DETERMINANT, &INVERSE] {
+            let error = run(def, &Attrs::new(), std::slice::from_ref(&x)).unwrap_err();
+            assert_eq!(error.kind(), crate::ErrorKind::Memory);
+        }
+    }
+
+    /// The squares of these numbers overflow or underflow.
+    #[test]
+    fn complex_numbers_of_extreme_scale_are_divided() {
+        for scale in [1e-300, 1e-200, 1e160, 1e300] {
+            let matrix = |[re, im]: [f64; 2]| {
+                Tensor::from_bits(DType::C128, &[1, 1], &[re * scale, im * scale]).unwrap()
+            };
+            let operands = [matrix([1.0, 1.0]), matrix([1.0, 0.0])];
+            for def in [&SOLVE, &super::super::triangular::SOLVE] {
+                let x = run_one(def, &Attrs::new(), &operands);
+                let x = MatrixBatch::<num_complex::Complex64>::of(&x.view()).unwrap().at(0);
+                assert!(
+                    (x.data[0] - num_complex::Complex64::new(0.5, -0.5)).norm() < 1e-15,
+                    "{scale}: {x:?}"
+                );
+            }
+        }
+    }
+
+    #[test]
     fn singular_matrices_have_the_determinant_0_and_no_inverse() {
         let a = tensor(&[2, 2], &[1.0f32, 2.0, 2.0, 4.0]);
         check_tensor(
@@ -331,8 +360,10 @@ mod tests {
             panic!()
         };
         assert_eq!((sign.item::<f32>().unwrap(), logarithm.item::<f32>().unwrap()), (0.0, f32::NEG_INFINITY));
-        let error = run(&INVERSE, &Attrs::new(), &[a]).unwrap_err();
+        let error = run(&INVERSE, &Attrs::new(), std::slice::from_ref(&a)).unwrap_err();
         assert_eq!(error.message(), "a matrix must be invertible, got a singular one");
+        let none = tensor::<f32>(&[2, 0], &[]);
+        assert_eq!(run_one(&SOLVE, &Attrs::new(), &[a.clone(), none.clone()]), none);
         let swapped = tensor(&[2, 2], &[0.0f64, 2.0, 3.0, 1.0]);
         check_tensor(&run_one(&DETERMINANT, &Attrs::new(), &[swapped]), &tensor(&[], &[-6.0f64]), "det");
     }

@@ -1,6 +1,6 @@
 //! `Matrix`: matrices of the operands of host ops, in f64 or in complex numbers of f64.
 
-use std::ops::{Add, AddAssign, Div, Index, IndexMut, Mul, Neg, Sub, SubAssign};
+use std::ops::{Add, AddAssign, Index, IndexMut, Mul, Neg, Sub, SubAssign};
 
 use num_complex::Complex64;
 use shapeflow_shape_fns::DType;
@@ -9,7 +9,7 @@ use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::expr::{Scalar, eval_cast};
 use crate::op::HostCx;
 use crate::ops::row_major::RowMajor;
-use crate::tensor::{Tensor, TensorView};
+use crate::tensor::{Tensor, TensorView, collected_vec, reserved_vec};
 
 /// A number of a matrix. Real dtypes are computed in f64 and complex ones in two f64, and rounded once.
 pub(super) trait MatrixNumber:
@@ -18,7 +18,6 @@ pub(super) trait MatrixNumber:
     + Add<Output = Self>
     + Sub<Output = Self>
     + Mul<Output = Self>
-    + Div<Output = Self>
     + Neg<Output = Self>
     + AddAssign
     + SubAssign
@@ -30,6 +29,9 @@ pub(super) trait MatrixNumber:
     fn magnitude(self) -> f64;
     /// Divides by a real number.
     fn over(self, divisor: f64) -> Self;
+    /// Divides by a number. No square of a part of a complex divisor overflows or underflows. A division by 0 divides
+    /// both parts by 0.
+    fn divide(self, divisor: Self) -> Self;
     fn to_complex(self) -> Complex64;
     /// Returns a complex number, or its real part if the field is real.
     fn of_complex(x: Complex64) -> Self;
@@ -63,6 +65,10 @@ impl MatrixNumber for f64 {
     }
 
     fn over(self, divisor: f64) -> f64 {
+        self / divisor
+    }
+
+    fn divide(self, divisor: f64) -> f64 {
         self / divisor
     }
 
@@ -116,6 +122,18 @@ impl MatrixNumber for Complex64 {
 
     fn over(self, divisor: f64) -> Complex64 {
         Complex64::new(self.re / divisor, self.im / divisor)
+    }
+
+    fn divide(self, divisor: Complex64) -> Complex64 {
+        let largest = divisor.re.abs().max(divisor.im.abs());
+        if largest == 0.0 {
+            return Complex64::new(self.re / divisor.re, self.im / divisor.re);
+        }
+        let is_finite = largest.is_finite();
+        let exponent = if is_finite { (largest.log2().floor() as i32).clamp(-1000, 1000) } else { 0 };
+        // A power of 2 rounds nothing.
+        let unit = f64::powi(2.0, -exponent);
+        self / (divisor * unit) * unit
     }
 
     fn to_complex(self) -> Complex64 {
@@ -249,8 +267,13 @@ pub(super) struct MatrixBatch<T> {
 
 impl<T: MatrixNumber> MatrixBatch<T> {
     /// Reads operand `operand`.
+    ///
+    /// # Errors
+    /// The operand has no matrices, or more matrices than memory can hold results for. Matrices without elements count.
     pub(super) fn read(cx: &HostCx<'_>, operand: usize) -> Result<MatrixBatch<T>> {
-        MatrixBatch::of(&cx.input(operand)?)
+        let batch = MatrixBatch::of(&cx.input(operand)?)?;
+        reserved_vec::<Vec<T>>(batch.len())?;
+        Ok(batch)
     }
 
     pub(super) fn of(x: &TensorView<'_>) -> Result<MatrixBatch<T>> {
@@ -264,7 +287,8 @@ impl<T: MatrixNumber> MatrixBatch<T> {
     }
 
     pub(super) fn len(&self) -> usize {
-        self.sizes.iter().product()
+        // A batch of matrices without elements may be too long for any memory.
+        self.sizes.iter().fold(1, |count, size| count.saturating_mul(*size))
     }
 
     pub(super) fn at(&self, number: usize) -> Matrix<T> {
@@ -299,7 +323,10 @@ pub(super) fn set_batch<T: MatrixNumber>(
 
 /// Returns the sizes that `a` and `b` broadcast to. Also returns, for each element of the result, the positions of the
 /// elements of `a` and `b` that belong to this element.
-pub(super) fn broadcast(a: &[usize], b: &[usize]) -> (Vec<usize>, Vec<[usize; 2]>) {
+///
+/// # Errors
+/// Memory is refused.
+pub(super) fn broadcast(a: &[usize], b: &[usize]) -> Result<(Vec<usize>, Vec<[usize; 2]>)> {
     let rank = a.len().max(b.len());
     let size =
         |sizes: &[usize], axis: usize| (axis + sizes.len()).checked_sub(rank).map_or(1, |axis| sizes[axis]);
@@ -315,8 +342,9 @@ pub(super) fn broadcast(a: &[usize], b: &[usize]) -> (Vec<usize>, Vec<[usize; 2]
         }
         offset
     };
-    let numbers = (0..sizes.iter().product()).map(|number| [offset(a, number), offset(b, number)]).collect();
-    (sizes, numbers)
+    let count = sizes.iter().fold(1usize, |count, size| count.saturating_mul(*size));
+    let numbers = collected_vec((0..count).map(|number| [offset(a, number), offset(b, number)]))?;
+    Ok((sizes, numbers))
 }
 
 /// Checks that two matrices are equal up to rounding.

@@ -143,7 +143,7 @@ fn triangle_root(t: &Matrix<Complex64>) -> Matrix<Complex64> {
             for k in row + 1..column {
                 rest -= root[(row, k)] * root[(k, column)];
             }
-            root[(row, column)] = rest / (root[(row, row)] + root[(column, column)]);
+            root[(row, column)] = rest.divide(root[(row, row)] + root[(column, column)]);
         }
     }
     root
@@ -182,7 +182,7 @@ fn triangle_logarithm(t: &Matrix<Complex64>) -> Option<Matrix<Complex64>> {
             let unit = if row == column { Complex64::ONE } else { Complex64::ZERO };
             unit + offset[(row, column)] * node
         });
-        let part = substitute(&divisor, offset.clone(), false).ok()?;
+        let part = substitute(&divisor, offset.clone(), false);
         for (sum, part) in sum.data.iter_mut().zip(part.data) {
             *sum += part * (weight * factor);
         }

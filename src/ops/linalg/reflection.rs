@@ -23,8 +23,8 @@ impl<T: MatrixNumber> Reflection<T> {
         let norm = first.magnitude().hypot(tail.sqrt());
         let image = T::from_real(if first.real() >= 0.0 { -norm } else { norm });
         let mut vector = vec![T::one()];
-        vector.extend(others.iter().map(|x| *x / (*first - image)));
-        let tau = ((image - *first) / image).conj();
+        vector.extend(others.iter().map(|x| x.divide(*first - image)));
+        let tau = (image - *first).divide(image).conj();
         Some(Reflection { tau, vector, image })
     }
 

@@ -144,7 +144,7 @@ fn complex_step(
     let shift = match (is_exceptional(iterations), larger == Complex64::ZERO) {
         (true, _) => d + c.norm(),
         (false, true) => d,
-        (false, false) => d - b * c / larger,
+        (false, false) => d - (b * c).divide(larger),
     };
     for k in first..last {
         match k > first {

@@ -5,7 +5,7 @@ use shapeflow_shape_fns::Attribute;
 use std::panic::Location;
 
 use super::lu::dtype_of;
-use super::matrix::{Matrix, MatrixBatch, MatrixNumber, broadcast, refuse, set_batch, with_field};
+use super::matrix::{Matrix, MatrixBatch, MatrixNumber, broadcast, set_batch, with_field};
 use crate::dtype;
 use crate::error::Result;
 use crate::graph::{IntoOperand, Value};
@@ -42,7 +42,8 @@ impl<'g> Value<'g> {
     /// transpose of the triangular matrix in its place.
     ///
     /// `[..a, n, n], [..b, n, k] -> [..broadcast, n, k]`, floats and complex numbers of one dtype, computed in f64 and
-    /// rounded once. As TensorFlow's `MatrixTriangularSolve`. Runs on the host.
+    /// rounded once. A 0 on a diagonal gives infinities and NaN. As TensorFlow's `MatrixTriangularSolve`. Runs on the
+    /// host.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor};
@@ -56,8 +57,7 @@ impl<'g> Value<'g> {
     /// ```
     ///
     /// # Errors
-    /// The dtypes differ or are not supported, a rank is below 2, sizes differ, or leading axes do not broadcast. The
-    /// run fails if an element of a diagonal is 0.
+    /// The dtypes differ or are not supported, a rank is below 2, sizes differ, or leading axes do not broadcast.
     #[doc(alias = "triangular_solve")]
     #[doc(alias = "solve_triangular")]
     #[track_caller]
@@ -109,7 +109,7 @@ pub(super) fn factor<T: MatrixNumber>(a: &Matrix<T>) -> Matrix<T> {
                 rest -= l[(row, k)] * l[(column, k)].conj();
             }
             if column < row {
-                l[(row, column)] = rest / l[(column, column)];
+                l[(row, column)] = rest.divide(l[(column, column)]);
             } else if rest.real() > 0.0 {
                 l[(row, row)] = T::from_real(rest.real().sqrt());
             } else {
@@ -128,22 +128,18 @@ pub(super) fn factor<T: MatrixNumber>(a: &Matrix<T>) -> Matrix<T> {
 fn solve<T: MatrixNumber>(cx: &mut HostCx<'_>) -> Result<()> {
     let (matrices, sides) = (MatrixBatch::<T>::read(cx, 0)?, MatrixBatch::<T>::read(cx, 1)?);
     let (is_lower, adjoint) = (cx.attrs().bool("lower"), cx.attrs().bool("adjoint"));
-    let (sizes, pairs) = broadcast(&matrices.sizes, &sides.sizes);
+    let (sizes, pairs) = broadcast(&matrices.sizes, &sides.sizes)?;
     let mut solutions = Vec::with_capacity(pairs.len());
     for [a, b] in pairs {
         let a = if adjoint { matrices.at(a).adjoint() } else { matrices.at(a) };
-        solutions.push(substitute(&a, sides.at(b), is_lower != adjoint)?.data);
+        solutions.push(substitute(&a, sides.at(b), is_lower != adjoint).data);
     }
     let dtype = dtype_of(cx)?;
     set_batch(cx, 0, dtype, &sizes, &sides.shape(), solutions)
 }
 
-/// Solves a triangular system by substitution.
-pub(super) fn substitute<T: MatrixNumber>(
-    a: &Matrix<T>,
-    mut x: Matrix<T>,
-    is_lower: bool,
-) -> Result<Matrix<T>> {
+/// Solves a triangular system by substitution. A 0 on the diagonal gives infinities and NaN.
+pub(super) fn substitute<T: MatrixNumber>(a: &Matrix<T>, mut x: Matrix<T>, is_lower: bool) -> Matrix<T> {
     let size = a.rows;
     for step in 0..size {
         let row = if is_lower { step } else { size - 1 - step };
@@ -152,14 +148,11 @@ pub(super) fn substitute<T: MatrixNumber>(
             x.add_row(row, -a[(row, other)], other);
         }
         let divisor = a[(row, row)];
-        if divisor == T::zero() {
-            return refuse("a triangular matrix must have no 0 on its diagonal");
-        }
         for column in 0..x.columns {
-            x[(row, column)] = x[(row, column)] / divisor;
+            x[(row, column)] = x[(row, column)].divide(divisor);
         }
     }
-    Ok(x)
+    x
 }
 
 #[cfg(test)]
@@ -169,7 +162,7 @@ mod tests {
 
     use super::super::matrix::{check_matrix, numbers};
     use super::*;
-    use crate::ops::testing::{run, run_one, shape_table, tensor};
+    use crate::ops::testing::{run_one, shape_table, tensor};
     use crate::tensor::Tensor;
 
     shape_table! { CHOLESKY, {},
@@ -213,12 +206,12 @@ mod tests {
     }
 
     #[test]
-    fn a_matrix_without_a_factor_gives_nan_and_one_without_a_solution_fails_the_run() {
+    fn a_matrix_without_a_factor_gives_nan_and_one_without_a_solution_gives_infinities() {
         let a = tensor(&[2, 2], &[1.0f64, 0.0, 2.0, 1.0]);
         let l = run_one(&CHOLESKY, &Attrs::new(), &[a]).to_vec::<f64>().unwrap();
         assert!(l[0].is_nan() && l[1] == 0.0 && l[2].is_nan() && l[3].is_nan());
         let a = tensor(&[2, 2], &[1.0f64, 0.0, 2.0, 0.0]);
-        let error = run(&SOLVE, &Attrs::new(), &[a.clone(), a]).unwrap_err();
-        assert!(error.message().contains("must have no 0 on its diagonal"));
+        let x = run_one(&SOLVE, &Attrs::new(), &[a, tensor(&[2, 1], &[1.0f64, 1.0])]);
+        assert_eq!(x.to_vec::<f64>().unwrap(), [1.0, f64::NEG_INFINITY]);
     }
 }

@@ -95,6 +95,10 @@ fn solve<T: MatrixNumber>(cx: &mut HostCx<'_>) -> Result<()> {
 /// Solves a system by elimination. Exchanging two rows gives a third diagonal on the right.
 fn eliminate<T: MatrixNumber>(diagonals: &Matrix<T>, mut x: Matrix<T>) -> Result<Matrix<T>> {
     let size = x.rows;
+    if x.columns == 0 {
+        // Without right-hand sides, every matrix has the solution.
+        return Ok(x);
+    }
     let diagonal = |row: usize| diagonals.data[row * size..][..size].to_vec();
     let (mut above, mut main, mut below) = (diagonal(0), diagonal(1), diagonal(2));
     let mut second = vec![T::zero(); size];
@@ -111,7 +115,7 @@ fn eliminate<T: MatrixNumber>(diagonals: &Matrix<T>, mut x: Matrix<T>) -> Result
         if main[row] == T::zero() {
             return singular();
         }
-        let factor = below[row + 1] / main[row];
+        let factor = below[row + 1].divide(main[row]);
         main[row + 1] -= factor * above[row];
         if row + 2 < size {
             above[row + 1] -= factor * second[row];
@@ -129,7 +133,7 @@ fn eliminate<T: MatrixNumber>(diagonals: &Matrix<T>, mut x: Matrix<T>) -> Result
             x.add_row(row, -second[row], row + 2);
         }
         for column in 0..x.columns {
-            x[(row, column)] = x[(row, column)] / main[row];
+            x[(row, column)] = x[(row, column)].divide(main[row]);
         }
     }
     Ok(x)

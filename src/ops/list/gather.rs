@@ -3,13 +3,13 @@
 use shapeflow_shape_fns::{Attribute, Attrs, Dim, InferenceContext, ShapeError, TensorShape};
 
 use super::items::{
-    Sizes, absent_sizes, check_item, fail, index_in, integers, item_dtype, item_shape, known, list_dtype,
-    list_input, list_shape, merge, sizes_of, text,
+    Sizes, absent_sizes, check_item, fail, index_in, integer, integers, item_dtype, item_shape, known,
+    list_dtype, list_input, list_shape, merge, sizes_of, text,
 };
 use super::make::rows_of;
 use crate::error::{ErrorKind, Result};
 use crate::op::{HostCx, OpDef, Operand};
-use crate::tensor::{Tensor, TensorList, TensorView};
+use crate::tensor::{Tensor, TensorList, TensorView, collected_vec};
 
 /// `list, shape -> [n, a, …]`: all items as the rows of a tensor. Attribute `count` is the number of items, or -1. As
 /// TensorFlow's `TensorListStack`.
@@ -81,7 +81,7 @@ fn stack(cx: &mut HostCx<'_>) -> Result<()> {
         return fail(ErrorKind::Shape, message);
     }
     let declared = sizes_of(cx.input(1)?)?;
-    let indices: Vec<usize> = (0..list.len()).collect();
+    let indices = collected_vec(0..list.len())?;
     cx.set_output(0, joined_rows(list, &indices, &declared)?)
 }
 
@@ -116,18 +116,17 @@ fn joined_rows(list: &TensorList, indices: &[usize], declared: &Sizes) -> Result
         true => None,
         false => Some(Tensor::zeros(list.dtype, &sizes)?),
     };
-    let rows = indices.iter().map(|index| {
+    let rows: Vec<TensorView<'_>> = collected_vec(indices.iter().map(|index| {
         let item = list.get(*index).or(zeros.as_ref());
         item.expect("zeros stand for absent items").view()
-    });
-    let rows: Vec<TensorView<'_>> = rows.collect();
+    }))?;
     let all: Vec<usize> = [indices.len()].into_iter().chain(sizes).collect();
     Tensor::joined(list.dtype, &all, &rows)
 }
 
 fn scatter(cx: &mut HostCx<'_>) -> Result<()> {
     let (x, shape) = (cx.input(0)?, sizes_of(cx.input(2)?)?);
-    let count = if cx.inputs() > 3 { integers(cx.input(3)?)?[0] } else { -1 };
+    let count = if cx.inputs() > 3 { integer(cx, 3, "the number of items")? } else { -1 };
     let mut list = TensorList::new(x.dtype(), shape, usize::try_from(count).unwrap_or(0));
     put_rows(&mut list, &x, &integers(cx.input(1)?)?, count < 0)?;
     cx.set_output(0, Tensor::of_list(list))

@@ -3,7 +3,7 @@
 use shapeflow_shape_fns::Attribute;
 
 use super::items::{
-    check_item, fail, index_in, integers, item_dtype, item_or_zeros, item_shape, list_dtype, list_input,
+    check_item, fail, index_in, integer, item_dtype, item_or_zeros, item_shape, list_dtype, list_input,
     list_shape, sizes_of,
 };
 use crate::error::{ErrorKind, Result};
@@ -36,14 +36,14 @@ pub(crate) static SET: OpDef = OpDef::host("tensor_list_set_item", set)
 
 fn get(cx: &mut HostCx<'_>) -> Result<()> {
     let list = list_input(cx, 0)?;
-    let index = index_in(list, integers(cx.input(1)?)?[0])?;
+    let index = index_in(list, integer(cx, 1, "the index")?)?;
     let item = item_or_zeros(list, index, &sizes_of(cx.input(2)?)?)?;
     cx.set_output(0, item)
 }
 
 fn set(cx: &mut HostCx<'_>) -> Result<()> {
     let mut list = cx.input(0)?.list()?.clone();
-    let (index, item) = (integers(cx.input(1)?)?[0], cx.input(2)?);
+    let (index, item) = (integer(cx, 1, "the index")?, cx.input(2)?);
     check_item(&list, &item)?;
     let resizes = list.grows || cx.attrs().bool("resizes");
     if resizes

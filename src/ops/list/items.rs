@@ -55,12 +55,24 @@ pub(super) fn integers(view: TensorView<'_>) -> Result<Vec<i64>> {
     }
 }
 
+/// Reads the only integer of input `i`. `what` names the integer in errors.
+///
+/// # Errors
+/// The input does not have exactly one element.
+pub(super) fn integer(cx: &HostCx<'_>, i: usize, what: &str) -> Result<i64> {
+    let given = integers(cx.input(i)?)?;
+    match given[..] {
+        [value] => Ok(value),
+        _ => fail(ErrorKind::Shape, format!("{what} must be a scalar, got {} integers", given.len())),
+    }
+}
+
 /// Reads the sizes of items from an operand.
 pub(super) fn sizes_of(view: TensorView<'_>) -> Result<Sizes> {
     if view.sizes().is_empty() {
         return match integers(view)?[..] {
             [-1] => Ok(None),
-            _ => fail(ErrorKind::Shape, "a scalar shape of items must be -1".to_string()),
+            ref other => fail(ErrorKind::Shape, format!("a scalar shape of items must be -1, got {other:?}")),
         };
     }
     Ok(Some(integers(view)?.into_iter().map(|size| usize::try_from(size).ok()).collect()))
@@ -146,7 +158,7 @@ pub(super) fn index_in(list: &TensorList, index: i64) -> Result<usize> {
 /// The declarations contradict each other, or leave a size open.
 pub(super) fn absent_sizes(list: &TensorList, declared: &Sizes) -> Result<Vec<usize>> {
     let mut sizes = merge(&list.shape, declared)?;
-    for item in list.items().flatten() {
+    for (_, item) in list.present() {
         if known(&sizes).is_some() {
             break;
         }

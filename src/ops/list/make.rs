@@ -2,7 +2,7 @@
 
 use shapeflow_shape_fns::Attribute;
 
-use super::items::{Sizes, allows, fail, integers, items_dtype, list_dtype, list_shape, sizes_of, text};
+use super::items::{Sizes, allows, fail, integer, items_dtype, list_dtype, list_shape, sizes_of, text};
 use crate::error::{ErrorKind, Result};
 use crate::op::{HostCx, OpDef, Operand};
 use crate::tensor::{Tensor, TensorList, TensorView};
@@ -32,11 +32,11 @@ pub(crate) static FROM_TENSOR: OpDef = OpDef::host("tensor_list_from_tensor", fr
 
 fn make(cx: &mut HostCx<'_>, is_reserved: bool) -> Result<()> {
     let shape = sizes_of(cx.input(0)?)?;
-    let count = integers(cx.input(1)?)?.first().copied().unwrap_or(0);
-    let count = usize::try_from(count).ok();
+    let given = integer(cx, 1, "the number of items")?;
+    let count = usize::try_from(given).ok();
     let len = match (is_reserved, count) {
         (true, None) => {
-            return fail(ErrorKind::Shape, "the number of items must not be negative".to_string());
+            return fail(ErrorKind::Shape, format!("the number of items must not be negative, got {given}"));
         }
         (true, Some(count)) => count,
         (false, _) => 0,

@@ -11,7 +11,7 @@ use shapeflow_shape_fns::{Attribute, Attrs, DType, Dim, InferenceContext, ShapeE
 use super::items::{fail, integers, items_dtype, list_dtype};
 use crate::error::{ErrorKind, Result};
 use crate::op::{HostCx, OpDef, Operand};
-use crate::tensor::{Tensor, TensorList, TensorView};
+use crate::tensor::{Tensor, TensorList, TensorView, collected_vec};
 
 /// `splits.., values -> variant`: makes a variant scalar of a ragged tensor. With attribute `batched_input`, the result
 /// is a variant vector that has the rows of the ragged tensor as its elements. As TensorFlow's `RaggedTensorToVariant`.
@@ -185,12 +185,31 @@ fn to_variant(cx: &mut HostCx<'_>) -> Result<()> {
 fn positions(splits: &[i64], rows: Range<usize>) -> Result<Range<usize>> {
     let at = |row: usize| splits.get(row).and_then(|split| usize::try_from(*split).ok());
     match (at(rows.start), at(rows.end)) {
-        (Some(start), Some(end)) if start <= end => Ok(start..end),
+        (Some(start), Some(end)) if splits[rows.start..=rows.end].is_sorted() => Ok(start..end),
         _ => {
             let message = format!("the splits must ascend and have an entry for row {}", rows.end);
             fail(ErrorKind::Index, message)
         }
     }
+}
+
+/// Checks that each of the nested splits ascends from 0 to the number of rows below it.
+///
+/// # Errors
+/// The splits do not fit each other or the values.
+fn check_splits(splits: &[Vec<i64>], values: &Tensor) -> Result<()> {
+    for (axis, outer) in splits.iter().enumerate() {
+        let rows = match splits.get(axis + 1) {
+            Some(inner) => inner.len().saturating_sub(1),
+            None => values.sizes().first().copied().unwrap_or(0),
+        };
+        if outer.first() != Some(&0) || outer.last() != Some(&(rows as i64)) || !outer.is_sorted() {
+            let message =
+                format!("the splits of an element must ascend from 0 to {rows}, its number of rows");
+            return fail(ErrorKind::Index, message);
+        }
+    }
+    Ok(())
 }
 
 /// Returns the number of splits of each element of a variant of rank `axes`.
@@ -230,15 +249,15 @@ fn from_variant(cx: &mut HostCx<'_>) -> Result<()> {
         return set_outputs(cx, &splits, values, splits_dtype);
     }
     // The rows of an outer axis all have the size of the next axis.
-    let mut rows = axes[0] as i64;
+    let mut rows = axes[0];
     for size in &axes[1..] {
-        let size = *size as i64;
-        splits.push((0..=rows).map(|row| row * size).collect());
-        rows *= size;
+        splits.push(collected_vec((0..rows.saturating_add(1)).map(|row| row.saturating_mul(*size) as i64))?);
+        rows = rows.saturating_mul(*size);
     }
     // The rows of the last axis are the elements.
     let mut lengths = vec![0];
     for (own, values) in &parts {
+        check_splits(own, values)?;
         let length = match (own.first(), values.sizes().first()) {
             (Some(splits), _) => splits.len() as i64 - 1,
             (None, Some(length)) => *length as i64,

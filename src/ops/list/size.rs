@@ -2,7 +2,7 @@
 
 use shapeflow_shape_fns::{Attribute, DType, TensorShape};
 
-use super::items::{fail, integers, list_dtype, list_shape};
+use super::items::{fail, integer, list_dtype, list_shape};
 use crate::error::{ErrorKind, Result};
 use crate::op::{HostCx, OpDef, Operand};
 use crate::tensor::Tensor;
@@ -41,9 +41,12 @@ fn length(cx: &mut HostCx<'_>) -> Result<()> {
 
 fn resize(cx: &mut HostCx<'_>) -> Result<()> {
     let mut list = cx.input(0)?.list()?.clone();
-    match usize::try_from(integers(cx.input(1)?)?[0]) {
+    let given = integer(cx, 1, "the number of items")?;
+    match usize::try_from(given) {
         Ok(size) => list.resize(size),
-        Err(_) => return fail(ErrorKind::Shape, "the number of items must not be negative".to_string()),
+        Err(_) => {
+            return fail(ErrorKind::Shape, format!("the number of items must not be negative, got {given}"));
+        }
     }
     cx.set_output(0, Tensor::of_list(list))
 }
@@ -57,7 +60,13 @@ fn element_shape(cx: &mut HostCx<'_>) -> Result<()> {
     let axes: &[usize] = if list.shape.is_some() { &[sizes.len()] } else { &[] };
     let tensor = match cx.attrs().dtype("out_type") {
         DType::I64 => Tensor::from_slice(axes, &sizes)?,
-        _ => Tensor::from_slice(axes, &sizes.iter().map(|size| *size as i32).collect::<Vec<i32>>())?,
+        _ => {
+            let narrow = |size: &i64| match i32::try_from(*size) {
+                Ok(size) => Ok(size),
+                Err(_) => fail(ErrorKind::Shape, format!("a size of the items must fit i32, got {size}")),
+            };
+            Tensor::from_vec(axes, sizes.iter().map(narrow).collect::<Result<_>>()?)?
+        }
     };
     cx.set_output(0, tensor)
 }

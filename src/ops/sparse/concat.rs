@@ -59,7 +59,7 @@ pub(crate) static DEF: OpDef = OpDef::host("sparse_concat", run)
         let count = dtypes.len() / 3;
         let (indices, shapes) = (0..count, 2 * count..dtypes.len());
         check_i64(dtypes, &indices.chain(shapes).collect::<Vec<_>>())?;
-        Ok(vec![DType::I64, dtype::common(dtypes, count, 2 * count, dtype::Class::Any)?, DType::I64])
+        Ok(vec![DType::I64, dtype::common(dtypes, count, 2 * count, dtype::Class::Stored)?, DType::I64])
     })
     .tensorflow(&[TfOp::new("SparseConcat")]);
 

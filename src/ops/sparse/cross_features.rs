@@ -112,7 +112,7 @@ pub(super) fn features_of<'a>(
 ///
 /// # Errors
 /// The feature is not a matrix.
-fn row_count(sizes: &[i64]) -> Result<usize> {
+pub(crate) fn row_count(sizes: &[i64]) -> Result<usize> {
     match sizes {
         [rows, _] if *rows >= 0 => Ok(rows.unsigned_abs() as usize),
         _ => refuse(format!("a feature must be a matrix, got sizes {sizes:?}")),
@@ -124,7 +124,12 @@ fn row_count(sizes: &[i64]) -> Result<usize> {
 /// # Errors
 /// The row numbers `indices[.., 0]` decrease or lie outside the matrix, the operands do not fit each other, or memory
 /// is refused.
-fn starts_of(operand: usize, indices: &TensorView<'_>, values: usize, rows: usize) -> Result<Vec<usize>> {
+pub(crate) fn starts_of(
+    operand: usize,
+    indices: &TensorView<'_>,
+    values: usize,
+    rows: usize,
+) -> Result<Vec<usize>> {
     let [count, 2] = *indices.sizes() else {
         return refuse(format!("indices must have sizes [n, 2], got {:?}", indices.sizes()));
     };

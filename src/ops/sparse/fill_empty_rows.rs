@@ -65,7 +65,7 @@ pub(crate) static DEF: OpDef = OpDef::host("sparse_fill_empty_rows", run)
     .shape_fn(shapeflow_shape_fns::sparse::fill_empty_rows)
     .dtype_rule(|dtypes, _| {
         check_i64(dtypes, &[0, 2])?;
-        let values = dtype::common(dtypes, 1, 2, dtype::Class::Any)?;
+        let values = dtype::common(dtypes, 1, 2, dtype::Class::Stored)?;
         match dtypes.get(3) {
             Some(default) if *default != values => {
                 dtype::refuse(format!("the default must be {values}, the dtype of the values, got {default}"))
@@ -116,7 +116,7 @@ fn all_filled(rows: &[i64], size: usize) -> bool {
     let mut next = 0;
     rows.iter().all(|&row| {
         let fits = row == next || row == next - 1;
-        next = row + 1;
+        next = row.wrapping_add(1);
         fits
     }) && next == size as i64
         && rows.first().is_none_or(|&row| row == 0)
@@ -224,7 +224,7 @@ mod tests {
             run(&DEF, &Attrs::new(), &operands)
         };
         assert_eq!(run(1, 2).unwrap()[1].to_vec::<f32>().unwrap(), [0.0, 2.0]);
-        for (row, rows) in [(2, 2), (-1, 2), (0, 0)] {
+        for (row, rows) in [(2, 2), (-1, 2), (0, 0), (i64::MAX, 2)] {
             assert!(run(row, rows).unwrap_err().message().contains("an index must lie in [0, "));
         }
         assert!(run(0, -1).is_err());

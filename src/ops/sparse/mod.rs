@@ -15,7 +15,7 @@
 
 pub(crate) mod concat;
 pub(crate) mod cross;
-mod cross_features;
+pub(crate) mod cross_features;
 pub(crate) mod edit_distance;
 pub(crate) mod fill_empty_rows;
 pub(crate) mod fill_empty_rows_grad;

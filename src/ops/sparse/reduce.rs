@@ -136,6 +136,9 @@ impl SparseReduction {
     fn new(cx: &HostCx<'_>) -> Result<SparseReduction> {
         let (indices, shape) = (RowMajor::new(cx.input(0)?)?, ints(&cx.input(2)?));
         let (rows, rank) = rows_of(indices.view(), &shape)?;
+        if shape.iter().any(|size| *size < 0) {
+            return refuse(format!("the sizes must not be negative, got {shape:?}"));
+        }
         if cx.input(1)?.len() != rows.len() {
             let message = "there must be a value for each index, got";
             return refuse(format!("{message} {} values for {} indices", cx.input(1)?.len(), rows.len()));
@@ -175,6 +178,11 @@ fn combined(
 fn to_dense(cx: &mut HostCx<'_>, how: Combine) -> Result<()> {
     let SparseReduction { sizes, rows } = SparseReduction::new(cx)?;
     let values = RowMajor::new(cx.input(1)?)?;
+    let result: Vec<usize> = sizes.iter().map(|size| size.unsigned_abs() as usize).collect();
+    let Some(count) = result.iter().try_fold(1usize, |count, size| count.checked_mul(*size)) else {
+        return refuse(format!("the number of elements must fit 64 bits, got sizes {sizes:?}"));
+    };
+    let mut total = Tensor::zeros(values.view().dtype(), &[count])?;
     let mut positions = Vec::with_capacity(rows.len());
     for (number, row) in rows.iter().enumerate() {
         if let Some(axis) = (0..sizes.len()).find(|axis| !(0..sizes[*axis]).contains(&row[*axis])) {
@@ -182,8 +190,6 @@ fn to_dense(cx: &mut HostCx<'_>, how: Combine) -> Result<()> {
         }
         positions.push(row.iter().zip(&sizes).fold(0, |position, (index, size)| position * size + index));
     }
-    let result: Vec<usize> = sizes.iter().map(|size| size.unsigned_abs() as usize).collect();
-    let mut total = Tensor::zeros(values.view().dtype(), &[result.iter().product()])?;
     combined(&mut total.view_mut()?, values.view(), &positions, how)?;
     cx.set_output(0, total.reshape(&result)?)
 }
@@ -251,5 +257,16 @@ mod tests {
         assert!(error.message().contains("an index must lie in [0, 2), got 2"), "{error}");
         let sums = run(&SUM_SPARSE, &attrs, &operands).unwrap();
         assert_eq!(sums[0].to_vec::<i64>().unwrap(), [0, 1, 2]);
+    }
+
+    #[test]
+    fn sizes_that_no_tensor_has_are_refused() {
+        let error = |sizes: [i64; 2]| {
+            let operands = [tensor::<i64>(&[0, 2], &[]), tensor::<f32>(&[0], &[]), tensor(&[2], &sizes)];
+            run(&SUM, &Attrs::new().with("reduction_axes", [0i64; 0]), &operands).unwrap_err()
+        };
+        assert!(error([-3, 2]).message().contains("must not be negative, got [-3, 2]"));
+        assert!(error([1 << 40, 1 << 40]).message().contains("must fit 64 bits"));
+        assert_eq!(error([1 << 50, 1]).kind(), crate::ErrorKind::Memory);
     }
 }

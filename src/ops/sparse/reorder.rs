@@ -51,7 +51,7 @@ pub(crate) static DEF: OpDef = OpDef::host("sparse_reorder", run)
     .shape_fn(shapeflow_shape_fns::sparse::reorder)
     .dtype_rule(|dtypes, _| {
         check_i64(dtypes, &[0, 2])?;
-        Ok(vec![DType::I64, dtype::common(dtypes, 1, 2, dtype::Class::Any)?])
+        Ok(vec![DType::I64, dtype::common(dtypes, 1, 2, dtype::Class::Stored)?])
     })
     .tensorflow(&[TfOp::new("SparseReorder")]);
 
@@ -82,6 +82,7 @@ mod tests {
 
     shape_table! { DEF, {},
         "i64[n, 2]; string[n]; i64[2]" => "[d0_0, 2]; [d0_0]",
+        "i64[n, 2]; variant[n]; i64[2]" => error "must be any but variant, got variant",
         "i64[n, 2]; f32[n]; i32[2]" => error "indices and shapes must be i64, got i32 in operand 2",
     }
 

@@ -30,7 +30,8 @@ impl<'g> Value<'g> {
     /// ```
     ///
     /// # Errors
-    /// An operand has another dtype or rank. The run fails if the products of the sizes differ.
+    /// An operand has another dtype or rank. The run fails if the products of the sizes differ, or if the sizes change
+    /// and one of them is 0 although there are elements.
     #[track_caller]
     pub fn sparse_reshape(
         self,
@@ -82,6 +83,9 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
         moved.copy_from_slice(elements);
         return cx.set_output(1, Tensor::from_slice(&[width], &new)?);
     }
+    if count > 0 && (shape.contains(&0) || new.contains(&0)) {
+        return refuse(format!("no size must be 0 if there are elements, got {shape:?} and {new:?}"));
+    }
     for (row, to) in moved.chunks_exact_mut(width.max(1)).enumerate() {
         let linear = elements[row * rank..(row + 1) * rank]
             .iter()
@@ -90,9 +94,7 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
         let mut rest = linear;
         let Some((first, others)) = to.split_first_mut() else { continue };
         for (to, size) in others.iter_mut().zip(&new[1..]).rev() {
-            // If a size is 0, no index is valid. The maximum only avoids a division by 0.
-            let size = (*size).max(1);
-            (*to, rest) = (rest % size, rest / size);
+            (*to, rest) = (rest % *size, rest / *size);
         }
         // An index outside the sizes stays outside, as in TensorFlow.
         *first = rest;
@@ -172,6 +174,12 @@ mod tests {
             &[tensor(&[0, 2], &[0i64; 0]), tensor(&[2], &[0i64, 7]), tensor(&[2], &[0i64, -1])],
         );
         assert_eq!(none.unwrap()[1].to_vec::<i64>().unwrap(), [0, 7]);
+        assert!(
+            reshaped(&[0, 3], &[3, 0])
+                .unwrap_err()
+                .message()
+                .contains("no size must be 0 if there are elements")
+        );
         assert!(reshaped(&[4, 3], &[i64::MAX, 3]).is_err() && reshaped(&[4, 3], &[-2, 6]).is_err());
     }
 

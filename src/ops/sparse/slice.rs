@@ -66,7 +66,7 @@ pub(crate) static DEF: OpDef = OpDef::host("sparse_slice", run)
     .shape_fn(shapeflow_shape_fns::sparse::slice)
     .dtype_rule(|dtypes, _| {
         check_i64(dtypes, &[0, 2, 3, 4])?;
-        Ok(vec![DType::I64, dtype::common(dtypes, 1, 2, dtype::Class::Any)?, DType::I64])
+        Ok(vec![DType::I64, dtype::common(dtypes, 1, 2, dtype::Class::Stored)?, DType::I64])
     })
     .tensorflow(&[TfOp::new("SparseSlice")]);
 

@@ -75,7 +75,7 @@ pub(crate) static DEF: OpDef = OpDef::host("sparse_split", run)
     .shape_fn(shapeflow_shape_fns::sparse::split)
     .dtype_rule(|dtypes, attrs| {
         check_i64(dtypes, &[0, 1, 3])?;
-        let (count, values) = (parts_of(attrs)?, dtype::common(dtypes, 2, 3, dtype::Class::Any)?);
+        let (count, values) = (parts_of(attrs)?, dtype::common(dtypes, 2, 3, dtype::Class::Stored)?);
         let of_each = |dtype| std::iter::repeat_n(dtype, count);
         Ok(of_each(DType::I64).chain(of_each(values)).chain(of_each(DType::I64)).collect())
     })

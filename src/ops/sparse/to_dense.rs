@@ -65,7 +65,7 @@ pub(crate) static DEF: OpDef = OpDef::host("sparse_to_dense", run)
 fn dtypes(operands: &[DType], _: &Attrs) -> Result<Vec<DType>> {
     let values = operands.len().saturating_sub(2);
     dtype::check_indices(operands.get(..values).unwrap_or_default(), 0)?;
-    Ok(vec![dtype::common(operands, values, operands.len(), dtype::Class::Any)?])
+    Ok(vec![dtype::common(operands, values, operands.len(), dtype::Class::Stored)?])
 }
 
 fn run(cx: &mut HostCx<'_>) -> Result<()> {

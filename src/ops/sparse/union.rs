@@ -53,7 +53,11 @@ impl<'g> Value<'g> {
     ) -> Result<[Value<'g>; 3]> {
         let location = Location::caller();
         let parts = parts(self, values, shape, location);
-        let threshold = threshold.into_operand(parts[1], location);
+        // Magnitudes of complex numbers are real.
+        let threshold = match parts[1].dtype().part() {
+            Some(real) => threshold.into_operand_of(parts[1], real, location),
+            None => threshold.into_operand(parts[1], location),
+        };
         let call = self.graph().op(&ADD).data_all(&parts);
         let call = call.data_all(&other).data(threshold);
         let outputs = call.finish_all_at(location)?;
@@ -248,7 +252,7 @@ fn add(cx: &mut HostCx<'_>) -> Result<()> {
     cx.set_output(2, Tensor::from_slice(&[rank], &union.sizes)?)
 }
 
-/// Returns a real element with its sign, or the absolute value of a complex element.
+/// Returns a real element with its sign, or the absolute value of a complex element, rounded to the dtype of its parts.
 fn real_or_abs(x: &TensorView<'_>, position: usize) -> f64 {
     let bytes = x.element(position).unwrap_or_default();
     let real = |dtype: DType, bytes: &[u8]| Scalar::from_bytes(dtype, bytes).map_or(f64::NAN, Scalar::to_f64);
@@ -258,7 +262,8 @@ fn real_or_abs(x: &TensorView<'_>, position: usize) -> f64 {
         other => return real(other, bytes),
     };
     let (re, im) = bytes.split_at(bytes.len() / 2);
-    real(part, re).hypot(real(part, im))
+    let magnitude = real(part, re).hypot(real(part, im));
+    if part == DType::F32 { f64::from(magnitude as f32) } else { magnitude }
 }
 
 #[cfg(test)]
@@ -275,6 +280,18 @@ mod tests {
     shape_table! { extrema: MAXIMUM, {},
         "i64[n, 2]; u8[n]; i64[2]; i64[m, 2]; u8[m]; i64[2]" => "i64[?, 2]; u8[?]",
         "i64[n, 2]; c64[n]; i64[2]; i64[m, 2]; c64[m]; i64[2]" => error "the element type must be",
+    }
+
+    #[test]
+    fn a_rust_number_is_the_threshold_of_magnitudes() -> Result<()> {
+        let g = crate::Graph::new();
+        let (indices, shape) = (g.constant([[0i64], [1]])?, g.constant([2i64])?);
+        let values = g.constant([0.25f32, 3.0])?;
+        let values = values.complex(values)?;
+        let sum = indices.sparse_add(values, shape, [indices, values, shape], 0.75)?;
+        let [indices] = g.compile(sum[0])?.run(&[])?;
+        assert_eq!(indices.to_vec::<i64>()?, [1]);
+        Ok(())
     }
 
     #[test]

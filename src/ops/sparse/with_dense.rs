@@ -2,8 +2,10 @@
 
 use std::panic::Location;
 
+use shapeflow_shape_fns::TensorShape;
+
 use crate::dtype::{self, Class};
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::{IntoOperand, Value};
 use crate::op::{HostCx, OpDef, Operand, TfOp};
 use crate::ops::integers::ints;
@@ -58,6 +60,7 @@ macro_rules! elementwise {
                     unreachable!("four operands are declared");
                 };
                 let combine: for<'v> fn(Value<'v>, Value<'v>) -> Result<Value<'v>> = $f;
+                let (indices, values) = elements(indices, values)?;
                 Ok(vec![combine(values, dense.broadcast_to(shape)?.gather_nd(indices)?)?])
             })
             .operands(&[
@@ -76,6 +79,26 @@ elementwise! {
     sparse_dense_add, "plus", "[12, 24]", |a, b| (a + b).ok(), ADD, "SparseDenseCwiseAdd";
     sparse_dense_mul, "times", "[20, 80]", |a, b| (a * b).ok(), MUL, "SparseDenseCwiseMul";
     sparse_dense_div, "divided by", "[5, 5]", quotient, DIV, "SparseDenseCwiseDiv";
+}
+
+/// Requires that the indices are a matrix and that there is a value for each index.
+fn elements<'g>(indices: Value<'g>, values: Value<'g>) -> Result<(Value<'g>, Value<'g>)> {
+    let wrong = |message: String| Err(Error::new(ErrorKind::Shape, Phase::Build, message));
+    let indices = match indices.shape().rank() {
+        Some(2) => indices,
+        // A run checks the rank of the operand of a transpose.
+        None => indices.transpose([0, 1])?,
+        Some(rank) => return wrong(format!("the indices must have rank 2, got rank {rank}")),
+    };
+    let count = indices.dim(0)?;
+    match values.shape().dims() {
+        Some([own]) if own.same(&count) == Some(false) => {
+            wrong(format!("there must be a value for each index, got {own} values for {count} indices"))
+        }
+        Some([own]) if *own == count => Ok((indices, values)),
+        None | Some([_]) => Ok((indices, values.ensure_shape(TensorShape::new([count]))?)),
+        Some(_) => wrong(format!("the values must have rank 1, got {}", values.shape())),
+    }
 }
 
 /// Divides as TensorFlow's `Div` does: integers are rounded toward zero.
@@ -174,5 +197,30 @@ mod tests {
         assert_eq!(sum([2, 2], 1).unwrap()[0].to_vec::<i32>().unwrap(), [10, 24, 32, 40]);
         assert!(sum([4, 1], 1).unwrap_err().message().contains("both tensors must have one shape"));
         assert!(sum([2, 2], 2).is_err());
+    }
+    #[test]
+    fn there_is_a_value_for_each_index() -> Result<()> {
+        let g = crate::Graph::new();
+        let (indices, shape) = (g.constant([[0i64], [1]])?, g.constant([2i64])?);
+        let dense = g.constant([1.0f32, 2.0])?;
+        for (values, message) in [
+            (g.constant([1.0f32])?, "there must be a value for each index, got 1 values for 2 indices"),
+            (g.constant([[1.0f32], [2.0]])?, "the values must have rank 1, got [2, 1]"),
+        ] {
+            let error = indices.sparse_dense_add(values, shape, dense).unwrap_err();
+            assert!(error.message().contains(message), "{error}");
+        }
+        for rank in [TensorShape::unranked(), TensorShape::new([crate::Dim::symbol("n")])] {
+            let g = crate::Graph::new();
+            let indices = g.input("indices", crate::DType::I64, TensorShape::unranked())?;
+            let values = g.input("values", crate::DType::F32, rank)?;
+            let sum = indices.sparse_dense_add(values, g.constant([2i64])?, g.constant([1.0f32, 2.0])?)?;
+            let exe = g.compile(sum)?;
+            let indices = tensor(&[2, 1], &[0i64, 1]);
+            let [sum] = exe.run(&[indices.view(), tensor(&[2], &[1.0f32, 3.0]).view()])?;
+            assert_eq!(sum.to_vec::<f32>()?, [2.0, 5.0]);
+            assert!(exe.run::<1>(&[indices.view(), tensor(&[1], &[1.0f32]).view()]).is_err());
+        }
+        Ok(())
     }
 }

@@ -53,7 +53,7 @@ pub(crate) static DEF: OpDef = OpDef::host("as_string", run)
     .tensorflow(&[TfOp::new("AsString")]);
 
 fn dtypes(operands: &[DType], _: &Attrs) -> Result<Vec<DType>> {
-    let dtype = dtype::common(operands, 0, 1, dtype::Class::Any)?;
+    let dtype = dtype::common(operands, 0, 1, dtype::Class::Stored)?;
     if dtype.is_quantized() {
         return dtype::refuse(format!(
             "the element type must be bool, an integer, a float, complex or string, got {dtype} in operand 0"

@@ -13,8 +13,9 @@ use crate::ops::fingerprint::{fingerprint64, join_fingerprints};
 use crate::ops::integers::ints;
 use crate::ops::row_major::RowMajor;
 use crate::ops::sparse::cross::combinations;
+use crate::ops::sparse::cross_features::{row_count, starts_of};
 use crate::ragged::splits_tensor;
-use crate::tensor::{Tensor, TensorView, reserved_vec};
+use crate::tensor::{Tensor, TensorView, collected_vec, reserved_vec};
 
 impl<'g> RaggedValue<'g> {
     /// Returns the combinations of the features in each row of the inputs, as strings joined by `_X_`. The feature of
@@ -129,6 +130,10 @@ fn dtypes(_: &[DType], attrs: &Attrs) -> Result<Vec<DType>> {
     }
     let splits = attrs.dtype("out_row_splits_type");
     dtype::check_indices(&[splits], 0)?;
+    let buckets = attrs.int("num_buckets");
+    if buckets < 0 {
+        return Err(attribute_error(format!("num_buckets must be at least 0, got {buckets}")));
+    }
     Ok(vec![values, splits])
 }
 
@@ -183,14 +188,11 @@ fn features(cx: &HostCx<'_>) -> Result<Vec<Features>> {
             }
             'S' => {
                 let operand = |group: usize| cx.input(2 * ragged + group * sparse + next_sparse);
-                let (indices, sizes) = (ints(&operand(0)?), ints(&operand(2)?));
-                let count = sizes.first().and_then(|size| usize::try_from(*size).ok()).unwrap_or(0);
-                // The elements are in row-major order, so each row is a range of elements.
-                let ids: Vec<i64> = indices.chunks_exact(2).map(|index| index[0]).collect();
-                let start = |row: usize| ids.partition_point(|id| *id < row as i64);
-                let mut rows = reserved_vec(count)?;
-                rows.extend((0..count).map(|row| start(row)..start(row + 1)));
-                let features = Features::new(operand(1)?, rows)?;
+                let (indices, values) = (RowMajor::new(operand(0)?)?, operand(1)?);
+                let count = row_count(&ints(&operand(2)?))?;
+                let starts = starts_of(2 * ragged + next_sparse, &indices.view(), values.len(), count)?;
+                let rows = collected_vec(starts.windows(2).map(|pair| pair[0]..pair[1]))?;
+                let features = Features::new(values, rows)?;
                 next_sparse += 1;
                 features
             }
@@ -224,8 +226,7 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
     let is_hashed = cx.attrs().bool("hashed_output");
     let buckets = match cx.attrs().int("num_buckets") {
         0 => i64::MAX.unsigned_abs(),
-        buckets => u64::try_from(buckets)
-            .map_err(|_| attribute_error(format!("num_buckets must not be negative, got {buckets}")))?,
+        buckets => buckets.unsigned_abs(),
     };
     let key = cx.attrs().int("hash_key").cast_unsigned();
     let crossed = |row: usize| combinations(all.iter().map(|features| features.rows[row].len()));
@@ -285,6 +286,20 @@ mod tests {
         assert_eq!(outputs[0], Tensor::from_strings(&[6], &texts).unwrap());
         assert_eq!(outputs[1], tensor(&[3], &[0i64, 4, 6]));
         assert!(run(&DEF, &Attrs::new().with("input_order", "RX"), &operands).is_err());
+    }
+
+    #[test]
+    fn rows_of_sparse_features_must_not_decrease() {
+        let crossed = |rows: [i64; 2]| {
+            let indices = tensor(&[2, 2], &[rows[0], 0, rows[1], 1]);
+            let operands = [indices, tensor(&[2], &[7i64, 8]), tensor(&[2], &[3i64, 2])];
+            run(&DEF, &Attrs::new().with("input_order", "S"), &operands)
+        };
+        assert_eq!(crossed([0, 2]).unwrap()[1], tensor(&[4], &[0i64, 1, 1, 2]));
+        for rows in [[2, 0], [0, 5], [-1, 1]] {
+            let error = crossed(rows).unwrap_err();
+            assert!(error.message().contains("the row numbers indices[.., 0] must not decrease"), "{error}");
+        }
     }
 
     #[test]

@@ -7,7 +7,7 @@ use shapeflow_shape_fns::{Attr, Attribute, Attrs, DType};
 use super::params::{attribute_error, check_strings, in_shape_fn, quoted, strings, value_error};
 use super::to_number::{float, integer, parsed};
 use crate::dtype;
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::Value;
 use crate::op::{HostCx, OpDef, Operand, TfOp};
 use crate::ops::row_major::RowMajor;
@@ -299,6 +299,11 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
     let defaults: Vec<RowMajor<'_>> =
         (1..cx.inputs()).map(|operand| RowMajor::new(cx.input(operand)?)).collect::<Result<_>>()?;
     let defaults: Vec<TensorView<'_>> = defaults.iter().map(RowMajor::view).collect();
+    if let Some((index, default)) = defaults.iter().enumerate().find(|(_, default)| default.len() > 1) {
+        let message =
+            format!("the default of field {index} must have at most one element, got {}", default.len());
+        return Err(Error::new(ErrorKind::Shape, Phase::Run, message));
+    }
     let mut columns: Vec<Column> = defaults.iter().map(|default| Column::new(default.dtype())).collect();
     let (mut text, mut ends) = (Vec::new(), Vec::new());
     for (number, line) in lines.iter().enumerate() {

@@ -72,7 +72,7 @@ pub(crate) static DEF: OpDef = OpDef::host("decode_raw", run)
 
 fn out_type(attrs: &Attrs) -> Result<DType> {
     match attrs.dtype("out_type") {
-        dtype if dtype != DType::String && !dtype.is_quantized() => Ok(dtype),
+        dtype if dtype == DType::Bool || dtype.is_numeric() || dtype.is_float8() => Ok(dtype),
         other => dtype::refuse(format!("out_type must be bool, an integer, a float or complex, got {other}")),
     }
 }
@@ -141,4 +141,17 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
     }
     as_elements(target, dtype, size, is_little);
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ops::testing::shape_table;
+
+    shape_table! { DEF, {"out_type": DType::I4},
+        "string[n]" => error "out_type must be bool, an integer, a float or complex, got i4",
+    }
+    shape_table! { lists: DEF, {"out_type": DType::Variant},
+        "string[n]" => error "out_type must be bool, an integer, a float or complex, got variant",
+    }
 }

@@ -173,10 +173,12 @@ fn include_mark(string: &mut [Decoded]) {
 pub(super) struct OnError {
     /// The character that replaces such bytes and control characters; `None` to leave them out.
     replacement: Option<char>,
-    /// Whether such bytes are an error. A control character never is.
+    /// Whether such bytes are an error.
     is_strict: bool,
     /// Whether control characters are replaced or left out.
     replaces_controls: bool,
+    /// Whether control characters are an error if they would be replaced and errors are strict.
+    refuses_controls: bool,
 }
 
 impl OnError {
@@ -200,7 +202,7 @@ impl OnError {
                 )));
             }
         };
-        Ok(OnError { replacement, is_strict, replaces_controls: false })
+        Ok(OnError { replacement, is_strict, replaces_controls: false, refuses_controls: false })
     }
 
     /// Reads the attributes of an op that decodes: also `replace_control_characters`.
@@ -212,14 +214,26 @@ impl OnError {
         Ok(OnError { replaces_controls, ..OnError::new(attrs)? })
     }
 
+    /// Does the same as [`OnError::of_decoder`] for an op that converts strings. As in TensorFlow, only this op refuses
+    /// control characters if errors are strict.
+    ///
+    /// # Errors
+    /// As [`OnError::new`].
+    pub(super) fn of_transcoder(attrs: &Attrs) -> Result<OnError> {
+        Ok(OnError { refuses_controls: true, ..OnError::of_decoder(attrs)? })
+    }
+
     /// Returns the character to keep in the place of a decoded character; `None` to leave it out.
     ///
     /// # Errors
-    /// Errors are strict, and `decoded` is not a character.
+    /// Errors are strict, and `decoded` is not a character or a control character that is refused.
     pub(super) fn apply(self, decoded: Option<char>) -> Result<Option<char>> {
         match decoded {
             Some(character) if !(self.replaces_controls && character < ' ') => Ok(Some(character)),
             None if self.is_strict => Err(value_error("a string must be valid in its encoding".to_string())),
+            Some(_) if self.is_strict && self.refuses_controls => {
+                Err(value_error("a string must have no control characters".to_string()))
+            }
             _ => Ok(self.replacement),
         }
     }
@@ -240,5 +254,8 @@ mod tests {
         assert_eq!(of("ignore", Some('\t')).unwrap(), None);
         assert_eq!(of("strict", Some('7')).unwrap(), Some('7'));
         assert!(of("strict", None).unwrap_err().message().contains("valid in its encoding"));
+        let attrs = Attrs::new().with("errors", "strict").with("replacement_char", 65533);
+        let transcoder = OnError::of_transcoder(&attrs.with("replace_control_characters", true)).unwrap();
+        assert!(transcoder.apply(Some('\t')).unwrap_err().message().contains("no control characters"));
     }
 }

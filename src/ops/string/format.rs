@@ -64,8 +64,10 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
             let mut index = vec![0; view.sizes().len()];
             let mut shown = Vec::new();
             // TensorFlow shows bools without brackets if it shows none of them.
-            if view.dtype() != DType::Bool || ends > 0 {
-                Elements { view, ends }.write(0, &mut index, &mut shown);
+            match (view.dtype() == DType::Bool, ends > 0, view.sizes().is_empty()) {
+                (true, false, _) => {}
+                (false, false, true) => shown.extend(b"..."),
+                _ => Elements { view, ends }.write(0, &mut index, &mut shown),
             }
             text.append(&shown)?;
         }
@@ -199,5 +201,10 @@ mod tests {
         assert_eq!(text(Tensor::zeros(DType::Bool, &[2, 0]).unwrap()), b"<>");
         assert_eq!(text(Tensor::zeros(DType::F32, &[0]).unwrap()), b"<[]>");
         assert_eq!(text(Tensor::zeros(DType::I32, &[2, 0]).unwrap()), b"<[\n ...]>");
+        let attrs = attrs.clone().with("summarize", 0);
+        let text = |tensor: Tensor| run_one(&DEF, &attrs, &[tensor]).as_strings().unwrap().at(0).to_vec();
+        assert_eq!(text(Tensor::scalar(1.5f32)), b"<...>");
+        assert_eq!(text(Tensor::scalar(true)), b"<>");
+        assert_eq!(text(Tensor::from([1, 2])), b"<[ ...]>");
     }
 }

@@ -135,9 +135,30 @@ impl<'p> Reader<'p> {
         if !flags[..end].chars().all(|flag| "imsU-".contains(flag)) {
             return Err(format!("a group may have the flags i, m, s and U, got (?{}", &flags[..end]));
         }
-        // Flags such as `(?i)` are copied with their closing parenthesis. `read` would take this parenthesis for an
-        // atom, which a repetition may follow.
-        let _ = write!(self.out, "?{}", &flags[..=end]);
+        // The crate refuses a flag that is given twice. In RE2, the last one counts.
+        let (mut set, mut cleared, mut is_cleared) = (String::new(), String::new(), false);
+        for flag in flags[..end].chars() {
+            if flag == '-' {
+                if is_cleared {
+                    return Err(format!("the flags of a group may have one -, got (?{}", &flags[..end]));
+                }
+                is_cleared = true;
+                continue;
+            }
+            set.retain(|other| other != flag);
+            cleared.retain(|other| other != flag);
+            if is_cleared { &mut cleared } else { &mut set }.push(flag);
+        }
+        if flags[..end].ends_with('-') {
+            return Err(format!("a flag must follow -, got (?{}", &flags[..end]));
+        }
+        let sign = if cleared.is_empty() { "" } else { "-" };
+        match flags[end..].starts_with(')') && set.is_empty() && cleared.is_empty() {
+            true => self.out.truncate(self.out.len() - 1),
+            // Flags such as `(?i)` are written with their closing parenthesis. `read` would take this parenthesis for
+            // an atom, which a repetition may follow.
+            false => self.out.extend(["?", set.as_str(), sign, cleared.as_str(), &flags[end..=end]]),
+        }
         self.open_groups += usize::from(flags[end..].starts_with(':'));
         self.rest = &flags[end + 1..];
         Ok(())
@@ -352,6 +373,7 @@ mod tests {
             (r"[+--a-b-\]]", r"[\+-\-a-b\-\]]"),
             (r"(?i)(?P<x>a)(?:b)", "(?i)(a)(?:b)"),
             (r"\p{^Greek}[\pL]", r"[^\p{Greek}][[\p{L}]]"),
+            ("(?ii)(?)a(?is-i:b)", "(?i)a(?s-i:b)"),
         ] {
             assert_eq!(translate(pattern).unwrap(), expected);
         }
@@ -372,6 +394,9 @@ mod tests {
             "a)|(b",
             "((a)",
             "(?i:a",
+            "(?-)a",
+            "(?i-)a",
+            "(?i--s)a",
         ] {
             translate(pattern).unwrap_err();
         }

@@ -75,8 +75,14 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
         true => (0..sizes.len()).map(|axis| if joined.contains(&axis) { 1 } else { sizes[axis] }).collect(),
         false => kept.iter().map(|axis| sizes[*axis]).collect(),
     };
+    let count = result.iter().product();
+    let mut made = StringsBuilder::with_capacity(count, x.byte_len())?;
+    if x.is_empty() {
+        // Each result joins no strings.
+        (0..count).try_for_each(|_| made.end())?;
+        return cx.set_output(0, made.finish(&result)?);
+    }
     let inner = positions(joined.iter().rev().copied(), sizes);
-    let mut made = StringsBuilder::with_capacity(result.iter().product(), x.byte_len())?;
     for start in positions(kept.iter().copied(), sizes) {
         for (number, offset) in inner.iter().enumerate() {
             if number > 0 {
@@ -98,4 +104,23 @@ fn positions(axes: impl Iterator<Item = usize>, sizes: &[usize]) -> Vec<usize> {
         found = found.iter().flat_map(|start| (0..sizes[axis]).map(move |i| start + i * stride)).collect();
     }
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use shapeflow_shape_fns::Attrs;
+
+    use super::*;
+    use crate::ops::testing::run_one;
+    use crate::tensor::Tensor;
+
+    #[test]
+    fn axes_without_elements_take_no_time() {
+        let joined = |sizes: &[usize], axis: i64| {
+            let x = Tensor::zeros(DType::String, sizes).unwrap();
+            run_one(&DEF, &Attrs::new().with("reduction_indices", [axis]), &[x])
+        };
+        assert_eq!(joined(&[0, 1 << 50], 1).sizes(), [0]);
+        assert_eq!(joined(&[2, 0], 1), Tensor::from_strings(&[2], &["", ""]).unwrap());
+    }
 }

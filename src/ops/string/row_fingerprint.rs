@@ -13,9 +13,9 @@ use crate::ops::row_major::RowMajor;
 impl<'g> Value<'g> {
     /// Returns a hash of 64 bits of each row, as 8 bytes, the lowest first.
     ///
-    /// `[n, d..] -> u8[n, 8]`, any dtype. The op hashes the bytes of the row with FarmHash's Fingerprint64. If a row
-    /// has several strings, the op hashes each string, and then hashes these hashes. As TensorFlow's `Fingerprint`.
-    /// Runs on the host.
+    /// `[n, d..] -> u8[n, 8]`, any dtype but variant. The op hashes the bytes of the row with FarmHash's Fingerprint64.
+    /// If a row has several strings, the op hashes each string, and then hashes these hashes. As TensorFlow's
+    /// `Fingerprint`. Runs on the host.
     ///
     /// ```
     /// use shapeflow::Graph;
@@ -39,7 +39,7 @@ pub(crate) static DEF: OpDef = OpDef::host("fingerprint", run)
     .operands(&[Operand::Data("data"), Operand::Data("method")])
     .shape_fn(shapeflow_shape_fns::string::fingerprint)
     .dtype_rule(|operands, _| {
-        dtype::common(operands, 0, 1, dtype::Class::Any)?;
+        dtype::common(operands, 0, 1, dtype::Class::Stored)?;
         match operands.get(1) {
             Some(DType::String) => Ok(vec![DType::U8]),
             other => dtype::refuse(format!("the method must be a string, got {other:?}")),

@@ -60,7 +60,7 @@ fn dtypes(operands: &[DType], _: &Attrs) -> Result<Vec<DType>> {
     if key != DType::String && !Class::Bits.contains(key) {
         return dtype::refuse(format!("keys must be strings, integers or bools, got {key}"));
     }
-    Ok(vec![dtype::common(operands, 2, 4, Class::Any)?])
+    Ok(vec![dtype::common(operands, 2, 4, Class::Stored)?])
 }
 
 fn run(cx: &mut HostCx<'_>) -> Result<()> {

@@ -133,7 +133,7 @@ fn run_encode(cx: &mut HostCx<'_>) -> Result<()> {
 
 fn run_transcode(cx: &mut HostCx<'_>) -> Result<()> {
     let from = CharEncoding::input(cx.attrs())?;
-    let (to, on_error) = (CharEncoding::output(cx.attrs())?, OnError::of_decoder(cx.attrs())?);
+    let (to, on_error) = (CharEncoding::output(cx.attrs())?, OnError::of_transcoder(cx.attrs())?);
     let (mut decoded, mut bytes) = (Vec::new(), Vec::new());
     map(cx, |string, made| {
         decoded.clear();

@@ -4,7 +4,7 @@ use shapeflow_shape_fns::DType;
 
 use super::wire::{Fields, WireValue, varint};
 use crate::error::Result;
-use crate::tensor::{StringsBuilder, Tensor, TensorView};
+use crate::tensor::{StringsBuilder, Tensor, TensorView, reserved_vec};
 
 /// The values that a feature has in one example: a list of strings, floats or integers.
 #[derive(Clone, Copy)]
@@ -57,6 +57,18 @@ impl FeatureElements {
             DType::F32 => FeatureElements::Floats(Vec::new()),
             _ => FeatureElements::Strings(StringsBuilder::new()),
         }
+    }
+
+    /// Makes an empty list with memory for `count` values.
+    ///
+    /// # Errors
+    /// Memory is refused.
+    pub(super) fn with_capacity(dtype: DType, count: usize) -> Result<FeatureElements> {
+        Ok(match dtype {
+            DType::I64 => FeatureElements::Ints(reserved_vec(count)?),
+            DType::F32 => FeatureElements::Floats(reserved_vec(count)?),
+            _ => FeatureElements::Strings(StringsBuilder::with_capacity(count, 0)?),
+        })
     }
 
     pub(super) fn dtype(&self) -> DType {

@@ -127,7 +127,7 @@ fn padded(
     }
     let total = values.len();
     let gathered = values.finish(&[total])?;
-    let mut padded = FeatureElements::new(gathered.dtype());
+    let mut padded = FeatureElements::with_capacity(gathered.dtype(), ends.len().saturating_mul(length))?;
     let mut start = 0;
     for end in ends {
         padded.extend(&gathered.view(), start..*end)?;

@@ -56,7 +56,7 @@ pub(super) static DEF: OpDef = OpDef::host("parse_sequence_example", |cx| {
 .dtype_rule(|operands, attrs| {
     check_strings(operands, FIXED - 1)?;
     dtype::common(operands, FIXED - 1, FIXED, Class::Bool)?;
-    dtypes(attrs, &operands[FIXED..], true)
+    dtypes(attrs, operands.get(FIXED..).unwrap_or_default(), true)
 })
 .tensorflow(&[TfOp::new("ParseSequenceExampleV2")]);
 
@@ -97,7 +97,7 @@ static OF_ATTRS: OpDef = OpDef::host("parse_sequence_example_of_attrs", |cx| {
 .shape_fn(shapeflow_shape_fns::string::parse_sequence_examples_of_attrs)
 .dtype_rule(|operands, attrs| {
     check_strings(operands, 2)?;
-    dtypes(attrs, &operands[2..], true)
+    dtypes(attrs, operands.get(2..).unwrap_or_default(), true)
 })
 .tensorflow(&[TfOp::new("ParseSequenceExample")]);
 
@@ -139,7 +139,7 @@ static SINGLE: OpDef = OpDef::host("parse_single_sequence_example", |cx| {
     let defaults = SingleCounts::new(attrs, operands.len()).defaults();
     check_strings(operands, defaults.start)?;
     check_strings(operands.get(defaults.end..).unwrap_or_default(), 1)?;
-    dtypes(attrs, &operands[defaults], false)
+    dtypes(attrs, operands.get(defaults).unwrap_or_default(), false)
 })
 .tensorflow(&[TfOp::new("ParseSingleSequenceExample")]);
 
