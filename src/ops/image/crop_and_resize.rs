@@ -10,6 +10,7 @@ use crate::error::Result;
 use crate::expr::{Expr, Index, LowerCx, UnaryOp};
 use crate::graph::{IntoOperand, IntoParam, Value};
 use crate::op::{OpDef, Operand, TfOp};
+use crate::ops::rounding::round_half_away;
 use crate::shape_fns;
 
 impl<'g> Value<'g> {
@@ -73,6 +74,7 @@ fn dtypes(dtypes: &[DType], _: &Attrs) -> Result<Vec<DType>> {
             return dtype::refuse(format!("{name} must be {wanted}, got {got}"));
         }
     }
+    dtype::check_indices(dtypes, 3)?;
     Ok(vec![DType::F32])
 }
 
@@ -128,9 +130,7 @@ fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
         cx.operand(0, &[image.clone(), row, column, index[3].clone()]).cast(DType::F32)
     };
     let value = if is_nearest {
-        // Points are not negative inside the image, so this rounds half away from zero.
-        let half = y.like(0.5);
-        load((y + &half).floor(), (x + half).floor())
+        load(round_half_away(y), round_half_away(x))
     } else {
         let (above, before) = (y.clone().floor(), x.clone().floor());
         let (below, after) = (y.clone().unary(UnaryOp::Ceil), x.clone().unary(UnaryOp::Ceil));
@@ -160,6 +160,9 @@ mod tests {
         "[n, 4, w, c]; [k, 4]; [k]" => error "box_ind must be i32, got f32",
         "[n, 4, 0, c]; [k, 4]; i32[k]" => error "image must have pixels, got [n, 4, 0, c]",
     }
+    shape_table! { size: DEF, {},
+        "[n, 4, w, c]; [k, 4]; i32[k]; [2]" => error "must be i32 or i64, got f32 in operand 3",
+    }
     shape_table! { no_pixels: DEF, {"crop_size": [2, 0]},
         "[1, 4, 4, 1]; [k, 4]; i32[k]" => error "crop_size must be positive, got 0",
     }
@@ -176,6 +179,15 @@ mod tests {
             let error = run(&DEF, &attrs, &[x.clone(), boxes, tensor(&[1], &[0i32])]).unwrap_err();
             assert!(error.message().contains("got -2147483648"), "{error}");
         }
+    }
+
+    #[test]
+    fn a_point_just_below_half_a_pixel_shows_the_pixel_before() {
+        let attrs = Attrs::new().with("crop_size", [1, 1]).with("method", "nearest");
+        let below = 0.5f32.next_down();
+        let boxes = tensor(&[1, 4], &[below, 0.0, below, 0.0]);
+        let y = run_one(&DEF, &attrs, &[tensor(&[1, 2, 1, 1], &[3.0f32, 4.0]), boxes, tensor(&[1], &[0])]);
+        assert_eq!(y.to_vec::<f32>().unwrap(), [3.0]);
     }
 
     #[test]
