@@ -33,6 +33,7 @@ pub(crate) static IMAGE: OpDef = OpDef::host("crop_and_resize_image_grad", run_i
     })
     .dtype_rule(|dtypes, attrs| {
         check_dtypes(dtypes, &[DType::F32, DType::F32, DType::I32])?;
+        dtype::check_indices(dtypes, 3)?;
         let output = attrs.dtype("T");
         Ok(vec![dtype::common(&[output], 0, 1, dtype::Class::Float)?])
     })
@@ -256,7 +257,7 @@ fn run_boxes(cx: &mut HostCx<'_>) -> Result<()> {
     let &[count, height, width, channels] = images.sizes() else {
         return Err(Error::msg("images must have rank 4"));
     };
-    if height * width == 0 {
+    if [height, width].contains(&0) {
         let message = format!("image must have pixels, got sizes {:?}", images.sizes());
         return Err(Error::new(ErrorKind::Shape, Phase::Run, message));
     }
@@ -298,6 +299,9 @@ mod tests {
     shape_table! { IMAGE, {"image_size": [2, 4, 5, 3]},
         "[k, 2, 2, 3]; [k, 4]; i32[k]" => "[2, 4, 5, 3]",
         "[k, 2, 2, 3]; [k, 4]; i64[k]" => error "the element type must be i32, got i64 in operand 2",
+    }
+    shape_table! { size: IMAGE, {},
+        "[k, 2, 2, 3]; [k, 4]; i32[k]; [4]" => error "must be i32 or i64, got f32 in operand 3",
     }
     shape_table! { boxes: BOXES, {},
         "[k, 2, 2, 3]; u8[n, 4, 5, 3]; [k, 4]; i32[k]" => "f32[d0_0, 4]",
