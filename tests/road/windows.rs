@@ -197,7 +197,7 @@ fn pools_give_the_maximum_and_the_mean_of_every_window() {
                 && pairs
                     .iter()
                     .zip(&windows.sizes)
-                    .any(|(pair, size)| pair.iter().any(|padding| padding >= size))
+                    .any(|(pair, size)| pair.iter().any(|padding| *padding >= *size as i64))
             {
                 continue;
             }

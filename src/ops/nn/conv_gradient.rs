@@ -109,7 +109,7 @@ fn input_gradient<'g>(
     let spatial = geometry.spatial();
     let filter = of_rank(filter, spatial + 2, "the filter of a convolution")?;
     let gradient = geometry.channels_last(gradient, "the gradient of a convolution")?;
-    let mut weights = dims_of(filter);
+    let weights = dims_of(filter);
     let image = image_dims(geometry, given, &dims_of(gradient)[0], &weights[spatial])?;
     let channels = &image[spatial + 1];
     if channels.same(&weights[spatial]) == Some(false) {
@@ -118,8 +118,6 @@ fn input_gradient<'g>(
             weights[spatial]
         ));
     }
-    weights[spatial] = channels.clone();
-    let filter = with_shape("the channels of input_sizes and of the filter", filter, &weights)?;
     let windows = geometry.windows(&image, &weights[..spatial])?;
     let filters = match is_depthwise {
         true => weights[spatial].checked_mul(&weights[spatial + 1])?,
@@ -132,6 +130,9 @@ fn input_gradient<'g>(
     let reversed = filter.reverse(filter_axes)?.transpose(swapped)?;
     let geometry = geometry.of_stride_1();
     let result = convolve(&geometry, gradient, reversed)?;
+    let mut dims = dims_of(result);
+    dims[spatial + 1] = channels.clone();
+    let result = with_shape("the channels of input_sizes and of the filter", result, &dims)?;
     Ok(vec![geometry.in_format(result)?])
 }
 

@@ -277,8 +277,8 @@ mod tests {
     /// The results of TensorFlow: 0 is nearest to the least integer if the range begins just above -0.5 steps.
     #[test]
     fn a_range_that_begins_less_than_half_a_step_below_zero_begins_at_zero() {
-        let ends = [tensor(&[], &[-0.5f32.next_down()]), tensor(&[], &[254.5f32])];
-        let [min, max] = ends;
+        let below = 0.5f32.next_down();
+        let [min, max] = [-below, 254.5].map(|end| tensor(&[], &[end]));
         let y = run_one(&VARS, &Attrs::new(), &[tensor(&[2], &[-5.0f32, 300.0]), min, max]);
         assert_eq!(y.to_vec::<f32>().unwrap(), [0.0, 255.0]);
     }
