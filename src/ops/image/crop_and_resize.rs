@@ -149,7 +149,7 @@ fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
 
 #[cfg(test)]
 mod tests {
-    use shapeflow_shape_fns::Attrs;
+    use shapeflow_shape_fns::{Attrs, DType};
 
     use super::DEF;
     use crate::ops::testing::{check_tensor, run, run_one, shape_table, tensor};
@@ -160,14 +160,17 @@ mod tests {
         "[n, 4, w, c]; [k, 4]; [k]" => error "box_ind must be i32, got f32",
         "[n, 4, 0, c]; [k, 4]; i32[k]" => error "image must have pixels, got [n, 4, 0, c]",
     }
-    shape_table! { size: DEF, {},
-        "[n, 4, w, c]; [k, 4]; i32[k]; [2]" => error "must be i32 or i64, got f32 in operand 3",
-    }
     shape_table! { no_pixels: DEF, {"crop_size": [2, 0]},
         "[1, 4, 4, 1]; [k, 4]; i32[k]" => error "crop_size must be positive, got 0",
     }
     shape_table! { method: DEF, {"crop_size": [2, 2], "method": "cubic"},
         "[1, 4, 4, 1]; [k, 4]; i32[k]" => error "method must be bilinear or nearest, got \"cubic\"",
+    }
+
+    #[test]
+    fn a_fed_size_is_integers() {
+        let refused = super::dtypes(&[DType::F32, DType::F32, DType::I32, DType::F32], &Attrs::new());
+        assert!(refused.unwrap_err().message().contains("must be i32 or i64, got f32 in operand 3"));
     }
 
     #[test]

@@ -300,9 +300,6 @@ mod tests {
         "[k, 2, 2, 3]; [k, 4]; i32[k]" => "[2, 4, 5, 3]",
         "[k, 2, 2, 3]; [k, 4]; i64[k]" => error "the element type must be i32, got i64 in operand 2",
     }
-    shape_table! { size: IMAGE, {},
-        "[k, 2, 2, 3]; [k, 4]; i32[k]; [4]" => error "must be i32 or i64, got f32 in operand 3",
-    }
     shape_table! { boxes: BOXES, {},
         "[k, 2, 2, 3]; u8[n, 4, 5, 3]; [k, 4]; i32[k]" => "f32[d0_0, 4]",
         "[k, 2, 2, 3]; [n, 4, 5, 2]; [k, 4]; i32[k]" => error "the numbers of channels of crops and images must agree",

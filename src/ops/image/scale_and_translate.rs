@@ -258,9 +258,6 @@ mod tests {
         "[n, 4, w, c]; [2]; f64[2]" => error "scale and translation must be f32, got f64",
         "bool[n, 4, w, c]; [2]; [2]" => error "must be an integer or a float, got bool",
     }
-    shape_table! { sizes: RESIZE, {},
-        "[1, 2, 3, 4]; [2]" => error "must be i32 or i64, got f32 in operand 1",
-    }
     shape_table! { other: RESIZE, {"size": [2, 3], "kernel_type": "cubic"},
         "[1, 2, 3, 4]" => error "kernel_type must name a sampling kernel, got \"cubic\"",
     }
