@@ -43,6 +43,7 @@ pub(crate) mod random;
 #[cfg(test)]
 mod recorded_values;
 pub(crate) mod reduce;
+pub(crate) mod rounding;
 pub(crate) mod row_docs;
 pub(crate) mod row_major;
 pub(crate) mod rows;

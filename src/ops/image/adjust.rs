@@ -1,6 +1,6 @@
 //! `adjust_contrast`, `adjust_hue`, `adjust_saturation`: colours of images.
 
-use shapeflow_shape_fns::{Attrs, DType};
+use shapeflow_shape_fns::{Attrs, DType, TensorShape};
 
 use super::chroma::Chroma;
 use super::color::{convert, hsv_of, rgb_of};
@@ -95,6 +95,14 @@ pub(crate) static CONTRAST: OpDef = OpDef::composite("adjust_contrast", |cx, val
         let message = format!("images must have rank at least 3, got rank {rank}");
         return Err(Error::new(ErrorKind::Shape, Phase::Build, message));
     }
+    let factor = match factor.shape().rank() {
+        Some(0) => *factor,
+        Some(rank) => {
+            let message = format!("contrast_factor must have rank 0, got rank {rank}");
+            return Err(Error::new(ErrorKind::Shape, Phase::Build, message));
+        }
+        None => factor.ensure_shape(TensorShape::scalar())?,
+    };
     let wide = if images.dtype() == DType::F64 { DType::F64 } else { DType::F32 };
     let x = images.cast(wide)?;
     let mean = x.reduce_mean(Axes::of([-3, -2]).keep_dims())?;
@@ -145,4 +153,29 @@ fn amount(cx: &mut dyn LowerCx) -> Expr {
     let zeros = vec![Index::from(0); cx.dims(0).len()];
     let dtype = widen(cx.operand(0, &zeros)).dtype();
     cx.operand(1, &[]).cast(dtype)
+}
+
+#[cfg(test)]
+mod tests {
+    use shapeflow_shape_fns::DType;
+
+    use crate::Tensor;
+    use crate::graph::Graph;
+    use crate::shape;
+
+    #[test]
+    fn the_contrast_factor_is_a_scalar() {
+        let g = Graph::new();
+        let image = g.input("image", DType::F32, shape![1, 1, 3]).unwrap();
+        let error = image.adjust_contrast(g.constant([1.0f32, 2.0]).unwrap()).unwrap_err();
+        assert!(error.message().contains("contrast_factor must have rank 0, got rank 1"), "{error}");
+        let factor = g.input("factor", DType::F32, "?".parse::<crate::TensorShape>().unwrap()).unwrap();
+        let exe = g.compile(image.adjust_contrast(factor).unwrap()).unwrap();
+        let run = |sizes: &[usize]| {
+            let [image, factor] = [&[1, 1, 3], sizes].map(|sizes| Tensor::full(sizes, 1.0f32).unwrap());
+            exe.run::<1>(&[image.view(), factor.view()])
+        };
+        assert_eq!(run(&[]).unwrap()[0].sizes(), [1, 1, 3]);
+        assert!(run(&[2, 1, 1, 1]).is_err());
+    }
 }

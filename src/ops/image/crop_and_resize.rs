@@ -10,6 +10,7 @@ use crate::error::Result;
 use crate::expr::{Expr, Index, LowerCx, UnaryOp};
 use crate::graph::{IntoOperand, IntoParam, Value};
 use crate::op::{OpDef, Operand, TfOp};
+use crate::ops::rounding::round_half_away;
 use crate::shape_fns;
 
 impl<'g> Value<'g> {
@@ -73,6 +74,7 @@ fn dtypes(dtypes: &[DType], _: &Attrs) -> Result<Vec<DType>> {
             return dtype::refuse(format!("{name} must be {wanted}, got {got}"));
         }
     }
+    dtype::check_indices(dtypes, 3)?;
     Ok(vec![DType::F32])
 }
 
@@ -128,9 +130,7 @@ fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
         cx.operand(0, &[image.clone(), row, column, index[3].clone()]).cast(DType::F32)
     };
     let value = if is_nearest {
-        // Points are not negative inside the image, so this rounds half away from zero.
-        let half = y.like(0.5);
-        load((y + &half).floor(), (x + half).floor())
+        load(round_half_away(y), round_half_away(x))
     } else {
         let (above, before) = (y.clone().floor(), x.clone().floor());
         let (below, after) = (y.clone().unary(UnaryOp::Ceil), x.clone().unary(UnaryOp::Ceil));
@@ -149,7 +149,7 @@ fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
 
 #[cfg(test)]
 mod tests {
-    use shapeflow_shape_fns::Attrs;
+    use shapeflow_shape_fns::{Attrs, DType};
 
     use super::DEF;
     use crate::ops::testing::{check_tensor, run, run_one, shape_table, tensor};
@@ -168,6 +168,12 @@ mod tests {
     }
 
     #[test]
+    fn a_fed_size_is_integers() {
+        let refused = super::dtypes(&[DType::F32, DType::F32, DType::I32, DType::F32], &Attrs::new());
+        assert!(refused.unwrap_err().message().contains("must be i32 or i64, got f32 in operand 3"));
+    }
+
+    #[test]
     fn edges_must_be_finite() {
         let attrs = Attrs::new().with("crop_size", [1, 1]);
         let x = tensor(&[1, 2, 2, 1], &[1.0f32, 2.0, 3.0, 4.0]);
@@ -176,6 +182,15 @@ mod tests {
             let error = run(&DEF, &attrs, &[x.clone(), boxes, tensor(&[1], &[0i32])]).unwrap_err();
             assert!(error.message().contains("got -2147483648"), "{error}");
         }
+    }
+
+    #[test]
+    fn a_point_just_below_half_a_pixel_shows_the_pixel_before() {
+        let attrs = Attrs::new().with("crop_size", [1, 1]).with("method", "nearest");
+        let below = 0.5f32.next_down();
+        let boxes = tensor(&[1, 4], &[below, 0.0, below, 0.0]);
+        let y = run_one(&DEF, &attrs, &[tensor(&[1, 2, 1, 1], &[3.0f32, 4.0]), boxes, tensor(&[1], &[0])]);
+        assert_eq!(y.to_vec::<f32>().unwrap(), [3.0]);
     }
 
     #[test]

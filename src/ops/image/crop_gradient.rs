@@ -33,6 +33,7 @@ pub(crate) static IMAGE: OpDef = OpDef::host("crop_and_resize_image_grad", run_i
     })
     .dtype_rule(|dtypes, attrs| {
         check_dtypes(dtypes, &[DType::F32, DType::F32, DType::I32])?;
+        dtype::check_indices(dtypes, 3)?;
         let output = attrs.dtype("T");
         Ok(vec![dtype::common(&[output], 0, 1, dtype::Class::Float)?])
     })
@@ -256,7 +257,7 @@ fn run_boxes(cx: &mut HostCx<'_>) -> Result<()> {
     let &[count, height, width, channels] = images.sizes() else {
         return Err(Error::msg("images must have rank 4"));
     };
-    if height * width == 0 {
+    if [height, width].contains(&0) {
         let message = format!("image must have pixels, got sizes {:?}", images.sizes());
         return Err(Error::new(ErrorKind::Shape, Phase::Run, message));
     }

@@ -33,8 +33,8 @@ impl<'g> Value<'g> {
     ///
     /// `[n, h, w, c], boxes f32[n, b, 4], colors f32[m, k] -> [n, h, w, c]`, f16 or f32; `c` is 1, 3 or 4, and `k` is
     /// at least `c`. A box is `[y1, x1, y2, x2]`; 0 is the first row or column of the image and 1 is the last one. A
-    /// later box covers an earlier box. A box outside the image, or with `y1 > y2` or `x1 > x2`, is not drawn. Without
-    /// colours (`m` is 0), ten colours from yellow to fuchsia are used, or white if the images have one channel. As
+    /// later box covers an earlier box. A box outside the image, with `y1 > y2` or `x1 > x2`, or with a NaN, is not drawn.
+    /// Without colours (`m` is 0), ten colours from yellow to fuchsia are used, or white if the images have one channel. As
     /// TensorFlow's `DrawBoundingBoxesV2`. Runs on the host.
     ///
     /// ```
@@ -134,7 +134,7 @@ impl Edges {
 fn run(cx: &mut HostCx<'_>) -> Result<()> {
     let images = RowMajor::new(cx.input(0)?)?;
     let images = images.view();
-    let &[count, height, width, channels] = images.sizes() else {
+    let &[_, height, width, channels] = images.sizes() else {
         return Err(Error::msg("images must have rank 4"));
     };
     if ![1, 3, 4].contains(&channels) {
@@ -147,7 +147,7 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
         colours: colours(cx, channels)?,
     };
     let mut output = cx.output(0, images.sizes())?;
-    if count * height * width == 0 {
+    if images.is_empty() {
         return Ok(());
     }
     let pixels = floats(&images)?;
@@ -172,6 +172,9 @@ impl Boxes {
     /// Draws the boxes into images of this height, width and number of channels.
     fn draw(&self, pixels: &mut [f32], [height, width, channels]: [usize; 3]) {
         for (position, edges) in self.edges.chunks_exact(4).enumerate() {
+            if edges.iter().any(|edge| edge.is_nan()) {
+                continue;
+            }
             let (image, number) = (position / self.per_image, position % self.per_image);
             let rows = Edges::new(edges[0], edges[2], height);
             let columns = Edges::new(edges[1], edges[3], width);
@@ -194,14 +197,16 @@ impl Boxes {
 /// # Errors
 /// The colours have fewer channels than the images.
 fn colours(cx: &HostCx<'_>, channels: usize) -> Result<Vec<Vec<f32>>> {
-    if cx.inputs() > 2 && !cx.input(2)?.is_empty() {
+    if cx.inputs() > 2 {
         let given = cx.input(2)?;
         let of_colours = given.sizes()[1];
         if of_colours < channels {
             let message = format!("colors must have at least {channels} channels, got {of_colours}");
             return Err(Error::new(ErrorKind::Shape, Phase::Run, message));
         }
-        return Ok(given.to_vec::<f32>()?.chunks_exact(of_colours).map(<[f32]>::to_vec).collect());
+        if !given.is_empty() {
+            return Ok(given.to_vec::<f32>()?.chunks_exact(of_colours).map(<[f32]>::to_vec).collect());
+        }
     }
     // White in images with one channel.
     Ok(if channels == 1 { vec![vec![1.0]] } else { COLOURS.iter().map(|colour| colour.to_vec()).collect() })
@@ -237,13 +242,16 @@ mod tests {
         );
         check_tensor(&drawn([0.0, 1.0, 1.0, 0.0]), &image, "columns in descending order");
         check_tensor(&drawn([0.0, 2.0, 1.0, 3.0]), &image, "outside");
+        check_tensor(&drawn([0.0, 0.0, f32::NAN, 1.0]), &image, "an edge is NaN");
     }
 
     #[test]
     fn colours_need_the_channels_of_the_images() {
         let image = tensor(&[1, 1, 1, 3], &[0.0f32; 3]);
-        let (boxes, colours) = (tensor(&[1, 1, 4], &[0.0f32, 0.0, 1.0, 1.0]), tensor(&[1, 2], &[0.5f32; 2]));
-        let error = run(&DEF, &Attrs::new(), &[image, boxes, colours]).unwrap_err();
-        assert_eq!(error.message(), "colors must have at least 3 channels, got 2");
+        let boxes = tensor(&[1, 1, 4], &[0.0f32, 0.0, 1.0, 1.0]);
+        for colours in [tensor(&[1, 2], &[0.5f32; 2]), tensor::<f32>(&[0, 2], &[])] {
+            let error = run(&DEF, &Attrs::new(), &[image.clone(), boxes.clone(), colours]).unwrap_err();
+            assert_eq!(error.message(), "colors must have at least 3 channels, got 2");
+        }
     }
 }

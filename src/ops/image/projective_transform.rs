@@ -11,6 +11,7 @@ use crate::expr::{Expr, Index, LowerCx};
 use crate::graph::{IntoOperand, IntoParam, Value};
 use crate::op::{OpDef, Operand, TfOp};
 use crate::ops::broadcast::broadcast_dims;
+use crate::ops::rounding::round_half_away;
 use crate::shape_fns;
 
 /// How a point between pixels gets its value.
@@ -242,7 +243,7 @@ fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
         inside.select(value, fill.clone())
     };
     let value = match interpolation {
-        Interpolation::Nearest => load(&nearest(&line), &nearest(&column)),
+        Interpolation::Nearest => load(&round_half_away(line), &round_half_away(column)),
         Interpolation::Bilinear => {
             let (above, before) = (line.clone().floor(), column.clone().floor());
             let (below, after) = (&above + above.like(1.0), &before + before.like(1.0));
@@ -256,15 +257,6 @@ fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
     };
     let zero = scale.like(0.0);
     scale.equal(zero).select(fill, value)
-}
-
-/// Returns the nearest integer. A tie rounds away from 0.
-fn nearest(x: &Expr) -> Expr {
-    let size = x.clone().abs();
-    let low = size.clone().floor();
-    let rest = size - &low;
-    let rounded = rest.like(0.5).less_equal(rest).select(&low + low.like(1.0), low);
-    x.clone().less(x.like(0.0)).select(-rounded.clone(), rounded)
 }
 
 #[cfg(test)]

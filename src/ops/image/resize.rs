@@ -9,6 +9,7 @@ use crate::error::Result;
 use crate::expr::{Expr, Index, LowerCx, UnaryOp};
 use crate::graph::{IntoParam, Value};
 use crate::op::{OpDef, Operand, TfOp};
+use crate::ops::rounding::round_half_away;
 
 macro_rules! resizes {
     ($($(#[$doc:meta])* $method:ident, $DEF:ident, $op:literal, $rule:expr, $lower:ident $(, whole $run:ident)?;)*) => {
@@ -148,10 +149,9 @@ fn lower_nearest(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr 
     let mut nearest = |axis: usize| {
         let resized = Resized::new(cx, index, axis);
         let point = resized.point();
-        let half = point.like(0.5);
-        // Points are not negative, so this rounds half away from zero.
-        let rounded = if resized.sampling == Sampling::AlignCorners { point + half } else { point };
-        resized.at(cx, rounded.floor())
+        let is_aligned = resized.sampling == Sampling::AlignCorners;
+        let nearest = if is_aligned { round_half_away(point) } else { point.floor() };
+        resized.at(cx, nearest)
     };
     let (row, column) = (nearest(1), nearest(2));
     load(cx, index, &row, &column)
@@ -250,6 +250,14 @@ mod tests {
     }
     shape_table! { bilinear: BILINEAR, {"size": [7, 9]},
         "u8[n, 4, w, c]" => "f32[n, 7, 9, d0_3]",
+    }
+
+    /// In f32, 41 * (1/82) is the greatest number below 0.5.
+    #[test]
+    fn a_point_just_below_half_a_pixel_shows_the_pixel_before() {
+        let attrs = Attrs::new().with("size", [83, 1]).with("align_corners", true);
+        let y = run_one(&NEAREST, &attrs, &[tensor(&[1, 2, 1, 1], &[0, 1])]);
+        assert_eq!(y.to_vec::<i32>().unwrap()[41..43], [0, 1]);
     }
 
     #[test]

@@ -96,8 +96,8 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
     else {
         return Err(Error::msg("images must have rank 4 and size two elements"));
     };
-    let has_pixels = count * channels * new_height * new_width > 0;
-    if has_pixels && height * width == 0 {
+    let has_pixels = ![count, channels, new_height, new_width].contains(&0);
+    if has_pixels && [height, width].contains(&0) {
         let message = format!("images must have pixels, got sizes {:?}", images.sizes());
         return Err(Error::new(ErrorKind::Shape, Phase::Run, message));
     }

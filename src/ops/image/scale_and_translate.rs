@@ -95,6 +95,7 @@ pub(crate) static DEF: OpDef = OpDef::host("scale_and_translate", |cx| {
 })
 .dtype_rule(|dtypes, attrs| {
     let first = dtypes.len().saturating_sub(2).max(1);
+    dtype::check_indices(dtypes.get(..first).unwrap_or_default(), 1)?;
     match dtypes.iter().skip(first).find(|dtype| **dtype != DType::F32) {
         Some(other) => dtype::refuse(format!("scale and translation must be f32, got {other}")),
         None => single(dtypes, attrs),
@@ -109,7 +110,10 @@ pub(crate) static RESIZE: OpDef = OpDef::host("resize_with_kernel", |cx| {
 .attrs(ATTRIBUTES)
 .operands(&[Operand::Data("images"), Operand::Size("size")])
 .shape_fn(shape)
-.dtype_rule(single);
+.dtype_rule(|dtypes, attrs| {
+    dtype::check_indices(dtypes, 1)?;
+    single(dtypes, attrs)
+});
 
 const ATTRIBUTES: &[Attribute] =
     &[Attribute::str_or("kernel_type", "lanczos3"), Attribute::bool_or("antialias", true)];
@@ -203,7 +207,7 @@ fn sample(
     else {
         return Err(Error::msg("images must have rank 4 and size two elements"));
     };
-    if height * width * channels == 0 {
+    if [height, width, channels].contains(&0) {
         let message = format!("images must have pixels and channels, got sizes {:?}", images.sizes());
         return Err(Error::new(ErrorKind::Shape, Phase::Run, message));
     }

@@ -268,7 +268,8 @@ impl Geometry {
         let one = [Dim::known(1)];
         let sizes = [&one, sizes, &one].concat();
         let spatial_list = |list: &[i64]| DataFormat::ChannelsLast.entries(1, list);
-        Windows::new(&self.attrs, dims, sizes, spatial_list(&self.strides), spatial_list(&self.dilations))
+        let (strides, dilations) = (spatial_list(&self.strides), spatial_list(&self.dilations));
+        Windows::new(&self.attrs, DataFormat::ChannelsLast, dims, sizes, strides, dilations)
     }
 
     /// Returns the windows of padded images as vectors: `[n, oh, ow, kh*kw*c]`.

@@ -6,7 +6,7 @@ use shapeflow_shape_fns::{Attr, Attribute, Attrs, DType, Dim};
 use super::conv::{Geometry, IMAGE_ATTRS, VOLUME_ATTRS};
 use super::conv_gradient::{of_windows, sizes};
 use super::convolve_windows;
-use super::window::{dims_of, of_rank, padded, refuse};
+use super::window::{dims_of, of_rank, padded, refuse, with_shape};
 use crate::dtype;
 use crate::error::Result;
 use crate::expr::Scalar;
@@ -107,8 +107,8 @@ impl<'g> Operands<'g> {
                 "filter_sizes must be known when the graph is built, got a fed tensor".to_string(),
             );
         };
+        let x = with_channels(x, inputs)?;
         let dims = dims_of(x);
-        check_channels(&dims[3], inputs)?;
         let windows = geometry.windows(&dims, &weights[..2])?;
         let patches = geometry.patches(windows.pad(x, Scalar::zero(x.dtype()))?, [rows, columns])?;
         let filters = match is_depthwise {
@@ -141,15 +141,21 @@ impl<'g> Operands<'g> {
     }
 }
 
-/// Refuses an input whose number of channels provably differs from the filter's.
-fn check_channels(channels: &Dim, inputs: &Dim) -> Result<()> {
+/// Returns `x`, whose last axis must have the number of channels of the filter, `inputs`.
+///
+/// # Errors
+/// The numbers provably differ.
+fn with_channels<'g>(x: Value<'g>, inputs: &Dim) -> Result<Value<'g>> {
+    let mut dims = dims_of(x);
+    let channels = dims.last_mut().expect("images and volumes have channels");
     if channels.same(inputs) == Some(false) {
         return refuse(format!(
             "the gradient of a convolution needs one group of channels, got {channels} channels and filters of \
              {inputs}"
         ));
     }
-    Ok(())
+    *channels = inputs.clone();
+    with_shape("the channels of the input and of the filter", x, &dims)
 }
 
 fn build_volumes<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value<'g>>> {
@@ -180,8 +186,8 @@ fn of_volumes<'g>(attrs: &Attrs, [x, gradient]: [Value<'g>; 2], weights: Vec<Dim
     let [_, _, _, inputs, outputs] = &weights[..] else {
         return refuse(format!("filter_sizes must have 5 entries, got {}", weights.len()));
     };
+    let x = with_channels(x, inputs)?;
     let dims = dims_of(x);
-    check_channels(&dims[4], inputs)?;
     let mut windows = geometry.windows(&dims, &weights[..3])?;
     let mut gradient = of_windows(gradient, &windows, &dims, outputs)?;
     if dims[0].as_known().is_none_or(|batch| batch == 0) {
@@ -216,6 +222,22 @@ mod tests {
         let gradient = g.input("gradient", DType::F32, gradient)?;
         let call = g.op(&IMAGES).data(x).size("filter_sizes", [1, 1, 1, 1]).data(gradient);
         call.attr("strides", Attr::from([1, 1, 1, 1])).attr("padding", "VALID").finish()
+    }
+
+    #[test]
+    fn a_run_refuses_channels_that_the_filter_does_not_have() {
+        let g = Graph::new();
+        let x = g.input("x", DType::F32, shape![1, 1, 1, ?]).unwrap();
+        let gradient = g.input("gradient", DType::F32, [1, 1, 1, 2]).unwrap();
+        let call = g.op(&DEPTHWISE).data(x).size("filter_sizes", [1, 1, 2, 1]).data(gradient);
+        let y = call.attr("strides", Attr::from([1, 1, 1, 1])).attr("padding", "VALID").finish().unwrap();
+        let exe = g.compile(y).unwrap();
+        let run = |channels: usize| {
+            let [x, gradient] = [channels, 2].map(|size| Tensor::full(&[1, 1, 1, size], 1.0f32).unwrap());
+            exe.run::<1>(&[x.view(), gradient.view()])
+        };
+        assert_eq!(run(2).unwrap()[0].to_vec::<f32>().unwrap(), [1.0, 1.0]);
+        assert!(run(4).is_err());
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use shapeflow_shape_fns::{Attr, Attribute, Attrs, Dim};
 
 use super::conv::{Geometry, convolve};
-use super::window::{agree, dims_of, of_rank};
+use super::window::{agree, dims_of, of_rank, with_shape};
 use crate::dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::Value;
@@ -59,8 +59,11 @@ fn build<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value<'g>
     };
     let x = geometry.channels_last(flat, "the input of a convolution")?;
     let channels = dims_of(filter)[spatial].checked_mul(Dim::known(groups))?;
-    let given = &dims_of(x)[spatial + 1..];
-    agree("the channels of the input and the groups times the channels of the filter", given, &[channels])?;
+    let mut dims = dims_of(x);
+    let what = "the channels of the input and the groups times the channels of the filter";
+    agree(what, &dims[spatial + 1..], std::slice::from_ref(&channels))?;
+    dims[spatial + 1] = channels;
+    let x = with_shape(what, x, &dims)?;
     let y = geometry.in_format(convolve(&geometry, x, filter)?)?;
     Ok(vec![match batch_dims {
         1 => y,
@@ -105,6 +108,17 @@ mod tests {
         let x = Tensor::full(&[2, 1, 4, 1, 2], 3.0f32).unwrap();
         let [y] = g.compile(y).unwrap().run(&[x.view()]).unwrap();
         assert_eq!(y, Tensor::full(&[2, 1, 2, 1, 4], 3.0f32).unwrap());
+    }
+
+    #[test]
+    fn a_run_refuses_channels_that_are_not_those_of_the_groups() {
+        let g = Graph::new();
+        let x = g.input("x", DType::F32, shape![1, 2, 2, ?]).unwrap();
+        let call = g.op(&DEF).data(x).data(filter_of_ones(&g, &[1, 1, 1, 2])).attr("strides", [1, 1, 1, 1]);
+        let exe = g.compile(call.attr("padding", "SAME").finish().unwrap()).unwrap();
+        let run = |channels| exe.run::<1>(&[Tensor::full(&[1, 2, 2, channels], 1.0f32).unwrap().view()]);
+        assert_eq!(run(1).unwrap()[0], Tensor::full(&[1, 2, 2, 2], 1.0f32).unwrap());
+        assert!(run(2).is_err());
     }
 
     #[test]

@@ -130,6 +130,9 @@ fn input_gradient<'g>(
     let reversed = filter.reverse(filter_axes)?.transpose(swapped)?;
     let geometry = geometry.of_stride_1();
     let result = convolve(&geometry, gradient, reversed)?;
+    let mut dims = dims_of(result);
+    dims[spatial + 1] = channels.clone();
+    let result = with_shape("the channels of input_sizes and of the filter", result, &dims)?;
     Ok(vec![geometry.in_format(result)?])
 }
 
@@ -208,4 +211,29 @@ fn spread<'g>(x: Value<'g>, axis: usize, stride: i64) -> Result<Value<'g>> {
     // The zeros after the last element are cut off.
     dims[axis] = count.checked_sub(&one)?.checked_mul(&stride)?.checked_add(&one)?.max(&zero)?;
     spread.slice(vec![0; dims.len()], &dims[..])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::INPUT;
+    use crate::{Attr, DType, Graph, Tensor};
+
+    #[test]
+    fn a_run_refuses_input_sizes_with_other_channels_than_the_filter() {
+        let g = Graph::new();
+        let sizes = g.input("sizes", DType::I32, [4]).unwrap();
+        let filter = g.input("filter", DType::F32, [1, 1, 3, 2]).unwrap();
+        let gradient = g.input("gradient", DType::F32, [1, 2, 2, 2]).unwrap();
+        let call = g.op(&INPUT).size("input_sizes", sizes).data(filter).data(gradient);
+        let y = call.attr("strides", Attr::from([1, 1, 1, 1])).attr("padding", "VALID").finish().unwrap();
+        let exe = g.compile(y).unwrap();
+        let run = |channels: i32| {
+            let sizes = Tensor::from([1, 2, 2, channels]);
+            let [filter, gradient] =
+                [[1, 1, 3, 2], [1, 2, 2, 2]].map(|sizes| Tensor::full(&sizes, 1.0f32).unwrap());
+            exe.run::<1>(&[sizes.view(), filter.view(), gradient.view()])
+        };
+        assert_eq!(run(3).unwrap()[0], Tensor::full(&[1, 2, 2, 3], 2.0f32).unwrap());
+        assert!(run(6).is_err());
+    }
 }

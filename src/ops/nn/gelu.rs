@@ -13,7 +13,8 @@ use crate::shape_fns;
 impl<'g> Value<'g> {
     /// Computes `x * Φ(x)` for every element, where `Φ` is the standard normal distribution function. With
     /// `approximate`, `0.5 * x * (1 + tanh(sqrt(2/π) * (x + 0.044715 * x³)))`, computed as a quotient that is also
-    /// precise for `x` far below 0.
+    /// precise for `x` far below 0. Without `approximate`, the result is `0.5 * x * (1 + erf(x / sqrt(2)))`, whose
+    /// absolute error is small but which has few correct digits for `x` far below 0.
     ///
     /// `[..] -> [..]`, floats. As TensorFlow's `tf.nn.gelu`, which TensorFlow composes of several ops. Fuses into
     /// kernels.

@@ -72,14 +72,17 @@ fn widened<'g>(x: Value<'g>, name: &str) -> Result<Value<'g>> {
 /// Adds for each element the elements of its channel and of the channels at most `depth_radius` from it.
 fn sums_of_neighbours<'g>(attrs: &Attrs, x: Value<'g>) -> Result<Value<'g>> {
     let radius = attrs.int("depth_radius");
-    if radius < 0 {
-        return refuse(format!("depth_radius must not be negative, got {radius}"));
+    if !(0..i64::from(i32::MAX)).contains(&radius) {
+        return refuse(format!("depth_radius must be from 0 to {}, got {radius}", i32::MAX - 1));
     }
+    // No other channel is farther away than the number of channels.
+    let radius = dims_of(x)[3].as_known().map_or(radius, |channels| radius.min(channels));
     let mut paddings = vec![[Dim::known(0), Dim::known(0)]; 4];
     paddings[3] = [Dim::known(radius), Dim::known(radius)];
     let padded = padded(x, &paddings, Scalar::zero(x.dtype()))?;
     let sums = x.graph().op(&reduce_window::DEF).data(padded).attr("op", "sum");
-    sums.attr("sizes", [1, 1, 1, 2 * radius + 1]).attr("strides", [1, 1, 1, 1]).finish()
+    let sums = sums.attr("sizes", [1, 1, 1, 2 * radius + 1]).attr("strides", [1, 1, 1, 1]);
+    sums.size("positions", &dims_of(x)[..]).finish()
 }
 
 /// Returns `bias + alpha * Σ x²` for each element of `x`, with the sum over neighbours.
@@ -110,4 +113,26 @@ fn build_gradient<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<
     let direct = gradient.mul(norms.pow(-beta)?)?;
     let shared = sums_of_neighbours(cx.attrs(), gradient.mul(y)?.div(norms)?)?;
     Ok(vec![direct.sub(shared.mul(x)?.mul(2.0 * alpha * beta)?)?.cast(dtype)?])
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::Graph;
+    use crate::ops::testing::tensor;
+
+    #[test]
+    fn a_radius_beyond_the_channels_adds_all_channels() {
+        let x = tensor(&[1, 1, 1, 3], &[1.0f32, 2.0, 2.0]);
+        let g = Graph::new();
+        let lrn = |radius: i64| g.constant(x.clone()).unwrap().lrn(radius, 1.0, 1.0, 1.0);
+        let [near, far] =
+            g.compile([lrn(2).unwrap(), lrn(i64::from(i32::MAX) - 1).unwrap()]).unwrap().run(&[]).unwrap();
+        assert_eq!((&near, far), (&tensor(&[1, 1, 1, 3], &[0.1f32, 0.2, 0.2]), near.clone()));
+        let none = tensor::<f32>(&[2, 1, 1, 0], &[]);
+        let y = g.constant(none).unwrap().lrn(5, 1.0, 1.0, 1.0).unwrap();
+        assert_eq!(g.compile(y).unwrap().run::<1>(&[]).unwrap()[0].sizes(), [2, 1, 1, 0]);
+        for radius in [-1, i64::MAX] {
+            assert!(lrn(radius).unwrap_err().message().contains("depth_radius must be from 0"));
+        }
+    }
 }

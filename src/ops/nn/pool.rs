@@ -22,8 +22,9 @@ impl<'g> Value<'g> {
     ///
     /// `[n, h, w, c] -> [n, oh, ow, c]`, or `[n, c, h, w] -> [n, c, oh, ow]`; integers and floats. Volumes have an axis
     /// `d` before `h`. With [`Padding::Same`], `oh` is `ceil(h/stride)`; else it is the number of windows that fit.
-    /// Padding is never the maximum. The maximum is NaN if an element is NaN. As TensorFlow's `MaxPool` and
-    /// `MaxPool3D`, which may ignore a NaN. The op is composed of a padding and of a reduction, which fuse into
+    /// Padding is never the maximum. The maximum is NaN if an element is NaN, and -inf if all elements are -inf. As
+    /// TensorFlow's `MaxPool` and `MaxPool3D`, which may ignore a NaN, and may give the lowest finite number for -inf.
+    /// The op is composed of a padding and of a reduction, which fuse into
     /// kernels.
     ///
     /// ```
@@ -41,8 +42,8 @@ impl<'g> Value<'g> {
     ///
     /// # Errors
     /// The element type is neither an integer nor a float, there are not 2 or 3 sizes and as many strides, the rank is
-    /// not the number of sizes plus 2, a size or stride is less than 1, no window fits, or volumes have an explicit
-    /// padding.
+    /// not the number of sizes plus 2, a size or stride is less than 1, no window fits, volumes have an explicit
+    /// padding, or an explicit padding is not less than the size of the windows.
     #[doc(alias = "max_pool2d")]
     #[doc(alias = "max_pool3d")]
     #[track_caller]
@@ -170,6 +171,21 @@ pub(crate) static AVG_OF_VOLUMES: OpDef =
         .operands(&[Operand::Data("input")])
         .tensorflow(&[TfOp::new("AvgPool3D")]);
 
+/// Refuses a padding in which a window of a pool may lie without an element of the operand.
+///
+/// # Errors
+/// A padding is not less than the size of the windows along its axis.
+fn require_padding_below(sizes: &[i64], paddings: &[[Dim; 2]]) -> Result<()> {
+    for (axis, (size, pair)) in sizes.iter().zip(paddings).enumerate() {
+        if let Some(padding) = pair.iter().filter_map(Dim::as_known).find(|padding| padding >= size) {
+            return refuse(format!(
+                "the padding of a pool must be less than its windows, got {padding} for windows of {size} at axis {axis}"
+            ));
+        }
+    }
+    Ok(())
+}
+
 /// Pads the operand and reduces its windows.
 fn build<'g>(
     cx: &CompositeCx<'_>,
@@ -194,7 +210,10 @@ fn build<'g>(
     let x = of_rank(values[0], rank, "the operand of a pool")?;
     let dims = dims_of(x);
     let known = sizes.iter().map(|size| Dim::known(*size)).collect();
-    let windows = Windows::new(cx.attrs(), &dims, known, strides.clone(), vec![1; rank])?;
+    let windows = Windows::new(cx.attrs(), format, &dims, known, strides.clone(), vec![1; rank])?;
+    if cx.attrs().str("padding") == "EXPLICIT" {
+        require_padding_below(&sizes, &windows.paddings)?;
+    }
     let border = if op == "max" { Scalar::lowest(x.dtype()) } else { Scalar::zero(x.dtype()) };
     let before: Vec<Dim> = windows.paddings.iter().map(|[before, _]| before.clone()).collect();
     let positions = windows.positions();
@@ -206,4 +225,22 @@ fn build<'g>(
         _ => call,
     };
     Ok(vec![call.finish()?])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::MAX;
+    use crate::{Attr, DType, Graph};
+
+    #[test]
+    fn the_batch_and_the_channels_have_no_padding() {
+        let g = Graph::new();
+        let x = g.input("x", DType::F32, [1, 4, 4, 2]).unwrap();
+        for paddings in [[1, 0, 0, 0, 0, 0, 0, 0], [0, 0, 0, 0, 0, 0, 0, 1]] {
+            let call = g.op(&MAX).data(x).attr("padding", "EXPLICIT").attr("explicit_paddings", paddings);
+            let call = call.attr("ksize", Attr::from([1, 2, 2, 1])).attr("strides", Attr::from([1, 1, 1, 1]));
+            let error = call.finish().unwrap_err();
+            assert!(error.message().contains("must be 0 for the batch and the channels"), "{error}");
+        }
+    }
 }

@@ -200,7 +200,7 @@ fn build_avg<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>], spatial: usize) -> 
     let gradient = of_rank(*gradient, rank, "the gradient of a pool")?;
     let wide = if matches!(dtype, DType::F16 | DType::BF16) { DType::F32 } else { dtype };
     let known = lengths.iter().map(|size| Dim::known(*size)).collect();
-    let windows = Windows::new(cx.attrs(), &extents, known, strides.clone(), vec![1; rank])?;
+    let windows = Windows::new(cx.attrs(), format, &extents, known, strides.clone(), vec![1; rank])?;
     let expected = windows.all_counts(&extents)?;
     let gradient = with_shape("the windows and the gradient of a pool", gradient, &expected)?.cast(wide)?;
     let counts = counts(&windows, gradient, &extents, &lengths, &pooled)?;

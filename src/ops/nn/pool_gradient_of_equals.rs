@@ -162,7 +162,8 @@ fn windows_of<'g>(
     let strides = entries(attrs, "strides", params.last(), rank, false)?;
     require_spatial(DataFormat::ChannelsLast, &sizes, &strides)?;
     let known = sizes.iter().map(|size| Dim::known(*size)).collect();
-    Ok((Windows::new(attrs, &dims_of(x), known, strides, vec![1; rank])?, sizes))
+    let format = DataFormat::ChannelsLast;
+    Ok((Windows::new(attrs, format, &dims_of(x), known, strides, vec![1; rank])?, sizes))
 }
 
 /// Returns `value`, which must have an element for each window of `x`.

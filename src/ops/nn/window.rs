@@ -138,12 +138,13 @@ pub(super) fn require_spatial(format: DataFormat, sizes: &[i64], strides: &[i64]
 }
 
 impl Windows {
-    /// Reads the padding of windows over a tensor with dimensions `dims`.
+    /// Reads the padding of windows over a tensor with dimensions `dims`, in the order of `format`.
     ///
     /// # Errors
     /// The attributes are invalid, or the expression of a dimension has too many terms.
     pub fn new(
         attrs: &Attrs,
+        format: DataFormat,
         dims: &[Dim],
         sizes: Vec<Dim>,
         strides: Vec<i64>,
@@ -191,6 +192,13 @@ impl Windows {
                 }
                 if let Some(entry) = explicit.iter().find(|entry| **entry < 0) {
                     return refuse(format!("explicit_paddings must not be negative, got {entry}"));
+                }
+                for axis in [0, format.channel_axis(rank)] {
+                    if explicit[2 * axis..2 * axis + 2] != [0, 0] {
+                        return refuse(format!(
+                            "explicit_paddings must be 0 for the batch and the channels, got {explicit:?}"
+                        ));
+                    }
                 }
                 for (axis, pair) in explicit.chunks_exact(2).enumerate() {
                     windows.paddings[axis] = [Dim::known(pair[0]), Dim::known(pair[1])];

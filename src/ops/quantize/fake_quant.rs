@@ -1,5 +1,6 @@
 //! `fake_quant`: rounds floats to the numbers that an unsigned integer of a few bits can represent.
 
+use std::cmp::Ordering;
 use std::panic::Location;
 
 use shapeflow_shape_fns::{Attribute, Attrs, InferenceContext, ShapeError};
@@ -9,6 +10,7 @@ use crate::error::Result;
 use crate::expr::{Expr, Index, LowerCx, UnaryOp};
 use crate::graph::{IntoOperand, Value};
 use crate::op::{OpDef, Operand, TfOp};
+use crate::ops::rounding::round_half_away;
 use crate::ops::widen::widen;
 use crate::shape_fns;
 
@@ -164,7 +166,7 @@ fn args_shape(cx: &mut InferenceContext<'_>) -> shapeflow_shape_fns::Result<()> 
 /// Checks that the attribute `min` is less than `max`.
 pub(super) fn args_range_is_valid(cx: &InferenceContext<'_>) -> shapeflow_shape_fns::Result<()> {
     let (min, max) = (cx.attrs().float("min"), cx.attrs().float("max"));
-    if min >= max {
+    if min.partial_cmp(&max) != Some(Ordering::Less) {
         return Err(ShapeError::new(format_args!("min must be less than max, got {min} and {max}")));
     }
     Ok(())
@@ -226,11 +228,11 @@ pub(super) struct NudgedRange {
 impl NudgedRange {
     /// Moves the range from `min` to `max`, whose numbers stand for the integers from `low` to `high`.
     pub fn new(min: Expr, max: Expr, [low, high]: [f64; 2]) -> NudgedRange {
-        let (low, high, half) = (min.like(low), min.like(high), min.like(0.5));
+        let (low, high) = (min.like(low), min.like(high));
         let (width, steps) = (max - &min, &high - &low);
         let (scale, steps_per_unit) = (&width / &steps, steps / width);
         let zero_point = &low - min / &scale;
-        let nearest = (zero_point.maximum(low.clone()).minimum(high.clone()) + half).floor();
+        let nearest = round_half_away(zero_point.maximum(low.clone()).minimum(high.clone()));
         NudgedRange { min: (&low - &nearest) * &scale, max: (high - nearest) * &scale, scale, steps_per_unit }
     }
 }
@@ -242,7 +244,8 @@ fn rounded(x: Expr, min: Expr, max: Expr, integers: [f64; 2], divides: bool) -> 
     let NudgedRange { min, max, scale, steps_per_unit } = NudgedRange::new(min, max, integers);
     let half = scale.like(0.5);
     let steps_to_zero = (&half - &min * &steps_per_unit).unary(UnaryOp::Floor);
-    let distance = x.maximum(min.clone()).minimum(max) - min;
+    // The minimum is clamped last, so that it is the result for a range that descends.
+    let distance = x.minimum(max).maximum(min.clone()) - min;
     let steps = if divides { distance / &scale } else { distance * steps_per_unit };
     (steps - steps_to_zero + half).unary(UnaryOp::Floor) * scale
 }
@@ -261,11 +264,23 @@ mod tests {
     shape_table! { empty_range: ARGS, {"min": 1.0, "max": 1.0},
         "[2]" => error "min must be less than max, got 1 and 1",
     }
+    shape_table! { no_number: ARGS, {"min": f64::NAN, "max": 1.0},
+        "[2]" => error "min must be less than max, got NaN and 1",
+    }
     shape_table! { bits: VARS, {"num_bits": 17},
         "[2]; []; []" => error "num_bits must be from 2 to 16, got 17",
     }
     shape_table! { channels: CHANNELS, {},
         "[2, n]; [3]; [?]" => "[2, 3]",
+    }
+
+    /// The results of TensorFlow: 0 is nearest to the least integer if the range begins just above -0.5 steps.
+    #[test]
+    fn a_range_that_begins_less_than_half_a_step_below_zero_begins_at_zero() {
+        let below = 0.5f32.next_down();
+        let [min, max] = [-below, 254.5].map(|end| tensor(&[], &[end]));
+        let y = run_one(&VARS, &Attrs::new(), &[tensor(&[2], &[-5.0f32, 300.0]), min, max]);
+        assert_eq!(y.to_vec::<f32>().unwrap(), [0.0, 255.0]);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use shapeflow_shape_fns::{Attribute, Attrs, DType, Dim, InferenceContext, ShapeE
 
 use crate::dtype;
 use crate::error::Result;
-use crate::expr::{Expr, Index, UnaryOp};
+use crate::expr::Index;
 use crate::graph::OpBuilder;
 
 /// Which numbers the integers of a quantized dtype stand for.
@@ -172,14 +172,4 @@ pub(super) fn one_range_if_min_first(cx: &mut InferenceContext<'_>) -> shapeflow
         cx.merge(&ranges, &Dim::known(1)).map_err(wrong)?;
     }
     Ok(())
-}
-
-/// Rounds a float to the nearest integer; ties go away from zero.
-pub(super) fn round_half_away(x: Expr) -> Expr {
-    let whole = x.clone().unary(UnaryOp::Trunc);
-    let half = x.like(0.5);
-    let unit = x.clone().less(x.like(0.0)).select(x.like(-1.0), x.like(1.0));
-    // The difference is exact.
-    let rounds_up = half.less_equal((x - &whole).abs());
-    rounds_up.select(&whole + unit, whole)
 }

@@ -6,7 +6,6 @@ use shapeflow_shape_fns::{Attribute, Attrs, DType, InferenceContext};
 
 use super::options::{
     QuantizeMode, QuantizeOptions, all_f32, one_range_if_min_first, quantize_attrs, quantized_attr,
-    round_half_away,
 };
 use super::steps::{StepsOf, bounds};
 use crate::dtype;
@@ -16,6 +15,7 @@ use crate::graph::{IntoOperand, Value};
 use crate::op::{CompositeCx, OpDef, Operand, TfOp};
 use crate::ops::array::unstack::exactly;
 use crate::ops::reduce::Axes;
+use crate::ops::rounding::round_half_away;
 use crate::shape_fns;
 
 impl<'g> Value<'g> {

@@ -4,13 +4,14 @@ use std::panic::Location;
 
 use shapeflow_shape_fns::{Attribute, Attrs, DType};
 
-use super::options::{quantized_and_ranges, quantized_attr, round_half_away};
+use super::options::{quantized_and_ranges, quantized_attr};
 use super::steps::StepsOf;
 use crate::error::{Error, Result};
 use crate::expr::{BinaryOp, Expr, Index, LowerCx, ReduceOp};
 use crate::graph::{IntoOperand, Value};
 use crate::op::{CompositeCx, OpDef, Operand, TfOp};
 use crate::ops::array::unstack::exactly;
+use crate::ops::rounding::round_half_away;
 use crate::shape_fns;
 
 impl<'g> Value<'g> {

@@ -3,8 +3,7 @@
 use shapeflow_shape_fns::DType;
 
 use crate::expr::{Expr, scalar_dtype};
-
-use super::options::round_half_away;
+use crate::ops::rounding::round_half_away;
 
 /// The integers of a quantized dtype, evenly spaced over a range of f32 numbers.
 pub(super) struct StepsOf {
