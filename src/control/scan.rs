@@ -208,6 +208,7 @@ fn rows_of(graph: &Graph, xs: &[Value<'_>]) -> Result<(Dim, Vec<TensorShape>)> {
     let fail = |kind, message: String| Err(Error::new(kind, Phase::Build, message));
     let (mut count, mut rows): (Option<Dim>, Vec<TensorShape>) = (None, Vec::new());
     for (number, x) in xs.iter().enumerate() {
+        graph.check_own(&format!("x{number}"), *x)?;
         let (dtype, shape) = (x.ok()?.dtype(), x.shape());
         if dtype == DType::Variant {
             let message = format!("x{number} must not be a tensor list, got {dtype}");

@@ -114,7 +114,11 @@ fn unmet_message(guard: &Guard, value: &dyn Fn(&Dim) -> Option<i64>) -> String {
         values.collect::<Vec<_>>().join(" and ")
     };
     match guard {
+        Guard::Eq(a, b) if a.is_known() => format!("{b} must be {a}, got {}", got(&[b])),
+        Guard::Eq(a, b) if b.is_known() => format!("{a} must be {b}, got {}", got(&[a])),
         Guard::Eq(a, b) => format!("{a} and {b} must be equal, got {}", got(&[a, b])),
+        // The sentence begins with the dimension, not with the number.
+        Guard::Ge(a, b) if a.is_known() => format!("{b} must be at most {a}, got {}", got(&[b])),
         Guard::Ge(a, b) => format!("{a} must be at least {b}, got {}", got(&[a, b])),
         Guard::OneOrEqual(a, b) => format!("{a} must be 1 or {b}, got {}", got(&[a, b])),
         Guard::Divides { divisor, dividend } => {

@@ -86,24 +86,27 @@ impl<'g> OpBuilder<'g> {
     }
 
     fn param(mut self, name: &'static str, param: Param<'g>) -> Self {
+        let list = self.op.operand_list();
+        let place = list.and_then(|list| list.iter().position(|operand| operand.name() == name));
+        let is_operand = self.operands.iter().any(|(given, _)| Some(*given as usize) == place);
+        if is_operand || self.attrs.get(name).is_some() {
+            let message =
+                format!("the operand {name} of {} must be given once, got it twice", self.op.name());
+            self.refuse(Error::new(ErrorKind::Attribute, Phase::Build, message));
+            return self;
+        }
         match param {
             Param::Elements(elements) => {
                 self.attrs.insert(name, Attr::Elements(elements.into()));
             }
             Param::Refused(message) => self.refuse(Error::new(ErrorKind::Shape, Phase::Build, message)),
-            Param::Value(value) => {
-                let place = self
-                    .op
-                    .operand_list()
-                    .and_then(|list| list.iter().position(|operand| operand.name() == name));
-                match place {
-                    Some(place) => self.push(place as u32, value),
-                    None => {
-                        let message = format!("{} has no operand named {name}", self.op.name());
-                        self.refuse(Error::new(ErrorKind::Attribute, Phase::Build, message));
-                    }
+            Param::Value(value) => match place {
+                Some(place) => self.push(place as u32, value),
+                None => {
+                    let message = format!("{} has no operand named {name}", self.op.name());
+                    self.refuse(Error::new(ErrorKind::Attribute, Phase::Build, message));
                 }
-            }
+            },
         }
         self
     }
@@ -286,10 +289,16 @@ impl<'g> OpBuilder<'g> {
             caught(self.op.name(), "body", || build(&cx, &values))
                 .and_then(|built| built.into_iter().map(Value::ok).collect::<Result<_>>())
         };
-        built.map_err(|error| {
-            graph.write().rollback(checkpoint);
-            if error.location().is_some() { error } else { self.locate(error, location) }
-        })
+        match built {
+            Ok(values) => {
+                graph.write().commit(checkpoint);
+                Ok(values)
+            }
+            Err(error) => {
+                graph.write().rollback(checkpoint);
+                Err(if error.location().is_some() { error } else { self.locate(error, location) })
+            }
+        }
     }
 
     /// Adds the op's call, the user's line, the origin of the operands, and earlier equalities to an error.

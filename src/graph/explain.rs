@@ -47,14 +47,8 @@ impl Graph {
     /// The value is [poisoned](Value) or belongs to another graph.
     #[track_caller]
     pub fn explain(&self, value: Value<'_>) -> Result<String> {
-        if value.graph().tag() != self.tag() {
-            let message = format!(
-                "the value must belong to the graph made at {}, got a value of the graph made at {}",
-                self.created(),
-                value.graph().created()
-            );
-            return Err(Error::new(ErrorKind::ForeignValue, Phase::Build, message).at(Location::caller()));
-        }
+        let location = Location::caller();
+        self.check_own("the value", value).map_err(|error| error.at(location))?;
         let index = value.index()?;
         Ok(self.read().explain(index))
     }

@@ -2,7 +2,8 @@
 
 use std::panic::Location;
 
-use shapeflow_shape_fns::{Attrs, Dim, Mark, PartialElements, SymbolKind};
+use rustc_hash::FxHashSet;
+use shapeflow_shape_fns::{Attrs, Dim, Guard, Mark, PartialElements, SymbolKind};
 use smallvec::SmallVec;
 
 use super::call::operand_info;
@@ -15,6 +16,8 @@ use crate::op::{Body, OpRef, Operand, OperandMask};
 pub(super) struct Checkpoint {
     pub(super) nodes: usize,
     pub(super) values: usize,
+    inputs: usize,
+    assumed: usize,
     poisons: usize,
     mark: Mark,
 }
@@ -24,15 +27,29 @@ impl GraphData {
         Checkpoint {
             nodes: self.nodes.len(),
             values: self.values.len(),
+            inputs: self.inputs.len(),
+            assumed: self.assumed.len(),
             poisons: self.poisons.len(),
             mark: self.table.begin(),
         }
     }
 
+    /// Keeps all changes since the checkpoint.
+    pub(super) fn commit(&mut self, since: Checkpoint) {
+        self.table.commit(since.mark);
+    }
+
     pub(super) fn rollback(&mut self, to: Checkpoint) {
+        self.forget_symbols(&to);
         for node in to.nodes..self.nodes.len() {
             self.constants.remove(&NodeIx(node as u32));
         }
+        let first_node = to.nodes as u32;
+        self.refused.retain(|node, _| node.0 < first_node);
+        for (name, _) in self.inputs.drain(to.inputs..) {
+            self.input_names.remove(&name);
+        }
+        self.assumed.truncate(to.assumed);
         self.nodes.truncate(to.nodes);
         self.values.truncate(to.values);
         self.partitions.forget_values_from(to.values);
@@ -87,14 +104,68 @@ impl GraphData {
 
     /// Infers the results of a node, in a transaction that stays open.
     fn attempt(&mut self, node: &Node, attrs: &Attrs) -> Attempt {
+        let attempt = self.attempt_given(node, attrs, None);
+        if !self.table.has_used_other_bounds() {
+            return attempt;
+        }
+        // The guards of unrelated nodes must not simplify the shapes: see `DimTable::rely_only_on`.
+        self.undo(attempt.mark, attempt.symbolised);
+        let guards = self.guards_of_ancestors(node);
+        self.attempt_given(node, attrs, Some(&guards))
+    }
+
+    /// Infers the results of a node, in a transaction that stays open. If `guards` are given, no other guard of other
+    /// nodes simplifies the shapes.
+    fn attempt_given(&mut self, node: &Node, attrs: &Attrs, guards: Option<&[Guard]>) -> Attempt {
         let mark = self.table.begin();
         self.table.set_origin(self.nodes.len() as u32);
+        if let Some(guards) = guards {
+            self.table.rely_only_on(guards);
+        }
         let symbolised = self.know_parameters(node);
         let known = self.tie_count();
         let inferred = self.infer(node, attrs).and_then(|inferred| {
             if self.strict { self.refuse_ties(known).map(|()| inferred) } else { Ok(inferred) }
         });
         Attempt { mark, symbolised, inferred }
+    }
+
+    /// Returns the guards of the nodes that a node needs. The walk ends after [`MAX_ANCESTORS`] nodes, because a deep
+    /// graph may ask for many nodes; fewer guards give shapes that are less simple.
+    fn guards_of_ancestors(&self, node: &Node) -> Vec<Guard> {
+        let mut seen: FxHashSet<u32> = FxHashSet::default();
+        let mut pending: Vec<ValueIx> = node.operands.to_vec();
+        while let Some(value) = pending.pop().filter(|_| seen.len() < MAX_ANCESTORS) {
+            let maker = self.values[value.index()].node;
+            if seen.insert(maker.0) {
+                pending.extend(&self.nodes[maker.index()].operands);
+            }
+        }
+        let records = self.table.guards().iter().filter(|record| seen.contains(&record.origin));
+        records.map(|record| record.guard.clone()).collect()
+    }
+
+    /// Forgets the elements of values from before the checkpoint, if these elements mention symbols that were made after
+    /// the checkpoint.
+    fn forget_symbols(&mut self, checkpoint: &Checkpoint) {
+        let first_node = checkpoint.nodes as u32;
+        let read: FxHashSet<ValueIx> = self.nodes[checkpoint.nodes..]
+            .iter()
+            .flat_map(|node| node.operands.iter().copied())
+            .filter(|value| value.index() < checkpoint.values)
+            .collect();
+        for value in read {
+            let Some(elements) = &self.values[value.index()].elements else { continue };
+            let mut is_inner = false;
+            for element in elements.elements() {
+                element.symbols(&mut |symbol| {
+                    is_inner |= self.table.maker(symbol).is_some_and(|maker| maker >= first_node);
+                });
+            }
+            if is_inner {
+                self.values[value.index()].elements = None;
+            }
+        }
     }
 
     fn undo(&mut self, mark: Mark, symbolised: SmallVec<[ValueIx; 2]>) {
@@ -168,6 +239,9 @@ struct Attempt {
     symbolised: SmallVec<[ValueIx; 2]>,
     inferred: Result<Inference>,
 }
+
+/// The maximum number of nodes whose guards may simplify the shapes of a node.
+const MAX_ANCESTORS: usize = 4096;
 
 /// The number of refused calls of a graph whose errors name unknown dimensions.
 const NAMED_ERRORS: usize = 100;

@@ -223,6 +223,22 @@ impl Graph {
         Ok(Value::new(self, id.index))
     }
 
+    /// Checks that a value belongs to this graph. `what` names the value in the error: `the predicate`.
+    ///
+    /// # Errors
+    /// The value belongs to another graph.
+    pub(crate) fn check_own(&self, what: &str, value: Value<'_>) -> Result<()> {
+        if value.graph().tag == self.tag {
+            return Ok(());
+        }
+        let message = format!(
+            "{what} must belong to the graph made at {}, got a value of the graph made at {}",
+            self.created,
+            value.graph().created
+        );
+        Err(Error::new(ErrorKind::ForeignValue, Phase::Build, message))
+    }
+
     /// Returns the number of nodes.
     pub fn len(&self) -> usize {
         self.read().nodes.len()

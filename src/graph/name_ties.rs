@@ -134,17 +134,24 @@ impl Graph {
     /// ```
     ///
     /// # Errors
-    /// A text is not a name, or the graph knows that the sizes differ.
+    /// A text is not a name, the graph knows that the sizes differ, or the call stands in a branch or a loop body.
     #[track_caller]
     pub fn assume_eq(&self, a: &str, b: &str) -> Result<()> {
         let location = Location::caller();
         let mut data = self.write();
-        let mark = data.table.begin();
-        let assumed = data.assume_names(&[([a.to_string(), b.to_string()], location)]);
-        match &assumed {
-            Ok(()) => data.table.commit(mark),
-            Err(_) => data.table.rollback(mark),
-        }
+        let assumed = if data.open_regions > 0 {
+            let message =
+                "the call must be made outside the branches and loop bodies: it holds in the whole graph";
+            Err(Error::new(ErrorKind::Attribute, Phase::Build, message))
+        } else {
+            let mark = data.table.begin();
+            let assumed = data.assume_names(&[([a.to_string(), b.to_string()], location)]);
+            match &assumed {
+                Ok(()) => data.table.commit(mark),
+                Err(_) => data.table.rollback(mark),
+            }
+            assumed
+        };
         let call = format!("assume_eq({a:?}, {b:?})");
         assumed.map_err(|error| error.with_op("assume_eq", call).with_phase(Phase::Build).at(location))
     }

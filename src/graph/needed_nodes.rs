@@ -28,6 +28,9 @@ pub(crate) fn needed_nodes(old: &GraphData, wanted: &[ValueIx]) -> Vec<bool> {
             });
         }
     }
+    let mut input_symbols: Vec<Symbol> = input_symbols.into_iter().collect();
+    // The choice of inputs must not depend on the numbers of the names, which count the names of the whole process.
+    input_symbols.sort_by(|a, b| a.name().cmp(&b.name()).then(a.cmp(b)));
     for symbol in input_symbols {
         let mentions_symbol = |node: &NodeIx| has_symbol(old, old.nodes[node.index()].first_output, symbol);
         let inputs =

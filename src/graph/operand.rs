@@ -129,7 +129,9 @@ fn does_not_fit(scalar: &dyn fmt::Debug, peer: Value<'_>) -> Error {
         error = error
             .with_help("read the strings as numbers with .string_to_number(..), or write the scalar as text");
     }
-    if dtype.is_numeric() {
+    if matches!(format!("{scalar:?}").as_str(), "true" | "false") {
+        error = error.with_help("compare the tensor to get bools, or write the scalar as a number");
+    } else if dtype.is_numeric() {
         let is_float = format!("{scalar:?}").contains(['.', 'e', 'N', 'i']);
         let cast = if is_float && dtype.is_integer() { float_cast(dtype) } else { ".cast(..)" };
         error = error.with_help(format!("cast the tensor to a dtype that holds the scalar, with {cast}"));
@@ -174,8 +176,15 @@ fn float_as(value: f64, dtype: DType) -> Option<Scalar> {
     if dtype.is_float() {
         return Some(crate::expr::eval_cast(Scalar::F64(value), dtype));
     }
-    let whole = value as i64;
-    if whole as f64 == value && whole != i64::MAX { int_as(whole, dtype) } else { None }
+    // The cast is exact for every whole float that some integer dtype holds.
+    let whole = value as i128;
+    if whole as f64 != value {
+        return None;
+    }
+    match dtype {
+        DType::U64 => u64::try_from(whole).ok().map(Scalar::U64),
+        _ => i64::try_from(whole).ok().and_then(|whole| int_as(whole, dtype)),
+    }
 }
 
 /// A target shape: an array, slice or vector of sizes (with -1 for the size to infer), one size (the shape of a
@@ -270,6 +279,27 @@ mod tests {
         ] {
             let error = outcome.ok().unwrap_err();
             assert!(error.help().is_some_and(|help| help.ends_with(cast)), "{error}");
+        }
+        let error = counts.equal(true).unwrap_err();
+        assert!(error.help().is_some_and(|help| help.starts_with("compare the tensor")), "{error}");
+        Ok(())
+    }
+
+    #[test]
+    fn an_integer_dtype_takes_every_whole_float_that_it_holds() -> Result<()> {
+        let top = 2.0f64.powi(63);
+        let held = |value, dtype| float_as(value, dtype);
+        assert_eq!(held(top, DType::U64), Some(Scalar::U64(1 << 63)));
+        assert_eq!(held(2.0 * top, DType::U64), None);
+        assert_eq!(held(-top, DType::I64), Some(Scalar::I64(i64::MIN)));
+        for (value, dtype) in [
+            (top, DType::I64),
+            (-1.0, DType::U64),
+            (0.5, DType::U64),
+            (256.0, DType::U8),
+            (f64::NAN, DType::I32),
+        ] {
+            assert_eq!(held(value, dtype), None);
         }
         Ok(())
     }

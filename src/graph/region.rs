@@ -104,9 +104,7 @@ impl Drop for OpenRegion<'_> {
     fn drop(&mut self) {
         let checkpoint = self.checkpoint.take().expect("a region is dropped once");
         let mut data = self.graph.write();
-        data.forget_symbols(&checkpoint);
-        let (nodes, values) = (checkpoint.nodes as u32, data.values.len());
-        data.refused.retain(|node, _| node.0 < nodes);
+        let values = data.values.len();
         data.rollback(checkpoint);
         // No later value gets the number of a value of the region, so that the graph recognises a handle that the
         // program kept after the region.
@@ -147,23 +145,6 @@ impl GraphData {
                 if met.is_new(region) {
                     region.graph.for_each_new_graph(met, f);
                 }
-            }
-        }
-    }
-
-    /// Forgets the elements of values from before the region, if these elements mention symbols of the region.
-    fn forget_symbols(&mut self, checkpoint: &Checkpoint) {
-        let first_node = checkpoint.nodes as u32;
-        let read: FxHashSet<ValueIx> = self.nodes[checkpoint.nodes..]
-            .iter()
-            .flat_map(|node| node.operands.iter().copied())
-            .filter(|value| value.index() < checkpoint.values)
-            .collect();
-        for value in read {
-            let Some(elements) = &self.values[value.index()].elements else { continue };
-            let is_inner = |symbol: Symbol| self.table.maker(symbol).is_some_and(|maker| maker >= first_node);
-            if elements.elements().iter().any(|element| mentions(element, &is_inner)) {
-                self.values[value.index()].elements = None;
             }
         }
     }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use shapeflow_shape_fns::{DType, TensorShape};
 
-use super::{Extra, Graph, Poison, ValueIx};
+use super::{Extra, Graph, Poison, ValueInfo, ValueIx};
 use crate::dtype::type_text;
 use crate::error::{Error, ErrorKind, Phase, Result};
 
@@ -60,7 +60,8 @@ impl<'g> Value<'g> {
             poison.is_returned.store(true, Ordering::Relaxed);
             return Err(poison.error.clone());
         }
-        match data.values[self.id as usize].is_closed() {
+        // A refused call of a composite op may have removed the value.
+        match data.values.get(self.id as usize).is_none_or(ValueInfo::is_closed) {
             true => Err(closed()),
             false => Ok(ValueIx(self.id)),
         }
@@ -106,7 +107,7 @@ impl<'g> Value<'g> {
     pub fn dtype(self) -> DType {
         let data = self.graph.read();
         match self.id & POISONED {
-            0 => data.values[self.id as usize].dtype,
+            0 => data.values.get(self.id as usize).map_or(DType::F32, |info| info.dtype),
             _ => data.poisons.get((self.id & !POISONED) as usize).map_or(DType::F32, |poison| poison.dtype),
         }
     }
@@ -124,9 +125,9 @@ impl<'g> Value<'g> {
     /// ```
     pub fn shape(self) -> TensorShape {
         let data = self.graph.read();
-        match self.id & POISONED {
-            0 => data.table.resolve_shape(&data.values[self.id as usize].shape),
-            _ => TensorShape::unranked(),
+        match data.values.get(self.id as usize).filter(|_| self.id & POISONED == 0) {
+            Some(info) => data.table.resolve_shape(&info.shape),
+            None => TensorShape::unranked(),
         }
     }
 

@@ -213,12 +213,15 @@ impl Planner<'_> {
                     let slot = &mut slots[*slot as usize];
                     let buffer = slot.buffer.expect("a gather reads a buffer");
                     let sizes = self.sizes_with_parts(buffer, coefficients.len())?;
-                    let (mut stride, mut step) = (1i64, 0i64);
+                    let (mut stride, mut step) = (1i64, 0i128);
                     for (coefficient, size) in coefficients.iter().zip(&sizes).rev() {
-                        step += (self.dim)(coefficient)?.wrapping_mul(stride);
+                        let part = i128::from((self.dim)(coefficient)?) * i128::from(stride);
+                        step = step.saturating_add(part);
                         stride = stride.saturating_mul(*size);
                     }
-                    step.wrapping_mul(slot.size)
+                    // A step that does not fit reaches outside every buffer, which the check of the bounds refuses.
+                    let bytes = step.saturating_mul(i128::from(slot.size));
+                    bytes.clamp(i64::MIN.into(), i64::MAX.into()) as i64
                 }
             });
         }

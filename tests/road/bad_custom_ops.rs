@@ -3,8 +3,8 @@
 use insta::assert_snapshot;
 use shapeflow::expr::Index;
 use shapeflow::{
-    Attr, Attribute, Backend, CompileOptions, DType, Error, Graph, HostCx, OpDef, Operand, Result,
-    TensorView, shape, shape_fns,
+    Attr, Attribute, Backend, CompileOptions, DType, Error, Graph, HostCx, OpDef, Operand, Registry, Result,
+    Tensor, TensorView, shape, shape_fns,
 };
 
 use crate::bad_programs::f32;
@@ -135,5 +135,45 @@ fn a_kernel_that_adds_strings_names_its_op() -> Result<()> {
     error: doubled(string[n]): Add is not defined on string, in %0[i0] + %0[i0]
       --> `let doubled = g.op(&DOUBLED).data(words).finish()?;`
     ");
+    Ok(())
+}
+
+/// A body that fails after it has added nodes.
+static ABANDONED: OpDef = OpDef::composite("abandoned", |_, operands| {
+    let x = operands[0].reshape(operands[1])?;
+    let _ = x.graph().input("inner", DType::F32, [2])?;
+    Err(Error::msg("it is abandoned"))
+})
+.operands(&[Operand::Data("x"), Operand::Data("sizes")]);
+
+#[test]
+fn a_composite_op_that_fails_leaves_no_trace() -> Result<()> {
+    let g = Graph::new();
+    let x = g.input("x", DType::F32, shape!["n"])?;
+    let sizes = g.input("sizes", DType::I64, shape![2])?;
+    let error = g.op(&ABANDONED).data(x).data(sizes).finish().unwrap_err();
+    assert!(error.message().ends_with("it is abandoned"), "{error}");
+    assert_eq!(g.inputs().len(), 2);
+    let _ = g.input("inner", DType::F32, [2])?;
+    // The sizes are read as if the refused call had not read them.
+    let exe = g.compile((x.reshape(sizes)? * 2.0).ok()?)?;
+    let [x, sizes] = [Tensor::zeros(DType::F32, &[6])?, Tensor::from([2i64, 3])];
+    assert_eq!(exe.run_named(&[("x", x.view()), ("sizes", sizes.view())])?.tensor_at(0)?.sizes(), [2, 3]);
+    Ok(())
+}
+
+#[test]
+fn an_operand_that_is_given_twice_is_refused() -> Result<()> {
+    let g = Graph::new();
+    let x = g.input("x", DType::F32, shape!["n"])?;
+    let sizes = g.input("sizes", DType::I64, shape![2])?;
+    let reshape = Registry::builtin().get("reshape").expect("reshape is built in");
+    for twice in [g.op(reshape.clone()).size("shape", sizes), g.op(reshape).size("shape", [2, 3])] {
+        let error = twice.data(x).size("shape", sizes).finish().unwrap_err();
+        assert!(
+            error.message().ends_with("the operand shape of reshape must be given once, got it twice"),
+            "{error}"
+        );
+    }
     Ok(())
 }

@@ -142,6 +142,33 @@ fn refused_calls_name_the_branch_and_the_output() -> Result<()> {
 }
 
 #[test]
+fn operands_of_another_graph_are_refused() -> Result<()> {
+    let (g, other) = (Graph::new(), Graph::new());
+    let x = g.input("x", DType::F32, shape![3])?;
+    // The number of the foreign value is the number of a constant of `g`.
+    let (_, _) = (g.constant(true)?, other.input("first", DType::F32, shape![4])?);
+    let p = other.input("p", DType::Bool, shape![])?;
+    let error = g.cond(p, || Ok(x), || Ok(x * 2.0)).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::ForeignValue, "{error}");
+    assert!(error.message().starts_with("cond: the selector must belong to the graph made at "), "{error}");
+    let many = (0..9).map(|n| other.input(&format!("y{n}"), DType::F32, shape![4]));
+    let last = many.collect::<Result<Vec<_>>>()?[8];
+    let error = g.map(&[x, last], |rows| Ok(rows[0])).unwrap_err();
+    assert!(error.message().starts_with("map: x1 must belong to the graph made at "), "{error}");
+    Ok(())
+}
+
+#[test]
+fn names_are_made_equal_outside_of_branches() -> Result<()> {
+    let g = Graph::new();
+    let (p, x) = (g.input("p", DType::Bool, shape![])?, g.input("x", DType::F32, shape!["n"])?);
+    let equate = || g.assume_eq("n", "m").map(|()| x);
+    let text = message(g.cond(p, equate, || Ok(x)));
+    assert!(text.contains("the call must be made outside the branches and loop bodies"), "{text}");
+    Ok(())
+}
+
+#[test]
 fn a_value_used_outside_its_closure_is_refused() -> Result<()> {
     let g = Graph::new();
     let p = g.input("p", DType::Bool, shape![])?;

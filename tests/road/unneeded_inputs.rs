@@ -1,6 +1,8 @@
 //! Inputs that the outputs do not need: a run may leave them out, and feeding them changes nothing.
 
-use shapeflow::{Backend, CompileOptions, DType, ErrorKind, Graph, Result, Tensor, TensorView, shape, slice};
+use shapeflow::{
+    Backend, CompileOptions, DType, ErrorKind, Graph, Result, SliceMasks, Tensor, TensorView, shape, slice,
+};
 
 #[test]
 fn inputs_that_no_output_needs_may_be_missing() -> Result<()> {
@@ -106,5 +108,60 @@ fn a_bound_that_an_unneeded_node_required_is_checked_where_it_is_used() -> Resul
     // An output that does not use the bound does not require it.
     let exe = g.compile((x * 2).ok()?)?;
     assert_eq!(exe.run_all(&[Tensor::from([1i64]).view()])?[0].to_vec::<i64>()?, [2]);
+    Ok(())
+}
+
+/// `min(n, 3)` must not read as 3 because a slice that no output needs requires 3 rows.
+#[test]
+fn a_bound_of_an_unneeded_node_simplifies_no_dim() -> Result<()> {
+    let g = Graph::new();
+    let (x, w) = (g.input("x", DType::I64, shape!["n"])?, g.input("w", DType::I64, shape![4])?);
+    let needed = x.slice([0], [3])?;
+    let first = x.slice_with(&slice![..3])?;
+    assert_eq!(first.shape().to_string(), "[min(3, n)]");
+    let exe = g.compile([first, w.slice([0], [first.dim(0)?])?])?;
+    let [numbers, two] = [Tensor::from([0i64, 1, 2, 3]), Tensor::from([5i64, 6])];
+    let [first, same] = exe.run(&[two.view(), numbers.view()])?;
+    assert_eq!((first.to_vec::<i64>()?, same.to_vec::<i64>()?), (vec![5, 6], vec![0, 1]));
+    // A node that needs the slice has its bound.
+    let both = x.slice_with(&slice![..3])?.add(needed)?;
+    assert_eq!(both.slice_with(&slice![..2])?.shape().to_string(), "[2]");
+    Ok(())
+}
+
+/// `n*a == n*b` gives `a == b` only if `n` is not 0, and a slice that no output needs is no proof of that.
+#[test]
+fn a_bound_of_an_unneeded_node_cancels_no_factor() -> Result<()> {
+    let g = Graph::new();
+    let x = g.input("x", DType::F32, shape!["n", "a"])?;
+    let y = g.input("y", DType::F32, shape!["n", "b"])?;
+    let _ = x.slice([0, 0], [1, -1])?;
+    let (row, column) = (x.reshape([1, -1])?, y.reshape([-1, 1])?);
+    let product = row.matmul(column)?;
+    assert_eq!(g.same_dim(&x.dim(1)?, &y.dim(1)?), None);
+    let exe = g.compile([product, x.reshape([x.dim(0)?, x.dim(1)?])?])?;
+    let [x, y] = [[0, 2], [0, 3]].map(|sizes| Tensor::zeros(DType::F32, &sizes));
+    let [product, x] = exe.run(&[x?.view(), y?.view()])?;
+    assert_eq!((product.to_vec::<f32>()?, x.sizes()), (vec![0.0], &[0, 2][..]));
+    Ok(())
+}
+
+/// The rows of `x` from `k` on are `n-k` only if `k` is not negative. A slice that no output needs is no proof of that.
+#[test]
+fn a_bound_of_an_unneeded_node_decides_no_sign() -> Result<()> {
+    let g = Graph::new();
+    let (k, x) = (g.input("k", DType::I64, shape![1])?, g.input("x", DType::I64, shape!["n"])?);
+    let w = g.input("w", DType::I64, shape![8])?;
+    // The first node that reads `k` stays, because it defines the element of `k`.
+    let _ = w.strided_slice(k, [i64::MAX], [1], SliceMasks::default())?;
+    let _ = x.slice(k, [1])?;
+    let rest = x.strided_slice(k, [i64::MAX], [1], SliceMasks::default())?;
+    let exe = g.compile([rest, w.slice([0], [rest.dim(0)?])?])?;
+    let [w, x] = [8i64, 5].map(|count| Tensor::from((0..count).collect::<Vec<_>>()));
+    for (k, rows) in [(2i64, 3), (-2, 2), (0, 5)] {
+        let k = Tensor::from([k]);
+        let [rest, same] = exe.run(&[k.view(), x.view(), w.view()])?;
+        assert_eq!([rest.len(), same.len()], [rows, rows], "{k:?}");
+    }
     Ok(())
 }

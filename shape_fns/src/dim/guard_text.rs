@@ -34,6 +34,8 @@ impl Guard {
         let [a, b] = [&a, &b].map(|dim| factored_text(dim, spelling));
         let text = match self {
             Guard::Eq(..) => format!("{a} == {b}"),
+            // The text begins with the dimension, not with the number.
+            Guard::Ge(least, _) if least.is_known() => format!("{b} <= {a}"),
             Guard::Ge(..) => format!("{a} >= {b}"),
             Guard::OneOrEqual(..) => format!("{a} in {{1, {b}}}"),
             Guard::Divides { .. } => format!("{a} divides {b}"),
@@ -112,6 +114,7 @@ mod tests {
         assert_eq!(text("4*n+2", "0"), "2*n+1 == 0");
         assert_eq!(text("n", "4*m"), "n == 4*m");
         assert_eq!(Guard::Ge(dim("4*n"), dim("8")).to_string(), "n >= 2");
+        assert_eq!(Guard::Ge(dim("8"), dim("4*n")).to_string(), "n <= 2");
         let divides = |divisor, dividend| Guard::Divides { divisor: dim(divisor), dividend: dim(dividend) };
         assert_eq!(divides("12", "4*n*m").to_string(), "3 divides m*n");
         assert_eq!(divides("4", "n+2").to_string(), "4 divides n+2");

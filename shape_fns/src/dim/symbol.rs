@@ -1,7 +1,7 @@
 //! [`Symbol`]: an unknown integer, named or anonymous.
 
 use std::fmt;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError, RwLock};
 
 use rustc_hash::FxHashMap;
@@ -11,7 +11,7 @@ use rustc_hash::FxHashMap;
 /// A named symbol is a size and is the same symbol everywhere in the process. An anonymous symbol belongs to a
 /// [`DimTable`](crate::DimTable) or, if it is *free*, to a shape that no table has imported yet.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Symbol(u32);
+pub struct Symbol(u64);
 
 /// The range of values that a symbol may have.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
@@ -23,23 +23,26 @@ pub enum SymbolKind {
 }
 
 /// Flag bit: the symbol has no name.
-const ANONYMOUS: u32 = 1 << 31;
+const ANONYMOUS: u64 = 1 << 63;
 /// Flag bit of an anonymous symbol: no table owns it.
-const FREE: u32 = 1 << 30;
+const FREE: u64 = 1 << 62;
 /// Flag bit of an anonymous symbol: its kind is [`SymbolKind::Integer`].
-const INTEGER: u32 = 1 << 29;
-/// Mask of the symbol's number.
-const ID: u32 = INTEGER - 1;
+const INTEGER: u64 = 1 << 61;
+/// Mask of the symbol's number. A process that makes a billion free symbols per second needs 73 years to use all
+/// numbers.
+const ID: u64 = INTEGER - 1;
+/// The maximum number of names, and of anonymous symbols of a table.
+const MAX_COUNT: usize = 1 << 29;
 
 /// The interned names, by text and by number.
 #[derive(Default)]
 struct Names {
-    ids: FxHashMap<&'static str, u32>,
+    ids: FxHashMap<&'static str, u64>,
     names: Vec<&'static str>,
 }
 
 static NAMES: RwLock<Option<Names>> = RwLock::new(None);
-static NEXT_FREE: AtomicU32 = AtomicU32::new(0);
+static NEXT_FREE: AtomicU64 = AtomicU64::new(0);
 
 /// A text that is not a name, for the error message.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -95,7 +98,7 @@ impl Symbol {
         if let Some(&id) = names.ids.get(name) {
             return Some(Symbol(id));
         }
-        let id = u32::try_from(names.names.len()).ok().filter(|id| *id <= ID)?;
+        let id = numbered(names.names.len())?;
         // Names are leaked: a symbol is a plain number and carries no lifetime.
         let name: &'static str = Box::leak(name.to_owned().into_boxed_str());
         names.ids.insert(name, id);
@@ -110,12 +113,12 @@ impl Symbol {
 
     /// Returns free symbol `number`. Shapes are compared after their free symbols are renumbered 0, 1, ….
     pub(crate) fn free_with_number(number: usize) -> Symbol {
-        Symbol(ANONYMOUS | FREE | (number as u32 & ID))
+        Symbol(ANONYMOUS | FREE | (number as u64 & ID))
     }
 
     /// Returns anonymous symbol `index` of a table, or `None` for an index of 2^29 or more.
     pub(crate) fn of_table(index: usize, kind: SymbolKind) -> Option<Symbol> {
-        let id = u32::try_from(index).ok().filter(|id| *id <= ID)?;
+        let id = numbered(index)?;
         Some(Symbol(ANONYMOUS | id | if kind == SymbolKind::Integer { INTEGER } else { 0 }))
     }
 
@@ -127,11 +130,6 @@ impl Symbol {
     /// Returns whether the symbol is anonymous and belongs to no table yet.
     pub fn is_free(self) -> bool {
         self.0 & (ANONYMOUS | FREE) == ANONYMOUS | FREE
-    }
-
-    /// Returns the number of the symbol, which is unique among named symbols, among free symbols, and within a table.
-    pub(crate) fn number(self) -> usize {
-        (self.0 & ID) as usize
     }
 
     /// Returns whether the symbol has no name.
@@ -152,6 +150,11 @@ impl Symbol {
         let guard = NAMES.read().unwrap_or_else(PoisonError::into_inner);
         guard.as_ref().and_then(|names| names.names.get(self.0 as usize).copied())
     }
+}
+
+/// Returns the number of a name or of a symbol of a table; `None` if there are too many.
+fn numbered(index: usize) -> Option<u64> {
+    (index < MAX_COUNT).then_some(index as u64)
 }
 
 /// Returns whether `text` is a well-formed name.
@@ -213,6 +216,14 @@ mod tests {
         assert_eq!((size.kind(), integer.kind()), (SymbolKind::Size, SymbolKind::Integer));
         assert!(Symbol::free().is_free() && !size.is_free() && Symbol::free() != Symbol::free());
         assert_eq!((size.to_string(), format!("{integer:?}")), ("?".into(), "?i7".into()));
-        assert_eq!(Symbol::of_table(1 << 30, SymbolKind::Size), None);
+        assert_eq!(Symbol::of_table(1 << 29, SymbolKind::Size), None);
+        assert!(Symbol::of_table((1 << 29) - 1, SymbolKind::Size).is_some());
+    }
+
+    #[test]
+    fn free_symbols_do_not_repeat_after_many() {
+        let first = Symbol::free_with_number(5);
+        assert_ne!(Symbol::free_with_number(5 + (1 << 29)), first);
+        assert_ne!(Symbol::free_with_number(5 + (1 << 32)), first);
     }
 }

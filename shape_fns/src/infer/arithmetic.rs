@@ -78,26 +78,26 @@ impl InferenceContext<'_> {
         self.floordiv(a, b)
     }
 
-    /// Returns the smaller of two dimensions: `a` or `b` itself if the table proves which is smaller, else a call of
-    /// `min`.
+    /// Returns the smaller of two dimensions: `a` or `b` itself if it is known which is smaller, else a call of `min`.
+    /// Only guards of this node and of the nodes that it needs count.
     ///
     /// # Errors
     /// The errors of [`Dim::min`].
     pub fn min(&mut self, a: &Dim, b: &Dim) -> Result<Dim> {
-        match (self.at_least(a, b), self.at_least(b, a)) {
+        match (self.table().is_reliably_ge(a, b), self.table().is_reliably_ge(b, a)) {
             (true, _) => Ok(b.clone()),
             (_, true) => Ok(a.clone()),
             _ => self.or_fresh(canonical_call(Function::Min, [a, b])),
         }
     }
 
-    /// Returns the greater of two dimensions: `a` or `b` itself if the table proves which is greater, else a call of
-    /// `max`.
+    /// Returns the greater of two dimensions: `a` or `b` itself if it is known which is greater, else a call of `max`.
+    /// Only guards of this node and of the nodes that it needs count.
     ///
     /// # Errors
     /// The errors of [`Dim::max`].
     pub fn max(&mut self, a: &Dim, b: &Dim) -> Result<Dim> {
-        match (self.at_least(a, b), self.at_least(b, a)) {
+        match (self.table().is_reliably_ge(a, b), self.table().is_reliably_ge(b, a)) {
             (true, _) => Ok(a.clone()),
             (_, true) => Ok(b.clone()),
             _ => self.or_fresh(canonical_call(Function::Max, [a, b])),
@@ -111,10 +111,10 @@ impl InferenceContext<'_> {
 
     /// Returns 1 if `a` is negative and 0 otherwise, as an expression if the sign is unknown.
     pub(crate) fn one_if_negative(&mut self, a: &Dim) -> Result<Dim> {
-        if self.at_least(a, &Dim::known(0)) {
+        if self.table().is_reliably_ge(a, &Dim::known(0)) {
             return Ok(Dim::known(0));
         }
-        if self.at_least(&Dim::known(-1), a) {
+        if self.table().is_reliably_ge(&Dim::known(-1), a) {
             return Ok(Dim::known(1));
         }
         let zero = Dim::known(0);

@@ -6,7 +6,9 @@
 //!
 //! One inference: the caller opens a transaction ([`DimTable::begin`]), makes an [`InferenceContext`], runs the
 //! [`ShapeFn`] on it, calls [`InferenceContext::finish`], and commits. After an error the caller rolls back, so that a
-//! refused op leaves no trace.
+//! refused op leaves no trace. If guards of unrelated nodes have simplified the shapes
+//! ([`DimTable::has_used_other_bounds`]), the caller rolls back too, and infers again with the guards of the nodes that
+//! the op needs ([`DimTable::rely_only_on`]).
 //!
 //! | file | holds |
 //! |---|---|

@@ -91,8 +91,9 @@ impl DimTable {
     }
 
     /// Divides both sides of an equality by the product that all their terms contain, if this product is positive.
-    fn without_positive_factor(&self, a: &Dim, b: &Dim) -> Option<[Dim; 2]> {
-        let factor = Dim::common_product(&[a, b]).filter(|factor| self.bounds(factor).is_above(0))?;
+    fn without_positive_factor(&mut self, a: &Dim, b: &Dim) -> Option<[Dim; 2]> {
+        let factor =
+            Dim::common_product(&[a, b]).filter(|factor| self.is_reliably_ge(factor, &Dim::known(1)))?;
         Some([a.exact_div(&factor)?, b.exact_div(&factor)?])
     }
 
@@ -102,14 +103,8 @@ impl DimTable {
         if !self.in_definition_order {
             return true;
         }
-        let age = |symbol: Symbol| match symbol.table_index() {
-            Some(index) => (1, index),
-            // A name that an input introduced is the oldest. An equality gives any other name its value, so such a name
-            // is the newest.
-            None => (if self.introduced.contains_key(&symbol) { 0 } else { 2 }, symbol.number()),
-        };
-        let mut older = true;
-        dim.symbols(&mut |other| older &= age(other) < age(symbol));
+        let (age, mut older) = (self.age(symbol), true);
+        dim.symbols(&mut |other| older &= self.age(other) < age);
         older
     }
 
@@ -208,6 +203,24 @@ impl DimTable {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_name_that_stands_for_equal_names_does_not_depend_on_the_process() {
+        // The process knows the names in one order, and the tables use them in both orders.
+        let names = ["standing_a", "standing_b"];
+        let [a, b] = names.map(Dim::symbol);
+        for (first, second) in [(&a, &b), (&b, &a)] {
+            let mut table = DimTable::in_definition_order();
+            let _ = table.import(&TensorShape::new([first.clone(), second.clone()]));
+            table.merge(&a, &b).unwrap();
+            assert_eq!([table.resolve(&a), table.resolve(&b)], [first.clone(), first.clone()]);
+        }
+        for (x, y) in [(&a, &b), (&b, &a)] {
+            let mut table = DimTable::new();
+            table.merge(&(x + y), &(2 * Dim::symbol("standing_c"))).unwrap();
+            assert_eq!(table.equalities()[0].symbol.name(), Some("standing_b"));
+        }
+    }
 
     #[test]
     fn a_factor_is_cancelled_if_it_is_positive() {

@@ -2,6 +2,7 @@
 
 mod equality;
 mod provenance;
+mod reliable;
 mod requirement;
 mod transaction;
 mod undo;
@@ -11,6 +12,7 @@ pub use provenance::Provenance;
 pub use requirement::GuardRecord;
 pub use undo::Mark;
 
+use reliable::ReliableBounds;
 use rustc_hash::{FxHashMap, FxHashSet};
 use undo::Undo;
 
@@ -39,8 +41,8 @@ use crate::{Dim, PartialElements, TensorShape};
 pub struct DimTable {
     /// The node that introduced each anonymous symbol, by the index of the symbol.
     origins: Vec<u32>,
-    /// The node that first used each named symbol.
-    introduced: FxHashMap<Symbol, u32>,
+    /// The first use of each named symbol.
+    introduced: FxHashMap<Symbol, Introduction>,
     /// The dimension that each replaced symbol equals. The symbols of this dimension may be replaced too.
     bindings: FxHashMap<Symbol, Dim>,
     equalities: Vec<Equality>,
@@ -55,6 +57,8 @@ pub struct DimTable {
     /// For each sum, the greatest lower bound that a guard implies. The sum has no constant term, and its coefficients
     /// have no common factor.
     lower_bounds: FxHashMap<Dim, i64>,
+    /// The bounds that may simplify the dims of the current node.
+    reliable: ReliableBounds,
     /// The changes to undo if an open transaction is rolled back.
     trail: Vec<Undo>,
     /// The number of open transactions.
@@ -64,6 +68,18 @@ pub struct DimTable {
     /// Whether symbols are replaced only by older symbols: see [`DimTable::in_definition_order`].
     in_definition_order: bool,
 }
+
+/// The first use of a named symbol in a table.
+#[derive(Clone, Copy, Debug)]
+struct Introduction {
+    /// The node that used the symbol.
+    node: u32,
+    /// The number of names that the table knew before.
+    order: usize,
+}
+
+/// The place of a symbol in the order of definitions: a class, a number within the class, and a name.
+type Age = (u8, usize, &'static str);
 
 impl DimTable {
     /// Makes an empty table.
@@ -114,7 +130,8 @@ impl DimTable {
                     return Some(fresh.clone());
                 }
                 if !symbol.is_anonymous() && !self.introduced.contains_key(&symbol) {
-                    self.introduced.insert(symbol, self.origin);
+                    let order = self.introduced.len();
+                    self.introduced.insert(symbol, Introduction { node: self.origin, order });
                     self.remember(Undo::Introduced(symbol));
                 }
                 None
@@ -122,9 +139,21 @@ impl DimTable {
         }))
     }
 
+    /// Returns the place of a symbol in the order of definitions. A name that an input introduced is older than every
+    /// anonymous symbol. An equality gives any other name its value, so such a name is the newest. The order does not
+    /// depend on the numbers of the names: they count the names of the whole process.
+    fn age(&self, symbol: Symbol) -> Age {
+        match (symbol.table_index(), self.introduced.get(&symbol)) {
+            (Some(index), _) => (1, index, ""),
+            (None, Some(introduction)) => (0, introduction.order, ""),
+            (None, None) => (2, 0, symbol.name().unwrap_or_default()),
+        }
+    }
+
     /// Sets the node for which all further knowledge is recorded.
     pub fn set_origin(&mut self, node: u32) {
         self.origin = node;
+        self.reliable = ReliableBounds::default();
     }
 
     /// Returns whether any symbol was replaced by an equal dimension.

@@ -48,15 +48,15 @@ impl DimTable {
             }
         }
         let mut symbols: Vec<Symbol> = involved.into_iter().collect();
-        symbols.sort_unstable();
+        symbols.sort_by_key(|symbol| self.age(*symbol));
         let mut used: Vec<usize> = used.into_iter().collect();
         used.sort_unstable();
         let introduced = symbols.into_iter().filter_map(|symbol| {
             let node = match symbol.table_index() {
-                Some(index) => self.origins.get(index),
-                None => self.introduced.get(&symbol),
+                Some(index) => self.origins.get(index).copied(),
+                None => self.introduced.get(&symbol).map(|introduction| introduction.node),
             };
-            node.map(|node| Provenance::Introduced(symbol, *node))
+            node.map(|node| Provenance::Introduced(symbol, node))
         });
         let equated =
             used.into_iter().filter_map(|index| self.equalities.get(index).cloned().map(Provenance::Equated));

@@ -1,5 +1,7 @@
 //! [`GuardRecord`]: an undecided condition on dimensions, which is checked when sizes are known.
 
+use rustc_hash::FxHashMap;
+
 use super::DimTable;
 use super::undo::Undo;
 use crate::Guard;
@@ -23,6 +25,7 @@ impl DimTable {
     /// The condition is disproven.
     pub fn require(&mut self, guard: Guard) -> Result<()> {
         let guard = if self.has_equalities() { guard.map(|dim| self.resolve(dim)) } else { guard };
+        self.reliable.add(&guard);
         if self.recorded.contains(&guard) {
             return Ok(());
         }
@@ -36,6 +39,7 @@ impl DimTable {
             }
             (Some(false), Guard::OneOrEqual(a, b)) => bail!("{a} must be 1 or {b}"),
             (Some(false), Guard::Eq(a, b)) => bail!("dimensions must be equal, got {a} and {b}"),
+            (Some(false), Guard::Ge(a, b)) if a.is_known() => bail!("{b} must be at most {a}"),
             (Some(false), Guard::Ge(a, b)) => bail!("{a} must be at least {b}"),
             (None, Guard::Eq(a, b)) => self.merge(a, b).map(drop),
             (None, Guard::OneOrEqual(a, b)) if a.same(&Dim::known(1)) == Some(false) => {
@@ -70,37 +74,20 @@ impl DimTable {
     }
 
     /// Decides a guard whose dimensions are resolved.
-    fn decide(&self, guard: &Guard) -> Option<bool> {
+    pub(super) fn decide(&self, guard: &Guard) -> Option<bool> {
         if let Some(answer) = guard.decide() {
             return Some(answer);
         }
         if self.recorded.contains(guard) {
             return Some(true);
         }
-        let Guard::Ge(a, b) = guard else { return None };
-        if self.lower_bounds.is_empty() {
-            return None;
-        }
-        let difference = a.plus_times(b, -1).ok()?;
-        let bounds = self.bounds(&difference);
-        if bounds.is_above(-1) || bounds.is_below(0) {
-            return Some(bounds.is_above(-1));
-        }
-        let (sum, least) = as_lower_bound(&difference)?;
-        (*self.lower_bounds.get(&sum)? >= least).then_some(true)
+        decide_by_bounds(guard, &self.lower_bounds)
     }
 
     /// Returns the interval in which a resolved dimension lies, given the lower bounds that guards imply for its
     /// symbols.
     pub fn bounds(&self, dim: &Dim) -> Bounds {
-        if self.lower_bounds.is_empty() {
-            return dim.bounds();
-        }
-        dim.bounds_given(&|symbol| {
-            let recorded = self.lower_bounds.get(&Dim::from(symbol)).map(|least| i128::from(*least));
-            let kind_bounds = Bounds::of_kind(symbol.kind());
-            Bounds { lower: kind_bounds.lower.max(recorded), upper: kind_bounds.upper }
-        })
+        bounds_given(dim, &self.lower_bounds)
     }
 
     /// Checks the guards that mention `symbol`, which was just replaced.
@@ -140,10 +127,7 @@ impl DimTable {
 
     /// Records the lower bound that a `>=` guard implies for a sum: see [`as_lower_bound`].
     pub(super) fn record_lower_bound(&mut self, guard: &Guard) {
-        if let Guard::Ge(a, b) = guard
-            && let Ok(difference) = a.plus_times(b, -1)
-            && let Some((sum, least)) = as_lower_bound(&difference)
-        {
+        if let Some((sum, least)) = as_lower_bound(guard) {
             let old = self.lower_bounds.get(&sum).copied();
             if old.is_none_or(|old| old < least) {
                 self.lower_bounds.insert(sum.clone(), least);
@@ -157,17 +141,45 @@ impl DimTable {
         if !self.recorded.insert(guard.clone()) {
             return;
         }
+        self.reliable.add(&guard);
         self.record_lower_bound(&guard);
         self.watch(&guard, u32::try_from(self.guards.len()).unwrap_or(u32::MAX));
         self.guards.push(GuardRecord { guard, origin: self.origin });
     }
 }
 
-/// Rewrites `difference >= 0` as `sum >= least`, where `sum` has no constant term and its coefficients have no common
-/// factor, and returns `(sum, least)`.
-fn as_lower_bound(difference: &Dim) -> Option<(Dim, i64)> {
-    let (sum, constant) = difference.without_constant()?;
+/// Rewrites a `>=` guard as `sum >= least`, where `sum` has no constant term and its coefficients have no common factor,
+/// and returns `(sum, least)`.
+pub(super) fn as_lower_bound(guard: &Guard) -> Option<(Dim, i64)> {
+    let Guard::Ge(a, b) = guard else { return None };
+    let (sum, constant) = a.plus_times(b, -1).ok()?.without_constant()?;
     let content = sum.content();
     let least = Dim::known(constant.checked_neg()?).ceil_div(Dim::known(content)).ok()?.as_known()?;
     Some((sum.exact_div(Dim::known(content))?, least))
+}
+
+/// Decides a `>=` guard by these lower bounds of sums.
+pub(super) fn decide_by_bounds(guard: &Guard, lower_bounds: &FxHashMap<Dim, i64>) -> Option<bool> {
+    let Guard::Ge(a, b) = guard else { return None };
+    if lower_bounds.is_empty() {
+        return None;
+    }
+    let bounds = bounds_given(&a.plus_times(b, -1).ok()?, lower_bounds);
+    if bounds.is_above(-1) || bounds.is_below(0) {
+        return Some(bounds.is_above(-1));
+    }
+    let (sum, least) = as_lower_bound(guard)?;
+    (*lower_bounds.get(&sum)? >= least).then_some(true)
+}
+
+/// Returns the interval in which a dimension lies, given lower bounds of sums.
+fn bounds_given(dim: &Dim, lower_bounds: &FxHashMap<Dim, i64>) -> Bounds {
+    if lower_bounds.is_empty() {
+        return dim.bounds();
+    }
+    dim.bounds_given(&|symbol| {
+        let recorded = lower_bounds.get(&Dim::from(symbol)).map(|least| i128::from(*least));
+        let kind_bounds = Bounds::of_kind(symbol.kind());
+        Bounds { lower: kind_bounds.lower.max(recorded), upper: kind_bounds.upper }
+    })
 }

@@ -15,6 +15,9 @@ struct Filter {
     outputs: Dim,
 }
 
+/// The maximum rank of an input of unknown shape. TensorFlow has no tensors of a higher rank.
+const MAX_RANK: usize = 254;
+
 /// How the channels of the input are divided into groups.
 #[derive(Clone, Copy)]
 enum Channels {
@@ -89,6 +92,9 @@ pub fn conv(cx: &mut InferenceContext<'_>) -> Result<()> {
     };
     let leading: Vec<Dim> = match input.dims() {
         Some(dims) => dims[..batch - 1].to_vec(),
+        None if batch > MAX_RANK - spatial - 1 => {
+            bail!("batch_dims must be at most {}, got {batch}", MAX_RANK - spatial - 1)
+        }
         None => (1..batch).map(|_| cx.fresh()).collect(),
     };
     let layout = Layout::of(cx, spatial)?;
@@ -256,5 +262,6 @@ mod tests {
         {strides: [1, 1, 1, 1], padding: "SAME"} "?; ?" => "?";
         {strides: [1, 1, 1, 1], padding: "SAME", groups: 2} "[n, 4, 4, 4]; [3, 3, 4, 6]" => "error the number of input channels must be the filter's times the number of groups, got 4, 4 and 2";
         {strides: [1, 1, 1, 1], padding: "SAME", batch_dims: 0} "[n, 4, 4, 4]; [3, 3, 4, 6]" => "error batch_dims must be at least 1, got 0";
+        {strides: [1, 1, 1, 1], padding: "SAME", batch_dims: 2000000000} "?; [3, 3, 4, 6]" => "error batch_dims must be at most 251, got 2000000000";
     }
 }
