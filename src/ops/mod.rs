@@ -141,10 +141,11 @@ mod tests {
             assert!(names.insert(def.name()), "two ops are named {}", def.name());
             for spelling in def.tensorflow_ops() {
                 // Two ops may share a spelling if their dtypes differ: `range` takes integers, `float_range` takes
-                // floats. They may also differ in the values of an attribute: `batch_norm` takes `is_training = false`,
-                // `batch_norm_training` takes `is_training = true`. `conv_2d` imports the op type that `convolve_windows` exports, and `conv_3d` the op type that
-                // `convolve_volume_windows` exports. `matmul_to` takes dtypes that `matmul` refuses, and
-                // `bitcast_complex` takes dtypes that `bitcast` refuses.
+                // floats; `matmul_to` takes dtypes that `matmul` refuses, and `bitcast_complex` takes dtypes that
+                // `bitcast` refuses. They may also differ in the values of an attribute: `batch_norm` takes
+                // `is_training = false`, `batch_norm_training` takes `is_training = true`. `conv_2d` imports the op
+                // type that `convolve_windows` exports, and `conv_3d` imports the one that `convolve_volume_windows`
+                // exports.
                 let is_new = spellings.insert(spelling.op_type);
                 assert!(is_new || SHARED.contains(&def.name()), "two ops import {}", spelling.op_type);
             }

@@ -4,7 +4,7 @@
 use shapeflow_shape_fns::{Attribute, Attrs, DType};
 
 use crate::dtype::{self, Class};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::Value;
 use crate::op::{CompositeCx, OpDef, Operand, TfOp};
 use crate::ops::{concat, stack};
@@ -37,6 +37,7 @@ pub(super) fn check(dtype: DType) -> Result<()> {
 fn build<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value<'g>>> {
     let &[x] = values else { return Err(Error::msg("bitcast needs one operand")) };
     let to = dtypes(&[x.dtype()], cx.attrs())?[0];
+    check_last_axis(x, to)?;
     let result = match (x.dtype().is_complex(), to.is_complex()) {
         (true, true) if x.dtype() == to => x,
         // A c64 has the bits of one f64, and a c128 has the bits of two.
@@ -45,6 +46,19 @@ fn build<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value<'g>
         (false, _) => to_complex(x, to)?,
     };
     Ok(vec![result])
+}
+
+/// Checks that the last axis holds the parts of an element of `to`, if `to` is larger than an element of `x`.
+fn check_last_axis(x: Value<'_>, to: DType) -> Result<()> {
+    let (parts, shape) = (size(to) / size(x.dtype()), x.shape());
+    let Some(dims) = shape.dims().filter(|_| parts > 1) else { return Ok(()) };
+    let got = match dims.last() {
+        Some(last) if last.as_known().is_none_or(|last| last == parts as i64) => return Ok(()),
+        Some(last) => format!("{last} in {shape}"),
+        None => "a scalar".to_string(),
+    };
+    let message = format!("x must have a last axis of size {parts}, got {got}");
+    Err(Error::new(ErrorKind::Shape, Phase::Build, message))
 }
 
 fn size(dtype: DType) -> usize {
@@ -88,8 +102,10 @@ mod tests {
         "u8[n, 8]" => "c64[n]",
         "c128[n]" => "c64[n, 2]",
         "c64[n]" => "c64[n]",
-        "f32[n, 3]" => error "",
-        "u8[n, 6]" => error "must have a last axis of size 4",
+        "f32[n, 3]" => error "x must have a last axis of size 2, got 3 in [n, 3]",
+        "f32[n, 4]" => error "x must have a last axis of size 2, got 4 in [n, 4]",
+        "f32[]" => error "x must have a last axis of size 2, got a scalar",
+        "u8[n, 6]" => error "x must have a last axis of size 8, got 6 in [n, 6]",
         "bool[n, 8]" => error "the element type must be an integer or a float",
     }
 

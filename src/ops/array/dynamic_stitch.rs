@@ -86,7 +86,9 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
     };
     let first_view = first.view();
     let row = first_view.sizes().get(destinations.view().sizes().len()..).unwrap_or_default();
-    let placed = match destinations.view().dtype() {
+    let dtype = destinations.view().dtype();
+    let placed = match dtype {
+        _ if indices.iter().any(|indices| indices.view().dtype() != dtype) => false,
         DType::I32 => put_in_order::<i32>(cx, &indices, &data, row)?,
         _ => put_in_order::<i64>(cx, &indices, &data, row)?,
     };
@@ -271,6 +273,14 @@ mod tests {
                 assert_eq!(outputs[0].to_vec::<i32>().unwrap(), expected);
             }
         }
+    }
+
+    #[test]
+    fn indices_may_differ_in_dtype() {
+        let operands =
+            [tensor(&[2], &[0, 2]), tensor(&[1], &[1i64]), tensor(&[2], &[5, 7]), tensor(&[1], &[6])];
+        let outputs = run(&DEF, &Attrs::new(), &operands).unwrap();
+        assert_eq!(outputs[0].to_vec::<i32>().unwrap(), [5, 6, 7]);
     }
 
     #[test]

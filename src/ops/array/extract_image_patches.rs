@@ -76,7 +76,7 @@ impl<'g> Value<'g> {
     /// Extracts windows of volumes as [`Value::extract_image_patches`] extracts windows of images, but without rates.
     /// `sizes` and `strides` are in the order depth, rows, columns.
     ///
-    /// `[n, d, h, w, c] -> [n, od, oh, ow, sizes[0]*sizes[1]*sizes[2]*c]`, bool, integers and floats. As TensorFlow's
+    /// `[n, d, h, w, c] -> [n, od, oh, ow, sizes[0]*sizes[1]*sizes[2]*c]`, any dtype but string. As TensorFlow's
     /// `ExtractVolumePatches` (`tf.extract_volume_patches`). Fuses into kernels.
     ///
     /// ```

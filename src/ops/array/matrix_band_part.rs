@@ -17,7 +17,7 @@ impl<'g> Value<'g> {
     /// Keeps `lower` diagonals below the main diagonal, `upper` diagonals above it and the main diagonal itself, and
     /// zeros the other elements. A negative number keeps all diagonals on its side.
     ///
-    /// `[.., m, n] -> [.., m, n]`; bool, integers and floats. As TensorFlow's `MatrixBandPart`. Fuses into kernels.
+    /// `[.., m, n] -> [.., m, n]`, any dtype. As TensorFlow's `MatrixBandPart`. Fuses into kernels.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor};
@@ -41,7 +41,7 @@ impl<'g> Value<'g> {
     /// Keeps the elements on diagonal `k` and below it, and zeros the others. The main diagonal has the number 0, and
     /// the diagonal above it has the number 1.
     ///
-    /// `[.., m, n] -> [.., m, n]`; bool, integers and floats. As numpy's `tril`. Fuses into kernels.
+    /// `[.., m, n] -> [.., m, n]`, any dtype. As numpy's `tril`. Fuses into kernels.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor};
@@ -63,7 +63,7 @@ impl<'g> Value<'g> {
     /// Keeps the elements on diagonal `k` and above it, and zeros the others. The main diagonal has the number 0, and
     /// the diagonal above it has the number 1.
     ///
-    /// `[.., m, n] -> [.., m, n]`; bool, integers and floats. As numpy's `triu`. Fuses into kernels.
+    /// `[.., m, n] -> [.., m, n]`, any dtype. As numpy's `triu`. Fuses into kernels.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor};

@@ -15,7 +15,7 @@ use super::scalar::IntoScalar;
 impl<'g> Value<'g> {
     /// Makes square matrices with the elements of `self` on the main diagonal and zeros elsewhere.
     ///
-    /// `[.., n] -> [.., n, n]`; bool, integers and floats. As TensorFlow's `MatrixDiag`. Fuses into kernels.
+    /// `[.., n] -> [.., n, n]`, any dtype. As TensorFlow's `MatrixDiag`. Fuses into kernels.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor};

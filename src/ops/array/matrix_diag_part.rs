@@ -15,8 +15,7 @@ use super::scalar::IntoScalar;
 impl<'g> Value<'g> {
     /// Returns the main diagonals of matrices.
     ///
-    /// `[.., m, n] -> [.., min(m, n)]`; bool, integers and floats. As TensorFlow's `MatrixDiagPart`. Fuses into
-    /// kernels.
+    /// `[.., m, n] -> [.., min(m, n)]`, any dtype. As TensorFlow's `MatrixDiagPart`. Fuses into kernels.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor};

@@ -1,6 +1,6 @@
 //! `mirror_pad`: adds a border that mirrors the elements next to it.
 
-use shapeflow_shape_fns::{Attribute, Dim};
+use shapeflow_shape_fns::{Attribute, Dim, InferenceContext, ShapeError};
 
 use crate::dtype;
 use crate::error::Result;
@@ -57,11 +57,20 @@ impl<'g> Value<'g> {
 }
 
 pub(crate) static DEF: OpDef = OpDef::compute("mirror_pad", lower)
-    .attrs(&[Attribute::str_or("mode", "REFLECT")])
+    .attrs(&[Attribute::str("mode")])
     .operands(&[Operand::Data("x"), Operand::Size("paddings")])
-    .shape_fn(shapeflow_shape_fns::array::pad)
+    .shape_fn(shape)
     .dtype_rule(dtype::unary::any)
     .tensorflow(&[TfOp::new("MirrorPad").pairs(&["paddings"])]);
+
+/// Infers the shape of `pad`, but refuses its mode `constant`, which has no mirror and thus no limits.
+fn shape(cx: &mut InferenceContext<'_>) -> shapeflow_shape_fns::Result<()> {
+    let mode = cx.str("mode")?;
+    if !["reflect", "symmetric"].iter().any(|mirror| mode.eq_ignore_ascii_case(mirror)) {
+        return Err(ShapeError::new(format_args!("mode must be REFLECT or SYMMETRIC, got {mode:?}")));
+    }
+    shapeflow_shape_fns::array::pad(cx)
+}
 
 fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
     let symmetric = cx.attrs().str("mode").eq_ignore_ascii_case("symmetric");
@@ -112,6 +121,9 @@ mod tests {
     }
     shape_table! { symmetric: DEF, {"paddings": [2, 1], "mode": "symmetric"},
         "[2]" => "[5]",
+    }
+    shape_table! { constant: DEF, {"paddings": [2, 1], "mode": "constant"},
+        "[n]" => error "mode must be REFLECT or SYMMETRIC, got \"constant\"",
     }
 
     #[test]

@@ -1,7 +1,9 @@
 //! `range`: equally spaced numbers from a start up to a limit.
 
 use half::{bf16, f16};
-use shapeflow_shape_fns::{Attr, Attribute, Attrs, DType, Dim, IntoDim, PartialElements, TensorShape};
+use shapeflow_shape_fns::{
+    Attr, Attribute, Attrs, DType, Dim, InferenceContext, IntoDim, PartialElements, TensorShape,
+};
 
 use crate::dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
@@ -154,11 +156,31 @@ impl<'g> Bound<'g> {
 pub(crate) static DEF: OpDef = OpDef::compute("range", lower)
     .attrs(&[Attribute::dtype_or("dtype", DType::I64)])
     .operands(&[Operand::Size("start"), Operand::Size("limit"), Operand::Size("delta")])
-    .shape_fn(shapeflow_shape_fns::array::range)
+    .shape_fn(shape)
     .dtype_rule(dtypes)
     .tensorflow(&[TfOp::new("Range")
         .attrs(&[("Tidx", "dtype")])
         .absent(&[("start", Absent::Zero), ("delta", Absent::One)])]);
+
+/// Infers the shape, and refuses an attribute that the dtype of the range cannot hold.
+fn shape(cx: &mut InferenceContext<'_>) -> shapeflow_shape_fns::Result<()> {
+    let dtype = match cx.input_dtype(0) {
+        Some(dtype) => dtype,
+        None => cx.dtype_or("dtype", DType::I64)?,
+    };
+    for name in NAMES {
+        let Some(attr) = cx.attr(name) else { continue };
+        let known = attr.to_elements().and_then(|elements| elements.get(0)?.as_known());
+        let fits = match attr {
+            Attr::Float(_) => dtype.is_float(),
+            _ => dtype != DType::I32 || known.is_none_or(|int| i32::try_from(int).is_ok()),
+        };
+        if !fits {
+            return Err(cx.blame_param(name, format_args!("must fit {dtype}, got {attr}")));
+        }
+    }
+    shapeflow_shape_fns::array::range(cx)
+}
 
 fn dtypes(operands: &[DType], attrs: &Attrs) -> Result<Vec<DType>> {
     let Some((first, rest)) = operands.split_first() else {
@@ -278,6 +300,13 @@ mod tests {
     }
     shape_table! { known: DEF, {"start": 0, "limit": 7, "delta": 2, "dtype": DType::I32},
         "" => "i32[4]",
+    }
+    shape_table! { narrow: DEF, {"start": -5_000_000_000i64, "delta": 1},
+        "limit=i64[]" => "i64[?+5000000000]",
+        "limit=i32[]" => error "start must fit i32, got -5000000000",
+    }
+    shape_table! { fractions: DEF, {"start": 1.5, "limit": 4.0, "delta": 0.5},
+        "" => error "start must fit i64, got 1.5",
     }
     shape_table! { backwards: DEF, {"start": 5, "limit": 0, "delta": 1},
         "" => error "",

@@ -15,8 +15,8 @@ impl<'g> Value<'g> {
     /// elements keep their positions.
     ///
     /// `[.., b, .., s, ..], lengths [b] -> [.., b, .., s, ..]`, any dtype; `lengths` is i32 or i64. A length outside
-    /// `[0, s]` fails the run. As TensorFlow's `ReverseSequence`; equal axes are refused when the graph is built, where
-    /// TensorFlow fails at run time. Fuses into kernels.
+    /// `[0, s]` fails the run, unless the result has no elements. As TensorFlow's `ReverseSequence`; equal axes are
+    /// refused when the graph is built, where TensorFlow fails at run time. Fuses into kernels.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor};

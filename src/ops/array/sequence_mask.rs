@@ -29,7 +29,7 @@ impl<'g> Value<'g> {
     /// ```
     ///
     /// # Errors
-    /// The elements are not integers, or `maxlen` is negative.
+    /// The elements are not integers, or `maxlen` is negative or not one integer.
     #[track_caller]
     pub fn sequence_mask(self, maxlen: impl IntoParam<'g>) -> Result<Value<'g>> {
         self.graph().op(&DEF).data(self).size("maxlen", maxlen).finish()
@@ -45,10 +45,16 @@ fn build<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value<'g>
     let Some(&lengths) = values.first() else { return Err(Error::msg("sequence_mask needs lengths")) };
     dtype::common(&[lengths.dtype()], 0, 1, dtype::Class::Integer)?;
     let given = cx.attrs().get("maxlen").and_then(Attr::to_elements);
+    let refuse = |requirement: String| Err(Error::new(ErrorKind::Attribute, Phase::Build, requirement));
+    if let Some(given) = given.as_ref().filter(|given| given.rank() != 0) {
+        return refuse(format!("maxlen must be one integer, got {given}"));
+    }
+    if let Some(rank) = values.get(1).and_then(|maxlen| maxlen.shape().rank()).filter(|rank| *rank != 0) {
+        return refuse(format!("maxlen must be one integer, got rank {rank}"));
+    }
     let known = given.as_ref().and_then(|given| given.get(0)?.as_known());
     if let Some(maxlen) = known.filter(|maxlen| *maxlen < 0) {
-        let message = format!("maxlen must not be negative, got {maxlen}");
-        return Err(Error::new(ErrorKind::Attribute, Phase::Build, message));
+        return refuse(format!("maxlen must not be negative, got {maxlen}"));
     }
     // Positions that fit i32 are compared as i32, which takes half the memory.
     let small = known.and_then(|maxlen| i32::try_from(maxlen).ok()).filter(|_| lengths.dtype() == DType::I32);
@@ -81,6 +87,10 @@ mod tests {
     }
     shape_table! { fed: DEF, {},
         "i32[n]; maxlen=i64[]" => "bool[n, ?]",
+        "i32[n]; maxlen=i64[2]" => error "maxlen must be one integer, got rank 1",
+    }
+    shape_table! { several: DEF, {"maxlen": [3, 5]},
+        "i32[n]" => error "maxlen must be one integer, got [3, 5]",
     }
     shape_table! { negative: DEF, {"maxlen": -1},
         "i32[n]" => error "maxlen must not be negative, got -1",

@@ -12,9 +12,9 @@ impl<'g> Value<'g> {
     /// Pads the spatial axes, which follow the batch axis, with zeros and splits each into blocks. The elements at one
     /// position of all blocks form a new batch member.
     ///
-    /// `[b, s0, …, r..], block_shape [k0, …] -> [k0*…*b, (paddings[0] + s0 + paddings[1])/k0, …, r..]`; bool, integers
-    /// and floats. `paddings` holds one pair per spatial axis: the number of zeros before and the number after. As a
-    /// graph value, it has shape `[k, 2]` for `k` block sizes. As TensorFlow's `SpaceToBatchND`. Fuses into kernels.
+    /// `[b, s0, …, r..], block_shape [k0, …] -> [k0*…*b, (paddings[0] + s0 + paddings[1])/k0, …, r..]`, any dtype but
+    /// string and variant. `paddings` holds one pair per spatial axis: the number of zeros before and the number after.
+    /// As a value, it has shape `[k, 2]` for `k` block sizes. As TensorFlow's `SpaceToBatchND`. Fuses into kernels.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor};

@@ -1,9 +1,11 @@
 //! `split_sizes`: splits a tensor into parts of given sizes along an axis.
 
+use std::panic::Location;
+
 use shapeflow_shape_fns::{Attribute, Dim};
 
 use crate::dtype;
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::expr::{Expr, Index, LowerCx};
 use crate::graph::{IntoParam, Param, Value};
 use crate::op::{OpDef, Operand, TfOp};
@@ -33,10 +35,16 @@ impl<'g> Value<'g> {
     #[doc(alias = "split_with_sizes")]
     #[track_caller]
     pub fn split_sizes(self, sizes: impl IntoParam<'g>, axis: impl IntoParam<'g>) -> Result<Vec<Value<'g>>> {
-        let sizes = sizes.into_param();
+        let (location, sizes) = (Location::caller(), sizes.into_param());
         let count = match &sizes {
             Param::Elements(elements) => elements.len() as i64,
-            Param::Value(sizes) => sizes.ok()?.shape().dim(0).and_then(Dim::as_known).unwrap_or(-1),
+            Param::Value(sizes) => {
+                let shape = sizes.ok()?.shape();
+                shape.dim(0).and_then(Dim::as_known).ok_or_else(|| {
+                    let message = format!("the sizes must be a vector of known length, got shape {shape}");
+                    Error::new(ErrorKind::Shape, Phase::Build, message).at(location)
+                })?
+            }
             Param::Refused(_) => 0,
         };
         let builder = self.graph().op(&DEF).data(self).size("size_splits", sizes).structure("axis", axis);
@@ -99,6 +107,7 @@ mod tests {
         let sizes = g.input("sizes", DType::I64, shape![2]).unwrap();
         assert_eq!(x.split_sizes(sizes, 0).unwrap().len(), 2);
         let sizes = g.input("many", DType::I64, shape![?]).unwrap();
-        assert!(x.split_sizes(sizes, 0).is_err());
+        let error = x.split_sizes(sizes, 0).unwrap_err();
+        assert_eq!(error.message(), "the sizes must be a vector of known length, got shape [?]");
     }
 }
