@@ -44,8 +44,11 @@ pub(super) fn digamma(mut x: f64) -> f64 {
     sum + x.ln() - 0.5 / x - rest
 }
 
-/// Returns `y - log(1 + y)`.
-fn log1p_rest(y: f64) -> f64 {
+/// Returns `y - log(1 + y)`. `ratio` is `1 + y`: near -1, `y` has too few digits for the logarithm.
+fn log1p_rest(y: f64, ratio: f64) -> f64 {
+    if y < -0.75 {
+        return y - ratio.ln();
+    }
     if !(-0.3..=0.4).contains(&y) {
         return y - y.ln_1p();
     }
@@ -61,7 +64,7 @@ fn gamma_power(a: f64, x: f64) -> f64 {
     if a < 10.0 {
         return (a * x.ln() - x - lgamma(a + 1.0)).exp();
     }
-    let deviation = log1p_rest((x - a) / a);
+    let deviation = log1p_rest((x - a) / a, x / a);
     (-a * deviation - stirling_rest(a)).exp() / (2.0 * PI * a).sqrt()
 }
 
@@ -244,7 +247,8 @@ fn beta_power(a: f64, b: f64, x: f64) -> f64 {
         return (powers + growth + rest - lgamma(small)).exp();
     }
     let offset = x * b - (1.0 - x) * a;
-    let deviation = a * log1p_rest(offset / a) + b * log1p_rest(-offset / b);
+    let ratios = [x * ((a + b) / a), (1.0 - x) * ((a + b) / b)];
+    let deviation = a * log1p_rest(offset / a, ratios[0]) + b * log1p_rest(-offset / b, ratios[1]);
     let rest = stirling_rest(a + b) - stirling_rest(a) - stirling_rest(b);
     (rest - deviation).exp() * (a * b / (2.0 * PI * (a + b))).sqrt()
 }

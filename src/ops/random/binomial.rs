@@ -83,7 +83,6 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
     let (trials, p) = (cx.input(cx.inputs() - 2)?, cx.input(cx.inputs() - 1)?);
     let dtype = p.dtype();
     let pair = BroadcastPair::new(trials.sizes(), p.sizes())?;
-    let positions: Vec<(usize, usize)> = pair.positions().collect();
     let (trials, p) = (reals(trials)?, reals(p)?);
     if let Some(wrong) = trials.iter().find(|trials| !trials.is_finite()) {
         return refuse(format!("a number of trials must be finite, got {wrong}"));
@@ -92,7 +91,7 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
         return refuse("a probability must be a number, got NaN".to_string());
     }
     fill_samples(cx, stream, &pair.sizes, |position, begin| {
-        let (of_trials, of_p) = positions[position];
+        let (of_trials, of_p) = pair.position(position);
         let (trials, p) = (trials[of_trials], p[of_p]);
         match p {
             _ if trials <= 0.0 || p <= 0.0 => 0.0,

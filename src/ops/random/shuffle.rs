@@ -62,7 +62,7 @@ pub(crate) static WITH_STATE: OpDef = OpDef::host("random_shuffle_with_state", |
 fn run(cx: &mut HostCx<'_>, stream: Philox) -> Result<()> {
     let x = RowMajor::new(cx.input(0)?)?;
     let x = x.view();
-    let Some((&count, row)) = x.sizes().split_first() else {
+    let Some((&count, row)) = x.sizes().split_first().filter(|_| !x.is_empty()) else {
         return cx.set_output(0, x.to_tensor()?);
     };
     let rows: Vec<Option<usize>> = shuffled(count, stream).into_iter().map(Some).collect();

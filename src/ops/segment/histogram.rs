@@ -8,6 +8,7 @@ use crate::expr::Scalar;
 use crate::graph::{IntoOperand, IntoParam, Value};
 use crate::op::{HostCx, OpDef, Operand, TfOp};
 use crate::ops::host_params::param_sizes;
+use crate::tensor::place_text;
 
 impl<'g> Value<'g> {
     /// Counts the elements in `bins` bins of equal width between the two elements of `range`. Elements outside the
@@ -103,7 +104,9 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
     for at in 0..x.len() {
         let value = scalar(&x, at);
         if value.to_f64().is_nan() {
-            return wrong("a histogram must have no NaN, got one".to_string());
+            let message = "a histogram must have no NaN, got NaN".to_string();
+            let error = Error::new(ErrorKind::Attribute, Phase::Run, message);
+            return Err(error.in_element(0, &place_text(at, x.sizes())));
         }
         let value = if is_above(value, high) { high } else { value };
         let position = if is_above(value, low) { distance(low, value) / step } else { 0.0 };
@@ -134,7 +137,8 @@ mod tests {
         let x = tensor(&[7], &[-1.0f32, 0.0, 1.5, 2.0, 5.0, 15.0, f32::INFINITY]);
         let y = run_one(&DEF, &attrs, &[x, range.clone()]);
         assert_eq!(y.to_vec::<i32>().unwrap(), [2, 1, 1, 0, 3]);
-        assert!(run(&DEF, &attrs, &[tensor(&[1], &[f32::NAN]), range]).is_err());
+        let error = run(&DEF, &attrs, &[tensor(&[1, 2], &[0.0, f32::NAN]), range]).unwrap_err();
+        assert_eq!(error.message(), "a histogram must have no NaN, got NaN at [0, 1] in operand 0");
         assert!(run(&DEF, &attrs, &[tensor(&[1], &[1i32]), tensor(&[2], &[3, 3i32])]).is_err());
     }
 
