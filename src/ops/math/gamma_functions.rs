@@ -30,7 +30,8 @@ pub(crate) fn lgamma(mut x: f64) -> f64 {
 /// Returns the derivative of `log Γ`; NaN at 0 and at negative integers.
 pub(super) fn digamma(mut x: f64) -> f64 {
     if x <= 0.0 {
-        let tangent = (PI * (x - x.floor())).tan();
+        // The distance to the nearest integer has all digits, also near 0.
+        let tangent = (PI * (x - x.round())).tan();
         return if x == x.floor() { f64::NAN } else { digamma(1.0 - x) - PI / tangent };
     }
     let mut sum = 0.0;
@@ -364,7 +365,7 @@ pub(super) fn polygamma(n: f64, x: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::zeta;
+    use super::{digamma, zeta};
 
     #[test]
     fn many_terms_below_zero_are_not_added_one_by_one() {
@@ -378,6 +379,13 @@ mod tests {
         assert!(zeta(3.0, -4e15 + 0.5).is_finite());
         assert!(zeta(2.0, -1e300).is_infinite());
         assert!(zeta(1e10 + 1.0, -0.5).is_nan());
+    }
+
+    #[test]
+    fn digamma_has_a_pole_at_zero() {
+        for x in [-1e-40, -1e-17, -1e-9] {
+            assert!((digamma(x) * x + 1.0).abs() < 1e-8, "{x}: {}", digamma(x));
+        }
     }
 
     #[test]

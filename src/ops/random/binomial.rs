@@ -190,10 +190,23 @@ fn transformed_rejection(trials: f64, p: f64, mut draws: Draws) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ops::testing::shape_table;
+    use crate::Attrs;
+    use crate::ops::testing::{run, shape_table, tensor};
+    use crate::tensor::Tensor;
 
     shape_table! { DEF, {"dtype": DType::I64},
         "shape=i32[2]; i64[2]; f32[n]; f32[]" => "i64[?, ?]",
         "shape=i32[1]; i64[2]; f32[1]; f64[1]" => error "of one dtype",
+    }
+
+    #[test]
+    fn more_pairs_of_parameters_than_memory_holds_are_an_error() {
+        let many = |sizes| Tensor::zeros(DType::F32, sizes).unwrap();
+        let operands = [tensor(&[2], &[1i64, 2]), many(&[1 << 21, 1]), many(&[1, 1 << 21])];
+        let error = run(&DEF, &Attrs::new().with("shape", [3, 3]), &operands).unwrap_err();
+        assert!(
+            error.message().starts_with("the shape must end with the sizes of the parameters"),
+            "{error}"
+        );
     }
 }

@@ -185,7 +185,8 @@ impl Parameters {
             sizes = BroadcastPair::new(&sizes, parameter.sizes())?.sizes;
         }
         let has_bounds_of_rows = parameters[2..].iter().any(|bound| !bound.sizes().is_empty());
-        let [a, b, c, d] = parameters.each_ref().map(|parameter| BroadcastPair::new(&sizes, parameter.sizes()));
+        let [a, b, c, d] =
+            parameters.each_ref().map(|parameter| BroadcastPair::new(&sizes, parameter.sizes()));
         let pairs = [a?, b?, c?, d?];
         let [a, b, c, d] = parameters.map(reals);
         Ok(Parameters { values: [a?, b?, c?, d?], sizes, pairs, has_bounds_of_rows })

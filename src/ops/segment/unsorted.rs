@@ -128,7 +128,8 @@ impl<'g> Value<'g> {
         let location = Location::caller();
         let _call = self.graph().open_call();
         let ids = ids.into_operand(self, location);
-        let counts = self.counts_of_segments(ids, num_segments.clone()).map_err(|error| error.or_at(location))?;
+        let counts =
+            self.counts_of_segments(ids, num_segments.clone()).map_err(|error| error.or_at(location))?;
         self.unsorted_segment_sum(ids, num_segments)?.div(counts)
     }
 
@@ -160,7 +161,8 @@ impl<'g> Value<'g> {
         let location = Location::caller();
         let _call = self.graph().open_call();
         let ids = ids.into_operand(self, location);
-        let counts = self.counts_of_segments(ids, num_segments.clone()).map_err(|error| error.or_at(location))?;
+        let counts =
+            self.counts_of_segments(ids, num_segments.clone()).map_err(|error| error.or_at(location))?;
         self.unsorted_segment_sum(ids, num_segments)?.div(counts.sqrt()?)
     }
 
