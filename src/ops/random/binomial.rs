@@ -201,7 +201,7 @@ mod tests {
 
     #[test]
     fn more_pairs_of_parameters_than_memory_holds_are_an_error() {
-        let many = |sizes| Tensor::zeros(DType::F32, sizes).unwrap();
+        let many = |sizes: &[usize]| Tensor::zeros(DType::F32, sizes).unwrap();
         let operands = [tensor(&[2], &[1i64, 2]), many(&[1 << 21, 1]), many(&[1, 1 << 21])];
         let error = run(&DEF, &Attrs::new().with("shape", [3, 3]), &operands).unwrap_err();
         assert!(
