@@ -219,10 +219,10 @@ impl Scalar {
         )
     }
 
-    /// Returns the highest value: inf for floats; `false` for a bool and for a dtype without scalars.
+    /// Returns the highest value: inf for floats, `true` for a bool; `false` for a dtype without scalars.
     pub fn highest(dtype: DType) -> Scalar {
         let dtype = scalar_dtype(dtype).unwrap_or(dtype);
-        Scalar::float_or_bits(dtype, dtype.integer_range().map_or(0, |(_, high)| high as u64), f64::INFINITY)
+        Scalar::float_or_bits(dtype, dtype.integer_range().map_or(1, |(_, high)| high as u64), f64::INFINITY)
     }
 
     /// Returns `float` for a float dtype, else the scalar with these `bits`.
@@ -333,7 +333,8 @@ mod tests {
             (Scalar::lowest(DType::QI8), Scalar::highest(DType::QU8)),
             (i8::MIN.into(), u8::MAX.into())
         );
-        assert_eq!((Scalar::lowest(DType::Bool), Scalar::one(DType::C64)), (false.into(), false.into()));
+        assert_eq!((Scalar::lowest(DType::Bool), Scalar::highest(DType::Bool)), (false.into(), true.into()));
+        assert_eq!((Scalar::one(DType::C64), Scalar::highest(DType::C64)), (false.into(), false.into()));
     }
 
     #[test]

@@ -32,8 +32,9 @@ pub(crate) fn supports_binary(op: BinaryOp, dtype: DType) -> bool {
 /// Returns whether kernels reduce elements of `dtype` by `op`.
 pub(crate) fn supports_reduce(op: ReduceOp, dtype: DType) -> bool {
     match op {
-        ReduceOp::Sum | ReduceOp::Prod => dtype.is_integer() || dtype.is_float(),
-        ReduceOp::Max | ReduceOp::Min => has_lanes(dtype),
+        ReduceOp::Sum | ReduceOp::Prod | ReduceOp::Max | ReduceOp::Min => {
+            dtype.is_integer() || dtype.is_float()
+        }
         ReduceOp::All | ReduceOp::Any => dtype == DType::Bool,
     }
 }

@@ -46,18 +46,21 @@ impl BroadcastPair {
         self.sizes.iter().product()
     }
 
-    /// Returns, for each element of the result in row-major order, the positions of the two elements.
+    /// Returns the positions of the two elements of row-major element `element` of the result.
+    pub(crate) fn position(&self, element: usize) -> (usize, usize) {
+        let (mut rest, mut left, mut right) = (element, 0, 0);
+        for (size, [x, y]) in self.sizes.iter().zip(&self.strides).rev() {
+            let index = rest % size;
+            rest /= size;
+            left += index * x;
+            right += index * y;
+        }
+        (left, right)
+    }
+
+    /// Returns [`BroadcastPair::position`] of every element of the result.
     pub(crate) fn positions(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
-        (0..self.len()).map(|element| {
-            let (mut rest, mut left, mut right) = (element, 0, 0);
-            for (size, [x, y]) in self.sizes.iter().zip(&self.strides).rev() {
-                let index = rest % size;
-                rest /= size;
-                left += index * x;
-                right += index * y;
-            }
-            (left, right)
-        })
+        (0..self.len()).map(|element| self.position(element))
     }
 }
 

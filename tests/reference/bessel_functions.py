@@ -36,3 +36,7 @@ for name, (function, low, high, signed) in FUNCTIONS.items():
         x = random.uniform(0.1, 40) if row % 2 else 2.0 ** random.uniform(low, high)
         x = random.choice([-x, x]) if signed else x
         print(name, repr(x), repr(float(function(mp.mpf(x)))))
+
+# The least positive number, half of which is 0.
+for name in ["bessel_k0", "bessel_k0e", "bessel_y0"]:
+    print(name, repr(5e-324), repr(float(FUNCTIONS[name][0](mp.mpf(5e-324)))))

@@ -18,6 +18,14 @@ fn segment_errors_are_explained() -> Result<()> {
       --> `let sums = x.unsorted_segment_sum(ids, 2)?;`
       operand 1 comes from ids at `let ids = g.input("ids", DType::I32, shape!["n"])?;`
     "#);
+    let means = x.unsorted_segment_mean(ids, 2)?;
+    let exe = g.compile(means)?;
+    let run = |ids: &[i32]| exe.run_all(&[TensorView::new(&[2], &[1.0f32; 2])?, TensorView::new(&[2], ids)?]);
+    assert_snapshot!(error_text(run(&[0, 2])), @r#"
+    error: unsorted_segment_sum(f32[n], i32[n], num_segments=2): an index into axis 0 must lie in [0, 2), got 2 at [1] in operand 1
+      --> `let means = x.unsorted_segment_mean(ids, 2)?;`
+      operand 1 comes from ids at `let ids = g.input("ids", DType::I32, shape!["n"])?;`
+    "#);
     let g = Graph::new();
     let x = g.input("x", DType::F32, shape!["n"])?;
     let ids = g.input("ids", DType::I32, shape!["n"])?;

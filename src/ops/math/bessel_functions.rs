@@ -1,6 +1,6 @@
 //! Bessel functions of the orders 0 and 1 on `f64`.
 
-use std::f64::consts::{FRAC_1_SQRT_2, PI};
+use std::f64::consts::{FRAC_1_SQRT_2, LN_2, PI};
 
 /// Euler's constant.
 const EULER: f64 = 0.577_215_664_901_532_9;
@@ -95,7 +95,7 @@ fn bessel_y(order: u32, x: f64) -> f64 {
     if x.is_infinite() || x.is_nan() {
         return f64::NAN;
     }
-    let log = (x / 2.0).ln() + EULER;
+    let log = x.ln() - LN_2 + EULER;
     let sum = |term: &dyn Fn(f64, usize) -> f64| {
         (1..).take(60).map(|k| term(f64::from(k), k as usize)).sum::<f64>()
     };
@@ -131,7 +131,7 @@ fn scaled_k(order: u32, x: f64) -> f64 {
         return f64::INFINITY;
     }
     if x < 1.0 {
-        let log = (x / 2.0).ln() + EULER;
+        let log = x.ln() - LN_2 + EULER;
         let value = match order {
             0 => series(0, x, 1.0, harmonic) - log * series(0, x, 1.0, |_| 1.0),
             _ => {

@@ -30,7 +30,8 @@ pub(crate) fn lgamma(mut x: f64) -> f64 {
 /// Returns the derivative of `log Γ`; NaN at 0 and at negative integers.
 pub(super) fn digamma(mut x: f64) -> f64 {
     if x <= 0.0 {
-        let tangent = (PI * (x - x.floor())).tan();
+        // The distance to the nearest integer has all digits, also near 0.
+        let tangent = (PI * (x - x.round())).tan();
         return if x == x.floor() { f64::NAN } else { digamma(1.0 - x) - PI / tangent };
     }
     let mut sum = 0.0;
@@ -44,8 +45,11 @@ pub(super) fn digamma(mut x: f64) -> f64 {
     sum + x.ln() - 0.5 / x - rest
 }
 
-/// Returns `y - log(1 + y)`.
-fn log1p_rest(y: f64) -> f64 {
+/// Returns `y - log(1 + y)`. `ratio` is `1 + y`: near -1, `y` has too few digits for the logarithm.
+fn log1p_rest(y: f64, ratio: f64) -> f64 {
+    if y < -0.75 {
+        return y - ratio.ln();
+    }
     if !(-0.3..=0.4).contains(&y) {
         return y - y.ln_1p();
     }
@@ -61,7 +65,7 @@ fn gamma_power(a: f64, x: f64) -> f64 {
     if a < 10.0 {
         return (a * x.ln() - x - lgamma(a + 1.0)).exp();
     }
-    let deviation = log1p_rest((x - a) / a);
+    let deviation = log1p_rest((x - a) / a, x / a);
     (-a * deviation - stirling_rest(a)).exp() / (2.0 * PI * a).sqrt()
 }
 
@@ -244,7 +248,8 @@ fn beta_power(a: f64, b: f64, x: f64) -> f64 {
         return (powers + growth + rest - lgamma(small)).exp();
     }
     let offset = x * b - (1.0 - x) * a;
-    let deviation = a * log1p_rest(offset / a) + b * log1p_rest(-offset / b);
+    let ratios = [x * ((a + b) / a), (1.0 - x) * ((a + b) / b)];
+    let deviation = a * log1p_rest(offset / a, ratios[0]) + b * log1p_rest(-offset / b, ratios[1]);
     let rest = stirling_rest(a + b) - stirling_rest(a) - stirling_rest(b);
     (rest - deviation).exp() * (a * b / (2.0 * PI * (a + b))).sqrt()
 }
@@ -360,7 +365,7 @@ pub(super) fn polygamma(n: f64, x: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::zeta;
+    use super::{digamma, zeta};
 
     #[test]
     fn many_terms_below_zero_are_not_added_one_by_one() {
@@ -374,6 +379,13 @@ mod tests {
         assert!(zeta(3.0, -4e15 + 0.5).is_finite());
         assert!(zeta(2.0, -1e300).is_infinite());
         assert!(zeta(1e10 + 1.0, -0.5).is_nan());
+    }
+
+    #[test]
+    fn digamma_has_a_pole_at_zero() {
+        for x in [-1e-40, -1e-17, -1e-9] {
+            assert!((digamma(x) * x + 1.0).abs() < 1e-8, "{x}: {}", digamma(x));
+        }
     }
 
     #[test]

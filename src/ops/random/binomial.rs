@@ -83,7 +83,6 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
     let (trials, p) = (cx.input(cx.inputs() - 2)?, cx.input(cx.inputs() - 1)?);
     let dtype = p.dtype();
     let pair = BroadcastPair::new(trials.sizes(), p.sizes())?;
-    let positions: Vec<(usize, usize)> = pair.positions().collect();
     let (trials, p) = (reals(trials)?, reals(p)?);
     if let Some(wrong) = trials.iter().find(|trials| !trials.is_finite()) {
         return refuse(format!("a number of trials must be finite, got {wrong}"));
@@ -92,7 +91,7 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
         return refuse("a probability must be a number, got NaN".to_string());
     }
     fill_samples(cx, stream, &pair.sizes, |position, begin| {
-        let (of_trials, of_p) = positions[position];
+        let (of_trials, of_p) = pair.position(position);
         let (trials, p) = (trials[of_trials], p[of_p]);
         match p {
             _ if trials <= 0.0 || p <= 0.0 => 0.0,
@@ -191,10 +190,23 @@ fn transformed_rejection(trials: f64, p: f64, mut draws: Draws) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ops::testing::shape_table;
+    use crate::Attrs;
+    use crate::ops::testing::{run, shape_table, tensor};
+    use crate::tensor::Tensor;
 
     shape_table! { DEF, {"dtype": DType::I64},
         "shape=i32[2]; i64[2]; f32[n]; f32[]" => "i64[?, ?]",
         "shape=i32[1]; i64[2]; f32[1]; f64[1]" => error "of one dtype",
+    }
+
+    #[test]
+    fn more_pairs_of_parameters_than_memory_holds_are_an_error() {
+        let many = |sizes: &[usize]| Tensor::zeros(DType::F32, sizes).unwrap();
+        let operands = [tensor(&[2], &[1i64, 2]), many(&[1 << 21, 1]), many(&[1, 1 << 21])];
+        let error = run(&DEF, &Attrs::new().with("shape", [3, 3]), &operands).unwrap_err();
+        assert!(
+            error.message().starts_with("the shape must end with the sizes of the parameters"),
+            "{error}"
+        );
     }
 }

@@ -62,7 +62,7 @@ pub(crate) static WITH_STATE: OpDef = OpDef::host("random_shuffle_with_state", |
 fn run(cx: &mut HostCx<'_>, stream: Philox) -> Result<()> {
     let x = RowMajor::new(cx.input(0)?)?;
     let x = x.view();
-    let Some((&count, row)) = x.sizes().split_first() else {
+    let Some((&count, row)) = x.sizes().split_first().filter(|_| !x.is_empty()) else {
         return cx.set_output(0, x.to_tensor()?);
     };
     let rows: Vec<Option<usize>> = shuffled(count, stream).into_iter().map(Some).collect();
@@ -84,12 +84,22 @@ fn shuffled(count: usize, stream: Philox) -> Vec<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ops::testing::shape_table;
+    use crate::Attrs;
+    use crate::ops::testing::{run_one, shape_table, tensor};
 
     shape_table! { WITH_STATE, {},
         "string[n, 2]; u64[1]; u64[2]; i32[]" => "string[n, 2]",
         "bool[]; u64[1]; u64[2]; i32[]" => "bool[]",
         "f32[n]; i64[1]; u64[2]; i32[]" => error "a key and a counter must be u64",
+    }
+
+    #[test]
+    fn rows_without_elements_need_no_memory() {
+        let state = [tensor(&[1], &[1u64]), tensor(&[2], &[2u64, 3]), tensor(&[], &[1i32])];
+        for sizes in [[1 << 60, 0], [0, 1 << 60]] {
+            let operands = [&[tensor::<u8>(&sizes, &[])][..], &state].concat();
+            assert_eq!(run_one(&WITH_STATE, &Attrs::new(), &operands).sizes(), sizes);
+        }
     }
 
     /// Every order of three rows is equally likely.

@@ -78,7 +78,7 @@ static OF_SEED: OpDef = OpDef::host("random_parameterized_truncated_normal", |cx
             "the shape must end with the sizes of the parameters, {sizes:?}, got {shape:?}"
         ));
     }
-    let batches = parameters.positions.len();
+    let batches = parameters.sizes.iter().product();
     let samples = shape[..shape.len() - parameters.sizes.len()].iter().product();
     run(cx, stream, &shape, samples, &parameters, |batch| (batch, batch, batches))
 })
@@ -165,8 +165,8 @@ struct Parameters {
     values: [Vec<f64>; 4],
     /// The broadcast sizes.
     sizes: Vec<usize>,
-    /// For each distribution: the position of each parameter.
-    positions: Vec<[usize; 4]>,
+    /// The elements of each parameter, paired with the distributions.
+    pairs: [BroadcastPair; 4],
     /// Whether a bound is a vector.
     has_bounds_of_rows: bool,
 }
@@ -178,22 +178,26 @@ impl Parameters {
     /// Their sizes do not broadcast.
     fn new(cx: &HostCx<'_>) -> Result<Parameters> {
         let first = cx.inputs() - 4;
-        let (mut values, mut sizes, mut positions) = ([const { Vec::new() }; 4], Vec::new(), vec![[0; 4]]);
-        for (number, values) in values.iter_mut().enumerate() {
-            let parameter = cx.input(first + number)?;
-            let pair = BroadcastPair::new(&sizes, parameter.sizes())?;
-            let with = |(before, position): (usize, usize)| {
-                let mut all: [usize; 4] = positions[before];
-                all[number] = position;
-                all
-            };
-            positions = pair.positions().map(with).collect();
-            sizes = pair.sizes;
-            *values = reals(parameter)?;
+        let [means, deviations, lows, highs] = [0, 1, 2, 3].map(|number| cx.input(first + number));
+        let parameters = [means?, deviations?, lows?, highs?];
+        let mut sizes = Vec::new();
+        for parameter in &parameters {
+            sizes = BroadcastPair::new(&sizes, parameter.sizes())?.sizes;
         }
-        let bounds = [cx.input(first + 2)?, cx.input(first + 3)?];
-        let has_bounds_of_rows = bounds.iter().any(|bound| !bound.sizes().is_empty());
-        Ok(Parameters { values, sizes, positions, has_bounds_of_rows })
+        let has_bounds_of_rows = parameters[2..].iter().any(|bound| !bound.sizes().is_empty());
+        let [a, b, c, d] =
+            parameters.each_ref().map(|parameter| BroadcastPair::new(&sizes, parameter.sizes()));
+        let pairs = [a?, b?, c?, d?];
+        let [a, b, c, d] = parameters.map(reals);
+        Ok(Parameters { values: [a?, b?, c?, d?], sizes, pairs, has_bounds_of_rows })
+    }
+
+    /// Returns mean, deviation, lower bound and upper bound of a distribution.
+    fn of(&self, distribution: usize) -> [f64; 4] {
+        std::array::from_fn(|parameter| {
+            let (_, position) = self.pairs[parameter].position(distribution);
+            self.values[parameter][position]
+        })
     }
 }
 
@@ -217,9 +221,7 @@ fn run(
     let (mut filled, mut number) = (0, 0);
     while filled < count {
         let (distribution, first, step) = batch(number);
-        let positions = parameters.positions[distribution];
-        let [mean, deviation, low, high] =
-            std::array::from_fn(|parameter| parameters.values[parameter][positions[parameter]]);
+        let [mean, deviation, low, high] = parameters.of(distribution);
         let distribution = Truncated::new(mean, deviation, low, high, dtype)?;
         let samples = samples.min(count - filled);
         distribution.sample(samples, &mut blocks, |sample, value| {

@@ -18,9 +18,8 @@ impl<'g> Value<'g> {
     /// Returns the mean over the given axes.
     ///
     /// `[.., d, ..] -> [.., ..]`, or `[.., 1, ..]` with [`Axes::keep_dims`](crate::Axes::keep_dims); integers, floats
-    /// and complex numbers. The mean of no elements is NaN for floats, and 0 for integers and complex
-    /// numbers. Integers are summed in 64 bits, and the
-    /// quotient is rounded toward zero. As TensorFlow's `Mean`. Fuses into kernels.
+    /// and complex numbers. The mean of no elements is NaN for floats, and 0 for integers and complex numbers. Integers
+    /// are summed in 64 bits, and the quotient is rounded toward zero. As TensorFlow's `Mean`. Fuses into kernels.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor};

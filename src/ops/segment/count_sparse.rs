@@ -108,7 +108,7 @@ fn int(attrs: &Attrs, name: &str) -> i64 {
 }
 
 /// Counts `values`. `row` returns the row of the value at a position. `rows` is the number of rows; with `None`, the
-/// result has one axis.
+/// result has one axis. Attribute `maxlength` limits the numbers that count; -1 is no limit.
 fn count(
     cx: &mut HostCx<'_>,
     values: &[i64],
@@ -145,14 +145,14 @@ fn count_as<T: Element>(
     let mut largest = 0;
     for (place, &value) in values.iter().enumerate() {
         let row = row(place)?;
-        if value < 0 || (most > 0 && value >= most) {
+        if value < 0 || (most >= 0 && value >= most) {
             continue;
         }
         largest = largest.max(value);
         let count = counts.entry((row, value)).or_default();
         *count = if is_binary { one } else { add(*count, weights.get(place).copied().unwrap_or(one)) };
     }
-    let size = if most > 0 { most } else { least.max(largest.saturating_add(1)) };
+    let size = if most >= 0 { most } else { least.max(largest.saturating_add(1)) };
     let rank = if rows.is_some() { 2 } else { 1 };
     let mut indices = Vec::with_capacity(counts.len() * rank);
     for &(row, value) in counts.keys() {
@@ -192,6 +192,9 @@ mod tests {
         assert_eq!(outputs[0], tensor(&[2, 2], &[0, 0, 0, 2i64]));
         assert_eq!(outputs[1], tensor(&[2], &[1, 2]));
         assert_eq!(outputs[2], tensor(&[2], &[3, 3i64]));
+        let outputs =
+            run(&DENSE, &Attrs::new().with("maxlength", 0), &[values.clone(), none.clone()]).unwrap();
+        assert_eq!((outputs[0].sizes(), &outputs[2]), (&[0, 1][..], &tensor(&[1], &[0i64])));
         let outputs = run(&DENSE, &Attrs::new(), &[values.clone(), none.clone()]).unwrap();
         assert_eq!((&outputs[0], &outputs[2]), (&tensor(&[3, 1], &[0, 2, 5i64]), &tensor(&[1], &[6i64])));
         let short = tensor(&[2], &[0, 3i64]);

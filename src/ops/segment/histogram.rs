@@ -8,6 +8,7 @@ use crate::expr::Scalar;
 use crate::graph::{IntoOperand, IntoParam, Value};
 use crate::op::{HostCx, OpDef, Operand, TfOp};
 use crate::ops::host_params::param_sizes;
+use crate::tensor::place_text;
 
 impl<'g> Value<'g> {
     /// Counts the elements in `bins` bins of equal width between the two elements of `range`. Elements outside the
@@ -75,9 +76,8 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
         return wrong(format!("value_range must have two elements, got {}", range.len()));
     }
     let (low, high) = (scalar(&range, 0), scalar(&range, 1));
-    // The distances of floats are rounded in their dtype, and the distances of integers in f64, as TensorFlow's are.
-    let distance = |from: Scalar, to: Scalar| match (from, to) {
-        (Scalar::F32(from), Scalar::F32(to)) => f64::from(to - from),
+    let difference = |from: Scalar, to: Scalar| match (from, to) {
+        (Scalar::I64(from), Scalar::I64(to)) => to.wrapping_sub(from) as f64,
         (from, to) => to.to_f64() - from.to_f64(),
     };
     let is_above = |a: Scalar, b: Scalar| match (a, b) {
@@ -87,7 +87,12 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
     if !is_above(high, low) {
         return wrong(format!("value_range must ascend, got {low} and {high}"));
     }
-    let step = distance(low, high) / bins as f64;
+    // TensorFlow divides the limits before it subtracts them. If the quotients are equal, TensorFlow's process crashes.
+    let step = high.to_f64() / bins as f64 - low.to_f64() / bins as f64;
+    let (step, is_exact) =
+        if step > 0.0 { (step, false) } else { (difference(low, high) / bins as f64, true) };
+    let distance =
+        |value: Scalar| if is_exact { difference(low, value) } else { value.to_f64() - low.to_f64() };
     let dtype = dtypes(&[x.dtype(), x.dtype()], cx.attrs())?[0];
     let mut output = cx.output(0, &[bins])?;
     let mut count: Box<dyn FnMut(usize)> = match dtype {
@@ -103,10 +108,12 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
     for at in 0..x.len() {
         let value = scalar(&x, at);
         if value.to_f64().is_nan() {
-            return wrong("a histogram must have no NaN, got one".to_string());
+            let message = "a histogram must have no NaN, got NaN".to_string();
+            let error = Error::new(ErrorKind::Attribute, Phase::Run, message);
+            return Err(error.in_element(0, &place_text(at, x.sizes())));
         }
         let value = if is_above(value, high) { high } else { value };
-        let position = if is_above(value, low) { distance(low, value) / step } else { 0.0 };
+        let position = if is_above(value, low) { distance(value) / step } else { 0.0 };
         count(position.min((bins - 1) as f64) as usize);
     }
     Ok(())
@@ -134,7 +141,8 @@ mod tests {
         let x = tensor(&[7], &[-1.0f32, 0.0, 1.5, 2.0, 5.0, 15.0, f32::INFINITY]);
         let y = run_one(&DEF, &attrs, &[x, range.clone()]);
         assert_eq!(y.to_vec::<i32>().unwrap(), [2, 1, 1, 0, 3]);
-        assert!(run(&DEF, &attrs, &[tensor(&[1], &[f32::NAN]), range]).is_err());
+        let error = run(&DEF, &attrs, &[tensor(&[1, 2], &[0.0, f32::NAN]), range]).unwrap_err();
+        assert_eq!(error.message(), "a histogram must have no NaN, got NaN at [0, 1] in operand 0");
         assert!(run(&DEF, &attrs, &[tensor(&[1], &[1i32]), tensor(&[2], &[3, 3i32])]).is_err());
     }
 
@@ -151,6 +159,23 @@ mod tests {
         assert_eq!(run_one(&DEF, &attrs(2), &operands).to_vec::<i32>().unwrap(), [1, 1]);
         let operands = [tensor(&[3], &[i64::MAX, 0, i64::MIN]), tensor(&[2], &[i64::MIN, i64::MAX])];
         assert_eq!(run_one(&DEF, &attrs(4), &operands).to_vec::<i32>().unwrap(), [1, 0, 1, 1]);
+        // Both limits round to one f64, or no number is between them.
+        let low = 1i64 << 60;
+        let operands = [tensor(&[3], &[low + 1, low + 5, i64::MAX]), tensor(&[2], &[low, low + 10])];
+        assert_eq!(run_one(&DEF, &attrs(5), &operands).to_vec::<i32>().unwrap(), [1, 0, 1, 0, 1]);
+        let next = 1f64.next_up();
+        let operands = [tensor(&[3], &[0.0, 1.0, next]), tensor(&[2], &[1.0, next])];
+        assert_eq!(run_one(&DEF, &attrs(3), &operands).to_vec::<i32>().unwrap(), [2, 0, 1]);
+    }
+
+    /// The counts were recorded from TensorFlow. `1.05 - 1.0` is a little more than 0.05.
+    #[test]
+    fn limits_are_divided_before_they_are_subtracted() {
+        let x: Vec<i64> = (100..105).collect();
+        let operands = [tensor(&[5], &x), tensor(&[2], &[100i64, 105])];
+        let counts = run_one(&DEF, &Attrs::new().with("nbins", 100), &operands).to_vec::<i32>().unwrap();
+        let bins: Vec<usize> = (0..100).filter(|bin| counts[*bin] > 0).collect();
+        assert_eq!(bins, [0, 19, 39, 59, 79]);
     }
 
     #[test]

@@ -260,7 +260,7 @@ fn gradient(cx: &mut HostCx<'_>, scale: Scale, is_compact: bool) -> Result<()> {
     let name = if is_compact { "dense_output_dim0" } else { "output_dim0" };
     let mut rows = param_sizes(cx, name, 3)?.first().copied().unwrap_or(0);
     // As in TensorFlow, the gradient of no rows depends on no index.
-    let [indices, ids] = if rows > 0 || is_compact { pairs(cx)? } else { Default::default() };
+    let [indices, ids] = if rows > 0 { pairs(cx)? } else { Default::default() };
     let segments = cx.input(0)?.sizes().first().copied().unwrap_or(0);
     let (mut indices, ids) =
         (require_below(1, "an index", indices, rows)?, require_below(2, "a segment id", ids, segments)?);
@@ -376,6 +376,8 @@ mod tests {
         let compact = run(&MEAN_COMPACT, &Attrs::new().with("dense_output_dim0", 4), &operands).unwrap();
         assert_eq!(compact[0].to_vec::<f64>().unwrap(), [3.0, 4.0, 2.5, 3.0, 0.5, 1.0]);
         assert_eq!(compact[1].to_vec::<i32>().unwrap(), [0, 1, 2]);
+        let compact = run(&MEAN_COMPACT, &Attrs::new().with("dense_output_dim0", 0), &operands).unwrap();
+        assert_eq!((compact[0].sizes(), compact[1].sizes()), (&[0, 2][..], &[0][..]));
     }
 
     #[test]

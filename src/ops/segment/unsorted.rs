@@ -125,8 +125,11 @@ impl<'g> Value<'g> {
         ids: impl IntoOperand<'g>,
         num_segments: impl IntoParam<'g> + Clone,
     ) -> Result<Value<'g>> {
-        let ids = ids.into_operand(self, Location::caller());
-        let counts = self.counts_of_segments(ids, num_segments.clone())?;
+        let location = Location::caller();
+        let _call = self.graph().open_call();
+        let ids = ids.into_operand(self, location);
+        let counts =
+            self.counts_of_segments(ids, num_segments.clone()).map_err(|error| error.or_at(location))?;
         self.unsorted_segment_sum(ids, num_segments)?.div(counts)
     }
 
@@ -155,8 +158,11 @@ impl<'g> Value<'g> {
         ids: impl IntoOperand<'g>,
         num_segments: impl IntoParam<'g> + Clone,
     ) -> Result<Value<'g>> {
-        let ids = ids.into_operand(self, Location::caller());
-        let counts = self.counts_of_segments(ids, num_segments.clone())?;
+        let location = Location::caller();
+        let _call = self.graph().open_call();
+        let ids = ids.into_operand(self, location);
+        let counts =
+            self.counts_of_segments(ids, num_segments.clone()).map_err(|error| error.or_at(location))?;
         self.unsorted_segment_sum(ids, num_segments)?.div(counts.sqrt()?)
     }
 

@@ -26,7 +26,7 @@ impl<'g> Value<'g> {
     /// ```
     ///
     /// # Errors
-    /// The dtype is not supported.
+    /// The boundaries do not ascend, or the dtype is not supported.
     #[doc(alias = "digitize")]
     #[track_caller]
     pub fn bucketize(self, boundaries: &[f64]) -> Result<Value<'g>> {
@@ -38,20 +38,28 @@ pub(crate) static DEF: OpDef = OpDef::host("bucketize", run)
     .attrs(&[Attribute::floats("boundaries")])
     .operands(&[Operand::Data("input")])
     .shape_fn(shapeflow_shape_fns::common::unary)
-    .dtype_rule(|operands: &[DType], _: &Attrs| match operands {
-        [DType::I32 | DType::I64 | DType::F32 | DType::F64] => Ok(vec![DType::I32]),
-        other => dtype::refuse(format!("the element type must be i32, i64, f32 or f64, got {other:?}")),
-    })
+    .dtype_rule(dtypes)
     .tensorflow(&[TfOp::new("Bucketize")]);
 
-fn run(cx: &mut HostCx<'_>) -> Result<()> {
-    let x = cx.input(0)?;
-    let boundaries = cx.attrs().floats("boundaries");
-    let boundaries: Vec<f64> = boundaries.into_iter().map(|limit| f64::from(limit as f32)).collect();
+fn dtypes(operands: &[DType], attrs: &Attrs) -> Result<Vec<DType>> {
+    let boundaries = boundaries(attrs);
     if !boundaries.is_sorted() {
         let message = format!("boundaries must ascend, got {boundaries:?}");
-        return Err(Error::new(ErrorKind::Attribute, Phase::Run, message));
+        return Err(Error::new(ErrorKind::Attribute, Phase::Build, message));
     }
+    match operands {
+        [DType::I32 | DType::I64 | DType::F32 | DType::F64] => Ok(vec![DType::I32]),
+        other => dtype::refuse(format!("the element type must be i32, i64, f32 or f64, got {other:?}")),
+    }
+}
+
+/// Returns the boundaries, rounded to f32.
+fn boundaries(attrs: &Attrs) -> Vec<f64> {
+    attrs.floats("boundaries").into_iter().map(|limit| f64::from(limit as f32)).collect()
+}
+
+fn run(cx: &mut HostCx<'_>) -> Result<()> {
+    let (x, boundaries) = (cx.input(0)?, boundaries(cx.attrs()));
     let bucket = |position: usize| {
         let element = x.element(position).and_then(|bytes| Scalar::from_bytes(x.dtype(), bytes));
         let value = match element.expect("the position is in the tensor") {
@@ -71,21 +79,22 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ops::testing::{run, run_one, shape_table, tensor};
+    use crate::ops::testing::{run_one, shape_table, tensor};
 
     shape_table! { DEF, {"boundaries": &[0.0, 1.0][..]},
         "[n, 2]" => "i32[n, 2]",
         "i64?" => "i32?",
         "bool[n]" => error "the element type must be i32, i64, f32 or f64",
     }
+    shape_table! { descending: DEF, {"boundaries": &[2.0, 1.0][..]},
+        "[n]" => error "boundaries must ascend, got [2.0, 1.0]",
+    }
 
     #[test]
     fn a_boundary_belongs_to_the_bucket_above_it() {
         let attrs = |limits: &[f64]| Attrs::new().with("boundaries", limits);
         let x = tensor(&[5], &[-1.0, 0.0, 0.5, 3.0, f64::NAN]);
-        let y = run_one(&DEF, &attrs(&[0.0, 1.0, 3.0]), std::slice::from_ref(&x));
+        let y = run_one(&DEF, &attrs(&[0.0, 1.0, 3.0]), &[x]);
         assert_eq!(y.to_vec::<i32>().unwrap(), [0, 1, 1, 3, 3]);
-        let error = run(&DEF, &attrs(&[2.0, 1.0]), &[x]).unwrap_err();
-        assert_eq!(error.message(), "boundaries must ascend, got [2.0, 1.0]");
     }
 }

@@ -16,7 +16,7 @@ pub(super) struct Columns {
 }
 
 impl Columns {
-    /// Returns the columns along the attribute `axis`.
+    /// Returns the columns along the parameter `axis`.
     ///
     /// # Errors
     /// There is no such axis.

@@ -57,7 +57,7 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
     let is_reversed = cx.attrs().bool("reverse");
     let rank = if is_reversed { length - 1 - n } else { n };
     let keys = order_keys(&x)?;
-    let mut order: Vec<usize> = Vec::with_capacity(length);
+    let mut order: Vec<usize> = Vec::new();
     let mut starts = Vec::with_capacity(keys.len() / length);
     for (number, row) in keys.chunks_exact(length).enumerate() {
         order.clear();
@@ -80,6 +80,12 @@ mod tests {
     }
     shape_table! { fed: DEF, {"reverse": true},
         "i8[m, 3]; n=i32[]" => "i8[m]",
+    }
+
+    #[test]
+    fn no_rows_need_no_memory() {
+        let y = run_one(&DEF, &Attrs::new().with("n", 3), &[tensor::<u8>(&[0, 1 << 60], &[])]);
+        assert_eq!(y.sizes(), [0]);
     }
 
     #[test]

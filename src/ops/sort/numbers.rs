@@ -149,6 +149,10 @@ fn gathered_columns<T: Copy, K: Radix, O: Order<K>>(
     widen: impl Fn(T) -> K,
     narrow: impl Fn(K) -> T,
 ) {
+    // Columns of an empty tensor may be longer than any memory.
+    if elements.is_empty() {
+        return;
+    }
     let (mut bits, mut sorted) = (Vec::with_capacity(columns.length), vec![K::default(); columns.length]);
     for first in columns.firsts() {
         bits.clear();

@@ -1,11 +1,12 @@
 //! `searchsorted`: the positions at which elements would be inserted into sorted rows.
 
 use std::hint::select_unpredictable;
+use std::panic::Location;
 
 use shapeflow_shape_fns::{Attribute, Attrs, DType};
 
 use crate::dtype;
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::{IntoOperand, Value};
 use crate::op::{HostCx, OpDef, Operand, TfOp};
 use crate::ops::integers::int_tensor;
@@ -32,13 +33,18 @@ impl<'g> Value<'g> {
     /// ```
     ///
     /// # Errors
-    /// The ranks are neither 2 nor 1, the numbers of rows differ, or the dtypes differ or are not supported.
+    /// The ranks are not both 2 or both 1, the numbers of rows differ, or the dtypes differ or are not supported.
     #[doc(alias = "lower_bound")]
     #[doc(alias = "upper_bound")]
     #[track_caller]
     pub fn searchsorted(self, values: impl IntoOperand<'g>, right: bool) -> Result<Value<'g>> {
-        let values = values.into_operand(self, std::panic::Location::caller());
+        let location = Location::caller();
+        let values = values.into_operand(self, location);
         let is_vector = self.shape().rank() == Some(1);
+        if let Some(rank) = values.shape().rank().filter(|rank| is_vector && *rank != 1) {
+            let message = format!("the values searched for in a vector must be a vector, got rank {rank}");
+            return Err(Error::new(ErrorKind::Shape, Phase::Build, message).at(location));
+        }
         let (rows, values) =
             if is_vector { (self.expand_dims(0)?, values.expand_dims(0)?) } else { (self, values) };
         let call = self.graph().op(&DEF).data(rows).data(values).attr("out_type", DType::I64);
@@ -137,5 +143,7 @@ mod tests {
         let found = sorted.searchsorted(g.constant([2.0, 5.0]).unwrap(), true).unwrap();
         let [found] = g.compile(found).unwrap().run(&[]).unwrap();
         assert_eq!((found.sizes(), found.to_vec::<i64>().unwrap()), (&[2][..], vec![2, 3]));
+        let error = sorted.searchsorted(2.0, true).unwrap_err();
+        assert_eq!(error.message(), "the values searched for in a vector must be a vector, got rank 0");
     }
 }

@@ -85,7 +85,7 @@ impl Columns {
         result: impl Fn(I) -> T,
         results: &mut [T],
     ) {
-        let (mut column, mut scratch) = (Vec::with_capacity(self.length), Vec::new());
+        let (mut column, mut scratch) = (Vec::new(), Vec::new());
         for first in self.firsts() {
             column.clear();
             column.extend((0..self.length).map(|at| item(first + at * self.inner, at)));
@@ -179,9 +179,12 @@ mod tests {
 
     #[test]
     fn empty_axes_stay_empty() {
-        for sizes in [[0, 3], [3, 0]] {
-            let y = run_one(&SORT, &Attrs::new().with("axis", 0), &[tensor::<f32>(&sizes, &[])]);
-            assert_eq!(y.sizes(), sizes);
+        // The last columns are longer than any memory.
+        for sizes in [[0, 3], [3, 0], [1 << 60, 0]] {
+            for def in [&SORT, &ARGSORT] {
+                let y = run_one(def, &Attrs::new().with("axis", 0), &[tensor::<u8>(&sizes, &[])]);
+                assert_eq!(y.sizes(), sizes);
+            }
         }
     }
 }

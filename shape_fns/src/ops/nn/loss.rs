@@ -44,14 +44,12 @@ pub fn sparse_softmax_cross_entropy(cx: &mut InferenceContext<'_>) -> Result<()>
 /// `predictions[n, c], targets[n], k -> [n]`.
 ///
 /// # Errors
-/// An operand has the wrong rank, or the batch sizes provably differ.
+/// An operand has the wrong rank, the batch sizes provably differ, or `k` is not one integer.
 pub fn in_top_k(cx: &mut InferenceContext<'_>) -> Result<()> {
     let [batch, _] = cx.axes::<2>(0)?;
     let [targets] = cx.axes::<1>(1)?;
     let batch = cx.agree("the batch sizes of predictions and targets", &batch, &targets)?;
-    if cx.attr("k").is_none() {
-        cx.scalars(&["k"])?;
-    }
+    cx.param_scalar("k")?;
     cx.set_output(0, TensorShape::new([batch]));
     Ok(())
 }
@@ -88,7 +86,8 @@ mod tests {
     shape_table! { top: in_top_k, ["predictions", "targets", "k"];
         {k: 2} "[?, c]; [n]" => "[n]";
         {} "[?, c]; [4]; i32 []" => "[4]";
-        {} "[?, c]; [4]; i32 [2]" => "error k must have rank 0";
+        {} "[?, c]; [4]; i32 [2]" => "error k must be one integer, got rank 1";
+        {k: [1, 2]} "[?, c]; [4]" => "error k must be one integer, got [1, 2]";
     }
     shape_table! { squares: l2_loss, ["t"];
         {} "?" => "[]";
