@@ -174,3 +174,42 @@ fn shortest(sketch: &Sketch) -> Vec<usize> {
     }
     ranks
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::{SketchBox, lay_out};
+    use super::*;
+
+    /// A box with 60 readers, each of which has an operand of its own.
+    fn fan(open_size: (f64, f64)) -> Sketch {
+        let item = |operands: Vec<usize>| SketchBox {
+            width: 100.0,
+            height: 40.0,
+            open_size,
+            operands: operands.into_iter().map(|source| (source, 0, 50.0)).collect(),
+            outputs: vec![50.0],
+            pin: Pin::None,
+        };
+        let mut boxes = vec![item(Vec::new())];
+        for reader in 0..60 {
+            boxes.extend([item(Vec::new()), item(vec![0, 2 * reader + 1])]);
+        }
+        Sketch { boxes }
+    }
+
+    #[test]
+    fn wide_ranks_are_spread_over_more_ranks() {
+        for open_size in [(0.0, 0.0), (1000.0, 1000.0)] {
+            let sketch = fan(open_size);
+            let ranks = ranks(&sketch);
+            for (number, item) in sketch.boxes.iter().enumerate() {
+                assert!(item.operands.iter().all(|(source, _, _)| ranks[*source] < ranks[number]));
+            }
+            let layout = lay_out(&sketch);
+            assert!(layout.width < 2600.0, "{}", layout.width);
+            // Open scopes need more room, so fewer of them stand side by side.
+            let (width, height) = layout.open_size;
+            assert!(width < 2600.0 || width < 3.0 * height, "{width} {height}");
+        }
+    }
+}

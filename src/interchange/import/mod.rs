@@ -48,7 +48,7 @@ use std::collections::HashMap;
 use super::imported::{BuiltNode, Imported, ImportedOutput, NodeRecord, OutputKind, without_zero};
 use super::model::{Model, Signature};
 use super::options::ImportOptions;
-use super::signature_names::SignatureNames;
+use super::signature_names::{SignatureNames, check_tensors};
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::{Graph, NodeIx};
 use awaited::{Controls, reads_shapes_only};
@@ -379,22 +379,6 @@ impl<'a, 'g> Importer<'a, 'g> {
         result.blocking_error = Some(error.clone());
         result.error = Some(error);
         Ok(result)
-    }
-}
-
-/// Checks that each input or output of a signature names one tensor.
-///
-/// # Errors
-/// An input or output is a composite, such as a sparse tensor, which has several tensors.
-fn check_tensors(role: &str, tensors: &[(String, String)]) -> Result<()> {
-    match tensors.iter().find(|(_, tensor)| tensor.is_empty()) {
-        None => Ok(()),
-        Some((name, _)) => {
-            let message = format!(
-                "the {role} {name} of the signature must be one tensor, got a composite, such as a sparse tensor"
-            );
-            Err(Error::new(ErrorKind::Attribute, Phase::Build, message))
-        }
     }
 }
 
