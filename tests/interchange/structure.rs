@@ -106,8 +106,7 @@ fn attributes_pass_through_nested_calls() -> Result<()> {
         let imported = import(&call(&format!("attr {{ key: \"T\" value {{ type: {dtype} }} }}")))?;
         assert_eq!(imported.value("f")?.dtype(), expected);
     }
-    let imported = import(&call(""))?;
-    let error = imported.value("f").unwrap_err();
+    let error = import(&call(""))?.check().unwrap_err();
     assert_eq!(error.message(), "the call must give the attribute U, which is DstT here");
     Ok(())
 }
