@@ -17,8 +17,11 @@ const LABEL_ROW: f64 = 17.0;
 const STUB: f64 = 30.0;
 /// Maximum number of characters of the text at a wire.
 const WIRE_CHARS: usize = 30;
-/// Maximum width of the row of operand shapes above a box. A wider row is omitted.
+/// Maximum width of the row of operand shapes above a box, and of the row of stubs below a box. A wider row has no
+/// shapes.
 const WIDEST: f64 = 460.0;
+/// Distance between the wires at a box that has no room for their shapes.
+const WIRE_DISTANCE: f64 = 16.0;
 
 /// A box with its texts and sizes.
 #[derive(Default)]
@@ -38,6 +41,8 @@ pub(super) struct Drawn {
     /// For each output, the short line that ends below the box. An output has this line if the output leaves the graph,
     /// or if no node reads the output.
     pub stubs: Vec<Option<Stub>>,
+    /// Whether the row below the box has room for the shapes of the stubs.
+    pub has_room_below: bool,
     /// Width of the box, with the rows above and below it.
     pub width: f64,
     /// Height of the box, without the rows above and below it.
@@ -53,9 +58,22 @@ pub(super) struct BoxLine {
 
 /// The end of an output that no wire leaves.
 pub(super) struct Stub {
+    /// The dtype and the shape of the output.
     pub text: String,
-    /// Whether the output is an output of the graph.
-    pub is_result: bool,
+    /// The position of the output among the outputs of the graph.
+    pub result: Option<usize>,
+}
+
+impl Stub {
+    /// Returns the text below the box. Without room for shapes, an output of the graph has only its number.
+    fn shown(&self, has_room: bool) -> String {
+        match (self.result, has_room) {
+            (Some(result), true) => format!("→ output {result}: {}", self.text),
+            (Some(result), false) => format!("→ {result}"),
+            (None, true) => self.text.clone(),
+            (None, false) => String::new(),
+        }
+    }
 }
 
 impl Drawn {
@@ -68,15 +86,19 @@ impl Drawn {
         let title = width(&self.title, TITLE_FONT_SIZE);
         let mut box_width = (title.max(lines) + 2.0 * PAD).max(46.0);
         if self.stubs.iter().any(Option::is_some) {
-            let stubs = self.stubs.iter().flatten();
-            let widest = stubs.map(|stub| width(&stub.text, TEXT_FONT_SIZE)).fold(0.0, f64::max);
-            box_width = box_width.max((widest + 12.0) * self.stubs.len() as f64);
+            let row_width = |has_room| {
+                let stubs = self.stubs.iter().flatten();
+                let widths = stubs.map(|stub| width(&stub.shown(has_room), TEXT_FONT_SIZE) + 12.0);
+                widths.fold(WIRE_DISTANCE, f64::max) * self.stubs.len() as f64
+            };
+            self.has_room_below = self.stubs.len() == 1 || row_width(true) <= WIDEST;
+            box_width = box_width.max(row_width(self.has_room_below));
         }
         let widest = self.arrivals.iter().map(|text| width(text, TEXT_FONT_SIZE)).fold(0.0, f64::max) + 14.0;
         let count = self.arrivals.len();
         if widest * count as f64 > WIDEST {
             self.arrivals = vec![String::new(); count];
-            box_width = box_width.max(16.0 * count as f64);
+            box_width = box_width.max(WIRE_DISTANCE * count as f64);
         } else {
             box_width = box_width.max(widest * count as f64);
         }
@@ -141,8 +163,11 @@ impl Drawn {
         let (top, bottom) = (self.label_height(), self.label_height() + self.body_height);
         for (output, stub) in self.stubs.iter().enumerate() {
             let Some(stub) = stub else { continue };
-            let class = if stub.is_result { "shape result" } else { "shape" };
-            write(class, self.departure(output), bottom + 24.0, "", &stub.text);
+            let class = if stub.result.is_some() { "shape result" } else { "shape" };
+            let text = stub.shown(self.has_room_below);
+            if !text.is_empty() {
+                write(class, self.departure(output), bottom + 24.0, "", &text);
+            }
         }
         let round = if self.class == "op" || self.class == "scope" {
             5.0

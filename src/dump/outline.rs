@@ -17,7 +17,7 @@ const LARGE: usize = 64;
 
 /// The scopes of a graph.
 pub(super) struct Outline {
-    /// The root is first; a scope comes before its children.
+    /// The root is first.
     pub scopes: Vec<ScopeView>,
     /// For each node: the index of its scope in `scopes`, or `None` for a constant that is shown in the boxes of the
     /// nodes that read it.
@@ -43,6 +43,8 @@ pub(super) struct ScopeView {
     pub inputs: IndexSet<ValueRef>,
     /// The values of the scope that nodes outside read.
     pub outputs: IndexSet<ValueRef>,
+    /// The width and height of the scope when it and all its inner scopes are open; zero before they are known.
+    pub open_size: (f64, f64),
 }
 
 /// What a scope holds.
@@ -121,6 +123,7 @@ impl Outline {
             is_refused: false,
             inputs: IndexSet::new(),
             outputs: IndexSet::new(),
+            open_size: (0.0, 0.0),
         });
         self.scopes.len() - 1
     }

@@ -87,6 +87,10 @@ impl Snapshot {
             let mut sketched = SketchBox {
                 width: drawn.width,
                 height: drawn.height(),
+                open_size: match content {
+                    BoxContent::Child(Child::Scope(scope)) => outline.scopes[scope].open_size,
+                    _ => (0.0, 0.0),
+                },
                 operands: Vec::new(),
                 outputs: (0..picture.outputs[place].len()).map(|output| drawn.departure(output)).collect(),
                 pin: match content {
@@ -205,14 +209,9 @@ impl Snapshot {
             lines.push(BoxLine { text: format!("and {more} more constants"), constant: None });
         }
         let stubs = node.outputs.iter().enumerate().map(|(output, value)| {
-            let text = value.type_text();
-            match value.result {
-                Some(result) => Some(Stub { text: format!("→ output {result}: {text}"), is_result: true }),
-                None if !outline.is_read(&ValueRef { node: number, output }) => {
-                    Some(Stub { text, is_result: false })
-                }
-                None => None,
-            }
+            let is_read = outline.is_read(&ValueRef { node: number, output });
+            (value.result.is_some() || !is_read)
+                .then(|| Stub { text: value.type_text(), result: value.result })
         });
         Drawn {
             class: node.kind.name(),

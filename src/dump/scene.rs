@@ -28,20 +28,32 @@ impl Snapshot {
     /// crossings, from top to bottom. `crossings passed` is the number of crossings that the wire passes before it
     /// branches off to the reader, or -1 if the reader is too far for a wire. The operands in `loose` have no wire.
     pub(super) fn scene(&self) -> Value {
-        let outline = Outline::of(self);
-        let scopes = outline.scopes.iter().enumerate().map(|(number, scope)| {
-            // A scope without children has no picture: the outline has moved its children to its parent.
-            match scope.children.is_empty() && number > 0 {
-                true => Value::Null,
-                false => scope_json(scope, &self.picture(&outline, number)),
-            }
-        });
-        Value::Array(scopes.collect())
+        let mut outline = Outline::of(self);
+        // A scope whose children the outline has moved to its parent is not in the tree, and has no picture.
+        let mut scopes = vec![Value::Null; outline.scopes.len()];
+        let mut order = vec![0];
+        let mut next = 0;
+        while let Some(scope) = order.get(next) {
+            let inner = outline.scopes[*scope].children.iter().filter_map(|child| match child {
+                Child::Scope(inner) => Some(*inner),
+                Child::Node(_) => None,
+            });
+            let inner: Vec<usize> = inner.collect();
+            order.extend(inner);
+            next += 1;
+        }
+        // Inner scopes come first, so that their sizes are known.
+        for number in order.into_iter().rev() {
+            let picture = self.picture(&outline, number);
+            outline.scopes[number].open_size = picture.layout.open_size;
+            scopes[number] = scope_json(&outline.scopes[number], &picture);
+        }
+        Value::Array(scopes)
     }
 }
 
 fn scope_json(scope: &ScopeView, picture: &Picture) -> Value {
-    let BoxLayout { width, height, corners, wires } = &picture.layout;
+    let BoxLayout { width, height, corners, wires, .. } = &picture.layout;
     let boxes = picture.boxes.iter().zip(corners).map(|((content, drawn), (x, y))| {
         let (kind, of) = match content {
             BoxContent::Child(Child::Node(node)) => ("node", *node),

@@ -249,9 +249,10 @@ impl Snapshot {
             for output in &mut node.outputs {
                 output.name = format!("{}.{}", node.label, output.name);
             }
-            let error = node.error.as_deref().unwrap_or_default().replace('\n', "\n// ");
+            let error = node.error.as_deref().unwrap_or_default();
+            let text = format!("node {} is not compiled: {error}", node.label);
             self.text.truncate(self.text.trim_end().len());
-            self.text.push_str(&format!("\n// node {} is not compiled: {error}\n", node.label));
+            self.text.push_str(&format!("\n// {}\n", text.replace('\n', "\n// ")));
         }
         self.nodes.append(&mut refused);
         self

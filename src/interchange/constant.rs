@@ -174,6 +174,9 @@ fn strings_from_proto(
         strings.push(whole.slice_ref(string));
         rest = after;
     }
+    if !rest.is_empty() {
+        return Err(damaged());
+    }
     Tensor::from_strings(sizes, &strings)
 }
 
@@ -282,6 +285,10 @@ mod tests {
             ),
             (
                 TensorProto { tensor_content: Bytes::from_static(b"\x7fa"), ..shaped(DType::String, &[1]) },
+                "damaged",
+            ),
+            (
+                TensorProto { tensor_content: Bytes::from_static(b"\x01ab"), ..shaped(DType::String, &[1]) },
                 "damaged",
             ),
         ] {

@@ -1,6 +1,6 @@
 //! The fields of TensorFlow's protobuf messages: the table by which protobuf text is read and written.
 
-use FieldKind::{Bool, Bytes, DataType, Double, Float, Int, Message as Sub, Str, UInt};
+use FieldKind::{Bool, Bytes, DataType, Double, Float, Int, Int32, Message as Sub, Str, UInt, UInt32};
 
 /// A message type: its fields in the order of their numbers.
 pub(super) struct Message {
@@ -18,10 +18,14 @@ pub(super) struct Field {
 /// The type of a field.
 #[derive(Clone, Copy)]
 pub(super) enum FieldKind {
-    /// A signed integer, as a varint.
+    /// An i64, as a varint.
     Int,
-    /// An unsigned integer, as a varint.
+    /// An i32, as a varint of 64 bits.
+    Int32,
+    /// A u64, as a varint.
     UInt,
+    /// A u32, as a varint.
+    UInt32,
     Bool,
     /// The number of a dtype. Protobuf text writes the name of the dtype.
     DataType,
@@ -52,8 +56,8 @@ macro_rules! messages {
 }
 
 messages! {
-    GRAPH { "node" 1 Sub(&NODE), "library" 2 Sub(&LIBRARY), "version" 3 Int, "versions" 4 Sub(&VERSIONS) }
-    VERSIONS { "producer" 1 Int, "min_consumer" 2 Int, "bad_consumers" 3 Int }
+    GRAPH { "node" 1 Sub(&NODE), "library" 2 Sub(&LIBRARY), "version" 3 Int32, "versions" 4 Sub(&VERSIONS) }
+    VERSIONS { "producer" 1 Int32, "min_consumer" 2 Int32, "bad_consumers" 3 Int32 }
     NODE {
         "name" 1 Str, "op" 2 Str, "input" 3 Str, "device" 4 Str, "attr" 5 Sub(&ATTR_ENTRY),
         "experimental_debug_info" 6 Sub(&DEBUG_INFO),
@@ -72,10 +76,10 @@ messages! {
     SHAPE { "dim" 2 Sub(&DIM), "unknown_rank" 3 Bool }
     DIM { "size" 1 Int, "name" 2 Str }
     TENSOR {
-        "dtype" 1 DataType, "tensor_shape" 2 Sub(&SHAPE), "version_number" 3 Int, "tensor_content" 4 Bytes,
-        "float_val" 5 Float, "double_val" 6 Double, "int_val" 7 Int, "string_val" 8 Bytes,
+        "dtype" 1 DataType, "tensor_shape" 2 Sub(&SHAPE), "version_number" 3 Int32, "tensor_content" 4 Bytes,
+        "float_val" 5 Float, "double_val" 6 Double, "int_val" 7 Int32, "string_val" 8 Bytes,
         "scomplex_val" 9 Float, "int64_val" 10 Int, "bool_val" 11 Bool, "dcomplex_val" 12 Double,
-        "half_val" 13 Int, "uint32_val" 16 UInt, "uint64_val" 17 UInt, "float8_val" 18 Bytes,
+        "half_val" 13 Int32, "uint32_val" 16 UInt32, "uint64_val" 17 UInt, "float8_val" 18 Bytes,
     }
     LIBRARY { "function" 1 Sub(&FUNCTION), "gradient" 2 Sub(&GRADIENT) }
     GRADIENT { "function_name" 1 Str, "gradient_func" 2 Str }
@@ -85,9 +89,9 @@ messages! {
         "resource_arg_unique_id" 8 Sub(&ID_ENTRY),
     }
     TEXT_ENTRY { "key" 1 Str, "value" 2 Str }
-    ARG_ATTR_ENTRY { "key" 1 UInt, "value" 2 Sub(&ARG_ATTRS) }
+    ARG_ATTR_ENTRY { "key" 1 UInt32, "value" 2 Sub(&ARG_ATTRS) }
     ARG_ATTRS { "attr" 1 Sub(&ATTR_ENTRY) }
-    ID_ENTRY { "key" 1 UInt, "value" 2 UInt }
+    ID_ENTRY { "key" 1 UInt32, "value" 2 UInt32 }
     OP {
         "name" 1 Str, "input_arg" 2 Sub(&ARG), "output_arg" 3 Sub(&ARG), "attr" 4 Sub(&ATTR_DEF),
         "summary" 5 Str, "description" 6 Str, "is_aggregate" 16 Bool, "is_stateful" 17 Bool,
@@ -109,7 +113,7 @@ messages! {
     }
     META_INFO { "tags" 4 Str, "tensorflow_version" 5 Str, "tensorflow_git_version" 6 Str }
     SAVER {
-        "filename_tensor_name" 1 Str, "save_tensor_name" 2 Str, "restore_op_name" 3 Str, "max_to_keep" 4 Int,
+        "filename_tensor_name" 1 Str, "save_tensor_name" 2 Str, "restore_op_name" 3 Str, "max_to_keep" 4 Int32,
         "sharded" 5 Bool,
     }
     COLLECTION_ENTRY { "key" 1 Str, "value" 2 Sub(&COLLECTION) }

@@ -55,6 +55,18 @@ pub(super) struct ImportedOutput {
     pub has_known_dtype: bool,
     /// Whether the value is an input that replaces the node's output.
     pub is_fed: bool,
+    /// Whether the output is the handle of a resource. The value then has no meaning.
+    pub is_resource: bool,
+}
+
+/// What is known of an output besides its dtype and shape.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum OutputKind {
+    Tensor,
+    /// A tensor whose dtype is unknown. Its value has `f32`.
+    UnknownDType,
+    /// The handle of a resource. Its value has no meaning.
+    Resource,
 }
 
 /// A node of the model, also of a function, and the nodes of the graph that it became.
@@ -62,6 +74,8 @@ pub(super) struct ImportedOutput {
 pub(super) struct BuiltNode {
     pub op: String,
     pub name: String,
+    /// The kind of each output; empty if all outputs are tensors of known dtypes.
+    pub kinds: Box<[OutputKind]>,
     /// The nodes of the graph that the import made for this node. For a node in a branch or a loop: the nodes of the
     /// outermost branch or loop, or `None` while this branch or loop is under construction.
     pub nodes: Option<Range<u32>>,
@@ -90,6 +104,9 @@ pub struct ImportedNode<'a> {
     pub op: &'a str,
     /// Dtype and shape of every output. The dtype is `None` if the op is unknown and nothing declares the dtype.
     pub outputs: Vec<(Option<DType>, TensorShape)>,
+    /// For every output: whether it is the handle of a resource, which is a variable or a lookup table. A handle has no
+    /// dtype, and its shape is unknown.
+    pub is_resource: Vec<bool>,
     /// The reason why inference refused the node, if it did. The outputs of a refused node have unknown shapes.
     pub error: Option<&'a Error>,
     /// The names of the unknown dimensions in `outputs`, if the node is in a branch or a loop. The graph has the names
@@ -221,6 +238,11 @@ impl Imported {
                 })
                 .map(|known| known.unwrap_or((None, TensorShape::unranked())))
                 .collect(),
+            is_resource: record
+                .outputs
+                .iter()
+                .map(|output| output.is_some_and(|output| output.is_resource))
+                .collect(),
             error: record.error.as_ref(),
             dim_names: None,
         })
@@ -240,7 +262,17 @@ impl Imported {
                     (outputs_of(&self.graph.read(), nodes), None)
                 }
             };
-            ImportedNode { name: &built.name, op: &built.op, outputs, error: None, dim_names }
+            let mut outputs = outputs;
+            for ((dtype, shape), kind) in outputs.iter_mut().zip(built.kinds.iter()) {
+                match kind {
+                    OutputKind::Tensor => {}
+                    OutputKind::UnknownDType => *dtype = None,
+                    OutputKind::Resource => (*dtype, *shape) = (None, TensorShape::unranked()),
+                }
+            }
+            let is_resource = |output| built.kinds.get(output) == Some(&OutputKind::Resource);
+            let is_resource = (0..outputs.len()).map(is_resource).collect();
+            ImportedNode { name: &built.name, op: &built.op, outputs, is_resource, error: None, dim_names }
         })
     }
 

@@ -115,7 +115,9 @@ impl Model {
     }
 
     fn from_text_limited(text: &str, limits: &Limits) -> Result<Model> {
-        let is_saved = text.lines().any(|line| line.starts_with("meta_graphs"));
+        // A GraphDef has neither of these fields.
+        let first = text_parse::first_field(text);
+        let is_saved = matches!(first, Some("saved_model_schema_version" | "meta_graphs"));
         let bytes = text_parse::parse(text, if is_saved { &SAVED_MODEL } else { &GRAPH })?;
         Model::decode(bytes, is_saved, limits)
     }
@@ -291,6 +293,9 @@ mod tests {
         };
         let model = Model::from_bytes(saved.encode_to_vec()).unwrap();
         assert_eq!((model.len(), model.signatures().next().unwrap().0), (1, "serving_default"));
+        let saved = "# A comment.\n saved_model_schema_version: 1 meta_graphs { graph_def { node { name: 'x' op: 'NoOp' } } }";
+        let model = Model::from_text(saved).unwrap();
+        assert_eq!((model.len(), model.is_saved_model), (1, true));
         assert!(Model::from_bytes(vec![]).unwrap().is_empty());
         // The first three bytes of `binary` are white space, which reads as a text without nodes.
         for cut in 4..binary.len() {

@@ -73,11 +73,13 @@ fn parse(bytes: &[u8]) -> Result<Tensor> {
     match kind {
         ElementKind::Plain { dtype, big_endian } => raw::from_bytes(dtype, &header.shape, data, big_endian),
         ElementKind::Strings { width, is_text, big_endian } => {
-            let strings: Result<Vec<Vec<u8>>> = match width {
-                0 => Ok(vec![Vec::new(); count.unwrap_or(0)]),
-                _ => data.chunks_exact(width).map(|chunk| read_string(chunk, is_text, big_endian)).collect(),
-            };
-            Tensor::from_strings(&header.shape, &strings?)
+            // No bytes of the file limit the number of strings without bytes.
+            if width == 0 && count != Some(0) {
+                return refuse(format_args!("an npy file of dtype {} must be empty", header.descr));
+            }
+            let chunks = data.chunks_exact(width.max(1));
+            let strings = chunks.map(|chunk| read_string(chunk, is_text, big_endian));
+            Tensor::from_strings(&header.shape, &strings.collect::<Result<Vec<Vec<u8>>>>()?)
         }
     }
 }
@@ -86,10 +88,14 @@ fn parse(bytes: &[u8]) -> Result<Tensor> {
 /// bf16 as u16, floats of 8 bits as u8, quantized types, i4 and u4 as plain integers.
 ///
 /// # Errors
-/// `DType`: the tensor has strings; [`write_npz`](super::write_npz) writes them.
+/// `DType`: the tensor has strings, which [`write_npz`](super::write_npz) writes, or tensor lists.
 pub fn write_npy(tensor: &Tensor) -> Result<Vec<u8>> {
     let Some(descr) = descr_of(tensor.dtype()) else {
-        return Err(Error::new(ErrorKind::DType, Phase::Run, "strings are written to npz files only"));
+        let message = match tensor.dtype() {
+            DType::String => "strings are written to npz files only".to_string(),
+            dtype => format!("npy files have no elements of {dtype}"),
+        };
+        return Err(Error::new(ErrorKind::DType, Phase::Run, message));
     };
     let mut shape: String = tensor.sizes().iter().map(|size| format!("{size}, ")).collect();
     if tensor.sizes().len() > 1 {
@@ -310,6 +316,7 @@ mod tests {
             "{'descr': '<f4', 'fortran_order': False, 'shape': (4611686018427387904, 16)}",
             "{'descr': '<f4', 'fortran_order': False, 'shape': (-1,)}",
             "{'descr': '|O', 'fortran_order': False, 'shape': ()}",
+            "{'descr': '|S0', 'fortran_order': False, 'shape': (1152921504606846975,)}",
             "{'descr': [('a', '<i4')], 'fortran_order': False, 'shape': ()}",
             "",
         ] {

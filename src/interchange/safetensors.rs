@@ -101,7 +101,7 @@ pub fn write_safetensors_bytes<'a>(
 }
 
 /// Dtypes of the format and of this crate.
-const DTYPES: [(Dtype, DType); 14] = [
+const DTYPES: [(Dtype, DType); 16] = [
     (Dtype::BOOL, DType::Bool),
     (Dtype::I8, DType::I8),
     (Dtype::I16, DType::I16),
@@ -111,6 +111,8 @@ const DTYPES: [(Dtype, DType); 14] = [
     (Dtype::U16, DType::U16),
     (Dtype::U32, DType::U32),
     (Dtype::U64, DType::U64),
+    (Dtype::F8_E5M2, DType::F8E5M2),
+    (Dtype::F8_E4M3, DType::F8E4M3FN),
     (Dtype::F16, DType::F16),
     (Dtype::BF16, DType::BF16),
     (Dtype::F32, DType::F32),

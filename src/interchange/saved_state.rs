@@ -11,7 +11,8 @@ use crate::error::{Error, ErrorKind, Phase, Result};
 /// The name of the signature that initialises the model. Its output has the same name.
 const INIT_SIGNATURE: &str = "__saved_model_init_op";
 
-/// The collections that name the node which initialises a model of TensorFlow 1.
+/// The collections that name the node which initialises a model of TensorFlow 1. TensorFlow takes the first that the
+/// model has, and none if the model has the signature [`INIT_SIGNATURE`].
 const INIT_COLLECTIONS: [&str; 2] = ["saved_model_main_op", "legacy_init_op"];
 
 /// What a SavedModel has besides its graph.
@@ -33,12 +34,14 @@ impl SavedState {
     /// An asset lies outside of the folder of assets.
     pub(super) fn of(meta: &MetaGraphDef) -> Result<SavedState> {
         let restore = meta.saver_def.iter().map(|saver| saver.restore_op_name.as_str());
-        let collected = INIT_COLLECTIONS.iter().filter_map(|name| meta.collection_def.get(*name));
-        let collected = collected.flat_map(|collection| &collection.node_list).flat_map(|nodes| &nodes.value);
         let signature = meta.signature_def.get(INIT_SIGNATURE);
         let output = signature.and_then(|signature| signature.outputs.get(INIT_SIGNATURE));
+        let mut collections = INIT_COLLECTIONS.iter().filter_map(|name| meta.collection_def.get(*name));
+        let collection = if output.is_none() { collections.next() } else { None };
+        let collected = collection.into_iter().flat_map(|collection| &collection.node_list);
+        let collected = collected.flat_map(|nodes| &nodes.value).map(String::as_str);
         let mut initializers: Vec<String> = Vec::new();
-        let named = restore.chain(collected.map(String::as_str)).chain(output.map(|info| info.name.as_str()));
+        let named = restore.chain(collected).chain(output.map(|info| info.name.as_str()));
         for name in named.filter(|name| !name.is_empty()) {
             if !initializers.iter().any(|known| known == name) {
                 initializers.push(name.to_string());

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use super::model::Signature;
+use crate::error::{Error, ErrorKind, Phase, Result};
 
 /// The tensors of a signature by their names in the signature. An input and an output may have the same name, and so
 /// may a node.
@@ -46,6 +47,22 @@ impl SignatureNames {
         match first.get(name).or_else(|| second.get(name)) {
             Some(tensor) if self.is_in_use || !is_node(name) => tensor,
             _ => name,
+        }
+    }
+}
+
+/// Checks that each input or output of a signature names one tensor.
+///
+/// # Errors
+/// An input or output is a composite, such as a sparse tensor, which has several tensors.
+pub(super) fn check_tensors(role: &str, tensors: &[(String, String)]) -> Result<()> {
+    match tensors.iter().find(|(_, tensor)| tensor.is_empty()) {
+        None => Ok(()),
+        Some((name, _)) => {
+            let message = format!(
+                "the {role} {name} of the signature must be one tensor, got a composite, such as a sparse tensor"
+            );
+            Err(Error::new(ErrorKind::Attribute, Phase::Build, message))
         }
     }
 }

@@ -24,6 +24,11 @@ pub(super) fn parse(text: &str, message: &'static Message) -> Result<Vec<u8>> {
     Ok(out)
 }
 
+/// Returns the name of the first field of the text; `None` if the text does not start with a name.
+pub(super) fn first_field(text: &str) -> Option<&str> {
+    Parser { text, offset: 0 }.word().ok()
+}
+
 struct Parser<'a> {
     text: &'a str,
     /// The position of the next byte.
@@ -219,14 +224,20 @@ impl<'a> Parser<'a> {
                     },
                     FieldKind::DataType => match number_of_text(word) {
                         Some(number) => Some(number as u64),
-                        None => integer(word),
+                        None => integer(word, i32::MIN.into()..=i32::MAX.into()),
                     },
-                    _ => integer(word),
+                    FieldKind::Int32 => integer(word, i32::MIN.into()..=i32::MAX.into()),
+                    FieldKind::UInt => integer(word, 0..=u64::MAX.into()),
+                    FieldKind::UInt32 => integer(word, 0..=u32::MAX.into()),
+                    _ => integer(word, i64::MIN.into()..=i64::MAX.into()),
                 };
                 let Some(value) = value else {
                     let what = match kind {
                         FieldKind::Bool => "true or false",
                         FieldKind::DataType => "a dtype",
+                        FieldKind::Int32 => "an integer of 32 bits",
+                        FieldKind::UInt => "an unsigned integer of 64 bits",
+                        FieldKind::UInt32 => "an unsigned integer of 32 bits",
                         _ => "an integer of 64 bits",
                     };
                     return wrong(self, what);
@@ -364,7 +375,15 @@ mod tests {
                 "node { attr { value { i: z } } }",
                 "line 1, column 26: an integer of 64 bits is expected, got \"z\"",
             ),
-            ("version: 99999999999999999999", "line 1, column 10: an integer of 64 bits is expected"),
+            ("version: 2147483648", "line 1, column 10: an integer of 32 bits is expected"),
+            (
+                "node { attr { value { i: 9223372036854775808 } } }",
+                "an integer of 64 bits is expected, got \"9223372036854775808\"",
+            ),
+            (
+                "node { attr { value { tensor { uint64_val: -1 } } } }",
+                "an unsigned integer of 64 bits is expected, got \"-1\"",
+            ),
             ("node: 3", "a message in braces is expected"),
             ("node", "':' or '{' is expected"),
             ("\"", "a name or a value is expected, got '\"'"),

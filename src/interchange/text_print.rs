@@ -93,7 +93,7 @@ fn scalar_text(kind: FieldKind, bits: u64) -> String {
         FieldKind::DataType => text_of(bits as i32),
         FieldKind::Float => float_text(f32::from_bits(bits as u32).into(), &f32::from_bits(bits as u32)),
         FieldKind::Double => float_text(f64::from_bits(bits), &f64::from_bits(bits)),
-        FieldKind::UInt => bits.to_string(),
+        FieldKind::UInt | FieldKind::UInt32 => bits.to_string(),
         _ => (bits as i64).to_string(),
     }
 }

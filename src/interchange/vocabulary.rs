@@ -56,9 +56,10 @@ impl Vocabulary {
 
     fn parse(&self, mut text: Vec<u8>, key: DType, value: DType) -> Result<(Tensor, Tensor)> {
         text.retain(|byte| *byte != b'\r');
-        let text = text.strip_suffix(b"\n").unwrap_or(&text);
-        let mut lines: Vec<&[u8]> =
-            if text.is_empty() { Vec::new() } else { text.split(|byte| *byte == b'\n').collect() };
+        let mut lines: Vec<&[u8]> = match text.is_empty() {
+            true => Vec::new(),
+            false => text.strip_suffix(b"\n").unwrap_or(&text).split(|byte| *byte == b'\n').collect(),
+        };
         if let Ok(size) = usize::try_from(self.size) {
             if lines.len() < size {
                 return wrong(format!("the file must have {size} lines, got {}", lines.len()));
@@ -179,6 +180,7 @@ mod tests {
     fn damaged_files_are_refused() {
         for (key, size, text, dtype, message) in [
             (-2, -1, "a\n\nb", DType::String, "line 2 must not be empty"),
+            (-2, -1, "\n", DType::String, "line 1 must not be empty"),
             (-2, 3, "a\nb\n", DType::String, "the file must have 3 lines, got 2"),
             (1, -1, "a::b\nc", DType::String, "line 2 must have column 1, counted from 0"),
             (0, -1, "7\nx", DType::I64, "line 2 must have a number of dtype i64, got x"),

@@ -77,6 +77,13 @@ fn infer_shows_the_nodes_of_functions() {
     let inner = "StatefulPartitionedCall_2/StatefulPartitionedCall";
     assert!(has(&[&format!("{inner}/Relu"), "Relu", "f32[serving_default_x.0,", "4]"]), "{text}");
     assert!(text.ends_with("computed: 6 nodes by kernels, 0 on the host\n"), "{text}");
+    // A variable has a handle, in the main graph and in a function.
+    let is_handle = |line: &&str| line.contains(" VarHandleOp ");
+    assert!(text.lines().filter(is_handle).all(|line| line.ends_with(" resource")), "{text}");
+    let document = json(&["infer", "tests/data/saved_models/tables", "--json"]);
+    let nodes = document["nodes"].as_array().unwrap();
+    let table = nodes.iter().find(|node| node["op"] == "HashTableV2").unwrap();
+    assert_eq!(table["outputs"], serde_json::json!([{"dtype": "resource", "shape": null}]));
     // The names of dimensions have only the scopes that distinguish them.
     let text = printed(&["infer", "tests/data/saved_models/gru"]);
     assert!(text.contains("f32[TensorListStack.1, TensorListStack.0, 16]"), "{text}");

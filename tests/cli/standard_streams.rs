@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 
 use shapeflow::interchange::{read_npz, write_safetensors};
 
-use super::{FEEDS, Folder, MODEL, printed, refused};
+use super::{FEEDS, Folder, MODEL, json, printed, refused};
 
 /// Runs a command with the bytes of a file as standard input, and returns its standard output.
 fn piped_from(file: &str, arguments: &[&str]) -> Vec<u8> {
@@ -52,9 +52,13 @@ fn feeds_come_from_standard_input() {
 
 #[test]
 fn a_standard_stream_has_one_user() {
-    let cases: [(&[&str], &str); 4] = [
+    let cases: [(&[&str], &str); 5] = [
         (&["run", "-", "--feeds", "-"], "one argument may read standard input, got model and feeds"),
         (&["bench", "-", "-"], "one argument may read standard input, got model and model"),
+        (
+            &["bench", "-", "--feeds", FEEDS, "--threads", "1,2"],
+            "standard input can be read once: a bench of 2 variants must have files",
+        ),
         (
             &["run", MODEL, "--feeds", FEEDS, "--out", "-", "--trace", "-"],
             "one argument may write standard output, got out and trace",
@@ -68,6 +72,12 @@ fn a_standard_stream_has_one_user() {
         let (code, _, errors) = refused(arguments);
         assert!(code == 2 && errors.contains(message), "{arguments:?}: {errors}");
     }
+}
+
+#[test]
+fn a_trace_on_standard_output_stands_alone() {
+    let trace = json(&["run", MODEL, "--feeds", FEEDS, "--trace", "-"]);
+    assert!(trace["traceEvents"].is_array());
 }
 
 #[test]

@@ -72,6 +72,19 @@ fn damaged_models_have_specific_errors() {
             ErrorKind::Parse,
             "there is no function named g",
         ),
+        (
+            // The first output of a TopK is one tensor, and the second has another name.
+            "library { function {
+               signature { name: \"f\" input_arg { name: \"a\" type: DT_FLOAT } output_arg { name: \"b\" type: DT_INT32 } }
+               node_def { name: \"top\" op: \"TopK\" input: \"a\" attr { key: \"k\" value { i: 1 } }
+                          attr { key: \"T\" value { type: DT_FLOAT } } }
+               ret { key: \"b\" value: \"top:values:1\" } } }
+             node { name: \"x\" op: \"Placeholder\" attr { key: \"dtype\" value { type: DT_FLOAT } } }
+             node { name: \"y\" op: \"f\" input: \"x\" }"
+                .to_string(),
+            ErrorKind::Parse,
+            "an output of a function must be an output of one of its nodes",
+        ),
         (format!("node {{ {deep}"), ErrorKind::Parse, "messages may nest at most 96 levels"),
     ] {
         let error = import(&text).unwrap_err();

@@ -66,6 +66,51 @@ fn functions_are_inlined() -> Result<()> {
     Ok(())
 }
 
+/// TensorFlow writes such an edge for an op under `tf.control_dependencies` of a loop's state.
+#[test]
+fn a_control_edge_may_come_from_an_argument() -> Result<()> {
+    let text = r#"
+        library { function {
+          signature { name: "f" input_arg { name: "a" type: DT_FLOAT } input_arg { name: "b" type: DT_FLOAT }
+                      output_arg { name: "c" type: DT_FLOAT } }
+          node_def { name: "neg" op: "Neg" input: "b" input: "^a" attr { key: "T" value { type: DT_FLOAT } } }
+          ret { key: "c" value: "neg:y:0" } } }
+        node { name: "checked" op: "CheckNumerics" input: "x" attr { key: "T" value { type: DT_FLOAT } }
+               attr { key: "message" value { s: "x has" } } }
+        node { name: "y" op: "f" input: "checked" input: "x" }"#;
+    let imported = import(&format!("{X}{text}"))?;
+    assert_eq!(run(&imported, "y", &[1.0, -2.0])?, [-1.0, 2.0]);
+    let error = run(&imported, "y", &[f32::NAN]).unwrap_err();
+    assert!(error.message().contains("x has"), "{error}");
+    Ok(())
+}
+
+#[test]
+fn attributes_pass_through_nested_calls() -> Result<()> {
+    let library = r#"
+        library {
+          function {
+            signature { name: "inner" input_arg { name: "a" type: DT_FLOAT } output_arg { name: "b" type_attr: "U" } }
+            node_def { name: "cast" op: "Cast" input: "a" attr { key: "SrcT" value { type: DT_FLOAT } }
+                       attr { key: "DstT" value { placeholder: "U" } } }
+            ret { key: "b" value: "cast:y:0" }
+          }
+          function {
+            signature { name: "middle" input_arg { name: "a" type: DT_FLOAT } output_arg { name: "b" type_attr: "T" } }
+            node_def { name: "call" op: "inner" input: "a" attr { key: "U" value { placeholder: "T" } } }
+            ret { key: "b" value: "call:b:0" }
+          }
+        }"#;
+    let call = |attr: &str| format!("{X}{library} node {{ name: \"f\" op: \"middle\" input: \"x\" {attr} }}");
+    for (dtype, expected) in [("DT_DOUBLE", DType::F64), ("DT_INT32", DType::I32)] {
+        let imported = import(&call(&format!("attr {{ key: \"T\" value {{ type: {dtype} }} }}")))?;
+        assert_eq!(imported.value("f")?.dtype(), expected);
+    }
+    let error = import(&call(""))?.check().unwrap_err();
+    assert_eq!(error.message(), "the call must give the attribute U, which is DstT here");
+    Ok(())
+}
+
 fn branch(predicate: &str) -> String {
     format!(
         r#"{X}{LIBRARY}

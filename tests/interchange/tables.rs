@@ -127,3 +127,22 @@ fn an_exported_table_in_a_function_has_keys_and_values() -> Result<()> {
     assert_eq!((keys, values), (Tensor::from([4i64, 9]), Tensor::from([2.0f32, 3.0])));
     Ok(())
 }
+
+#[test]
+fn an_empty_table_of_vectors_gives_the_default_vector() -> Result<()> {
+    let text = r#"
+        saved_model_schema_version: 1 meta_graphs { graph_def {
+          node { name: "t" op: "MutableHashTableOfTensorsV2" attr { key: "key_dtype" value { type: DT_INT64 } }
+                 attr { key: "value_dtype" value { type: DT_FLOAT } }
+                 attr { key: "value_shape" value { shape { dim { size: 2 } } } } }
+          node { name: "x" op: "Placeholder" attr { key: "dtype" value { type: DT_INT64 } } }
+          node { name: "d" op: "Const" attr { key: "dtype" value { type: DT_FLOAT } }
+                 attr { key: "value" value { tensor { dtype: DT_FLOAT tensor_shape { dim { size: 2 } }
+                                                      float_val: 1 float_val: 2 } } } }
+          node { name: "y" op: "LookupTableFindV2" input: "t" input: "x" input: "d"
+                 attr { key: "Tin" value { type: DT_INT64 } } attr { key: "Tout" value { type: DT_FLOAT } } } } }"#;
+    let imported = Model::from_text(text)?.import(None, &ImportOptions::new())?;
+    let [y] = imported.graph().compile(imported.value("y")?)?.run(&[Tensor::from([7i64, 8]).view()])?;
+    assert_eq!(y, Tensor::from([[1.0f32, 2.0], [1.0, 2.0]]));
+    Ok(())
+}

@@ -51,6 +51,15 @@ pub(crate) fn bench(arguments: &ArgMatches) -> Result<Vec<u8>, Failure> {
         .flatten()
         .map(|threads| usize::from(*threads))
         .collect();
+    let is_stdin = |file: &Path| file == Path::new("-");
+    let variants = models.len() * feeds.len() * isas.len() * threads.len();
+    if variants > 1
+        && models.iter().map(|file| file.as_path()).chain(feeds.iter().copied().flatten()).any(is_stdin)
+    {
+        return Err(Failure::input(format_args!(
+            "standard input can be read once: a bench of {variants} variants must have files"
+        )));
+    }
     let mut measured: Vec<(BenchVariant<'_>, Measures)> = Vec::new();
     for model in models {
         for feeds in &feeds {

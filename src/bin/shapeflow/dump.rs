@@ -54,8 +54,8 @@ pub(crate) fn dump(arguments: &ArgMatches) -> Result<Vec<u8>, Failure> {
 fn refused_comments(mark: &str, fate: &str, imported: &Imported) -> String {
     let refused = imported.check().err();
     let errors = refused.iter().flat_map(Error::all).map(|error| {
-        let node = error.node().unwrap_or_default();
-        format!("{mark} node {node} is {fate}: {}\n", error.message().replace('\n', &format!("\n{mark} ")))
+        let text = format!("node {} is {fate}: {}", error.node().unwrap_or_default(), error.message());
+        format!("{mark} {}\n", text.replace('\n', &format!("\n{mark} ")))
     });
     errors.collect()
 }

@@ -24,8 +24,13 @@ pub(crate) fn infer(arguments: &ArgMatches) -> Result<Vec<u8>, Failure> {
             .chain(imported.function_nodes())
             .map(|node| {
                 let names = node.dim_names.unwrap_or(&names);
-                let outputs: Vec<Value> =
-                    node.outputs.iter().map(|output| output_json(output, names)).collect();
+                let outputs = node.outputs.iter().zip(&node.is_resource);
+                let outputs: Vec<Value> = outputs
+                    .map(|(output, is_resource)| match is_resource {
+                        true => json!({"dtype": RESOURCE, "shape": null}),
+                        false => output_json(output, names),
+                    })
+                    .collect();
                 let mut json = json!({"name": node.name, "op": node.op, "outputs": outputs});
                 if let (Some(error), Some(object)) = (node.error, json.as_object_mut()) {
                     object.insert("error".to_string(), json_of(error));
@@ -42,8 +47,13 @@ pub(crate) fn infer(arguments: &ArgMatches) -> Result<Vec<u8>, Failure> {
             .chain(imported.function_nodes())
             .map(|node| {
                 let names = node.dim_names.unwrap_or(&names);
-                let outputs: Vec<String> =
-                    node.outputs.iter().map(|(dtype, shape)| type_text(*dtype, shape, names)).collect();
+                let outputs = node.outputs.iter().zip(&node.is_resource);
+                let outputs: Vec<String> = outputs
+                    .map(|((dtype, shape), is_resource)| match is_resource {
+                        true => RESOURCE.to_string(),
+                        false => type_text(*dtype, shape, names),
+                    })
+                    .collect();
                 let result = match node.error {
                     Some(error) => format!("error: {}", error.message()),
                     None => outputs.join(", "),
@@ -66,6 +76,9 @@ pub(crate) fn infer(arguments: &ArgMatches) -> Result<Vec<u8>, Failure> {
         Ok(()) => Ok(lines(text)),
     }
 }
+
+/// What stands in place of the dtype and shape of a handle of a variable or a lookup table.
+const RESOURCE: &str = "resource";
 
 /// The numbers of nodes by what computes them.
 struct Coverage {

@@ -44,8 +44,9 @@ impl Progress {
 
 /// Replaces the current line of standard error.
 fn overwrite(text: &str) {
-    eprint!("\r\x1b[K{text}");
-    let _ = std::io::stderr().flush();
+    // A failure is ignored: the line is not part of the result.
+    let mut out = std::io::stderr().lock();
+    let _ = write!(out, "\r\x1b[K{text}").and_then(|()| out.flush());
 }
 
 impl Drop for Progress {

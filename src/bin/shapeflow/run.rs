@@ -1,5 +1,7 @@
 //! `shapeflow run`: runs a model on tensors from a file.
 
+use std::path::{Path, PathBuf};
+
 use clap::ArgMatches;
 use half::{bf16, f16};
 use serde_json::json;
@@ -60,7 +62,9 @@ pub(crate) fn run(arguments: &ArgMatches) -> Result<Vec<u8>, Failure> {
             .collect();
         return Ok(lines(json!({"results": results}).to_string()));
     }
-    if arguments.contains_id("out") {
+    // Results would mix with a trace on standard output.
+    let writes_trace = arguments.get_one::<PathBuf>("trace").is_some_and(|file| file == Path::new("-"));
+    if arguments.contains_id("out") || writes_trace {
         return Ok(Vec::new());
     }
     Ok(lines(results.iter().map(|(name, tensor)| format!("{name}: {tensor}\n")).collect()))

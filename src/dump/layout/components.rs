@@ -5,8 +5,9 @@ use super::{BoxLayout, Pin, Sketch, SketchBox, Wire};
 /// Distance between two parts.
 const GAP: f64 = 36.0;
 
-/// The wanted ratio of the picture's width to its height, which decides the width of the rows of parts.
-const ASPECT: f64 = 1.6;
+/// The wanted ratio of the picture's width to its height, which decides the width of the rows of parts, and the width
+/// of ranks.
+pub(super) const ASPECT: f64 = 1.6;
 
 /// Lays out every connected part with `lay_out`, whose layouts have the given margin, and packs the parts in rows.
 pub(super) fn pack(sketch: &Sketch, margin: f64, lay_out: &dyn Fn(&Sketch) -> BoxLayout) -> BoxLayout {
@@ -35,11 +36,17 @@ pub(super) fn pack(sketch: &Sketch, margin: f64, lay_out: &dyn Fn(&Sketch) -> Bo
         ..BoxLayout::default()
     };
     let (mut left, mut top, mut row_height) = (0.0, 0.0, 0.0f64);
+    // The width and height of the current row when all scopes are open.
+    let mut open_row = (0.0f64, 0.0f64);
     for (members, mut layout) in layouts {
         let (width, height) = inner(&layout);
         if left > 0.0 && left + width > row_width {
             (left, top, row_height) = (0.0, top + row_height + GAP, 0.0);
+            packed.open_size.1 += open_row.1 + GAP;
+            open_row = (0.0, 0.0);
         }
+        open_row = (open_row.0 + layout.open_size.0 + GAP, open_row.1.max(layout.open_size.1));
+        packed.open_size.0 = packed.open_size.0.max(open_row.0);
         for (number, (x, y)) in members.iter().zip(&layout.corners) {
             packed.corners[*number] = (x + left, y + top);
         }
@@ -52,6 +59,7 @@ pub(super) fn pack(sketch: &Sketch, margin: f64, lay_out: &dyn Fn(&Sketch) -> Bo
         row_height = row_height.max(height);
     }
     packed.height = top + row_height + 2.0 * margin;
+    packed.open_size.1 += open_row.1;
     packed.wires.sort_by_key(|wire| wire.source);
     packed
 }

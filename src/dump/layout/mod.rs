@@ -1,7 +1,8 @@
 //! `lay_out`: a layered layout of boxes and of the wires between them, after Sugiyama.
 //!
 //! The rank of a box is its layer, counted from the top. [`ranks::ranks`] computes the ranks: first the length of the
-//! longest path to each box; then boxes with few operands move down to their readers. Barycenters give the order of
+//! longest path to each box; then boxes with few operands move down to their readers. If a rank is too wide, the boxes
+//! spread over more ranks. Barycenters give the order of
 //! boxes within each rank, and least squares give the positions of the boxes. A value whose readers are several ranks
 //! below the value's box crosses the ranks in between as a single wire, the trunk; a branch leads from the trunk to
 //! each reader. Parts of the graph that no wire connects are laid out apart, and packed side by side. All steps are
@@ -23,11 +24,20 @@ pub(super) struct Sketch {
 pub(super) struct SketchBox {
     pub width: f64,
     pub height: f64,
+    /// If the box is a scope, the width and height that it has when it and all its inner scopes are open.
+    pub open_size: (f64, f64),
     /// For each operand: the source box, the output of this box, and the offset at which the wire arrives.
     pub operands: Vec<(usize, usize, f64)>,
     /// For each output: the offset at which its wire leaves.
     pub outputs: Vec<f64>,
     pub pin: Pin,
+}
+
+impl SketchBox {
+    /// Returns the width and height of the box when it and all its inner scopes are open.
+    fn largest_size(&self) -> (f64, f64) {
+        (self.width.max(self.open_size.0), self.height.max(self.open_size.1))
+    }
 }
 
 /// The rank that a box must have: none in particular, the first or the last.
@@ -46,6 +56,8 @@ pub(super) enum Pin {
 pub(super) struct BoxLayout {
     pub width: f64,
     pub height: f64,
+    /// About the width and height of the layout when all scopes are open.
+    pub open_size: (f64, f64),
     /// The upper left corner of each box.
     pub corners: Vec<(f64, f64)>,
     /// The wires of values that have readers, in the order of boxes and outputs.
@@ -141,6 +153,15 @@ fn lay_out_connected(sketch: &Sketch) -> BoxLayout {
         tops.push(top);
         top += height + RANK_GAP;
     }
+    let mut open_ranks = vec![(2.0 * MARGIN, 0.0f64); layers.ranks.len()];
+    for (item, rank) in sketch.boxes.iter().zip(&ranks) {
+        let (width, height) = item.largest_size();
+        let rank = &mut open_ranks[*rank];
+        *rank = (rank.0 + width + place::GAP, rank.1.max(height));
+    }
+    let open_size = open_ranks.iter().fold((0.0f64, MARGIN), |(widest, total), (width, height)| {
+        (widest.max(*width), total + height + RANK_GAP)
+    });
     let shift = if left.is_finite() { MARGIN - left } else { 0.0 };
     let corners = sketch
         .boxes
@@ -162,6 +183,7 @@ fn lay_out_connected(sketch: &Sketch) -> BoxLayout {
     BoxLayout {
         width: if right.is_finite() { right - left + 2.0 * MARGIN } else { 2.0 * MARGIN },
         height: (top - RANK_GAP).max(MARGIN) + MARGIN,
+        open_size,
         corners: corners.collect(),
         wires: wires.collect(),
     }
@@ -261,6 +283,7 @@ mod tests {
         let boxes = operands.iter().map(|operands| SketchBox {
             width: 100.0,
             height: 40.0,
+            open_size: (0.0, 0.0),
             operands: operands.iter().map(|source| (*source, 0, 50.0)).collect(),
             outputs: vec![50.0],
             pin: Pin::None,

@@ -4,7 +4,7 @@
 use super::{Item, Layers};
 
 /// Distance between two items of a rank, if one of them is a box.
-const GAP: f64 = 22.0;
+pub(super) const GAP: f64 = 22.0;
 
 /// Distance between two crossings of a rank.
 const WIRE_GAP: f64 = 6.0;

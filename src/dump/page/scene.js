@@ -165,7 +165,9 @@ const label = (item) => {
   return `${what}${node.op}${name}, ${types}${node.error ? `, error: ${node.error}` : ""}`;
 };
 
-const escapedText = (text) => text.replace(/[&<>"]/g, (letter) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" })[letter]);
+/** Escapes a text for XML, as the texts of boxes are. Characters that XML forbids become U+FFFD. */
+const escapedText = (text) => text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\ufffe\uffff]/g, "\ufffd")
+  .replace(/[&<>"]/g, (letter) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" })[letter]);
 const frameSvg = (item) => {
   const { name, path, nodes: count } = scopes[item.of];
   return `<g class="frame" data-scope="${item.of}"><title>${escapedText(path)}</title><rect class="box" y="${item.labelHeight}" width="${item.width}" height="${item.bodyHeight}" rx="7"/>`

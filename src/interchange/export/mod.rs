@@ -5,7 +5,7 @@ mod parameter;
 mod spelling;
 mod table;
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 
 use prost::Message;
 use shapeflow_shape_fns::{Attr, DType};
@@ -32,7 +32,8 @@ const PRODUCER: i32 = 2474;
 /// with equal keys and values.
 ///
 /// # Errors
-/// An output is poisoned or belongs to another graph.
+/// `Attribute`: the graph has a branch or a loop. `DType`: a constant is a tensor list. Else an output is poisoned or
+/// belongs to another graph.
 pub fn to_graphdef(graph: &Graph, outputs: &[Value<'_>]) -> Result<Vec<u8>> {
     Ok(export(graph, outputs)?.encode_to_vec())
 }
@@ -40,7 +41,7 @@ pub fn to_graphdef(graph: &Graph, outputs: &[Value<'_>]) -> Result<Vec<u8>> {
 /// Returns the graph as protobuf text, with the same content as [`to_graphdef`].
 ///
 /// # Errors
-/// An output is poisoned or belongs to another graph.
+/// As [`to_graphdef`].
 pub fn to_pbtxt(graph: &Graph, outputs: &[Value<'_>]) -> Result<String> {
     Ok(text_print::print(&to_graphdef(graph, outputs)?, &GRAPH))
 }
@@ -110,13 +111,14 @@ struct Exporter<'a> {
     nodes: Vec<NodeDef>,
     /// The exported name of every node of the graph.
     names: Vec<String>,
-    /// The names that are in use: of the nodes of the graph, and of auxiliary nodes, which only TensorFlow needs.
-    taken: HashSet<String>,
+    /// The names that are in use: of the nodes of the graph, and of auxiliary nodes, which only TensorFlow needs. See
+    /// [`unique_name`].
+    taken: HashMap<String, u64>,
 }
 
 impl<'a> Exporter<'a> {
     fn new(data: &'a GraphData) -> Exporter<'a> {
-        let mut taken = HashSet::with_capacity(data.nodes.len());
+        let mut taken = HashMap::with_capacity(data.nodes.len());
         let names = (0..data.nodes.len())
             .map(|number| unique_name(&mut taken, &data.node_name(NodeIx(number as u32))))
             .collect();
@@ -139,7 +141,7 @@ impl<'a> Exporter<'a> {
             (_, Some(tensor)) => constant_def(&name, tensor)?,
             (Body::Control(_), _) => {
                 let message = "a branch or a loop cannot be written to a GraphDef";
-                return Err(Error::new(ErrorKind::Attribute, Phase::Run, message)
+                return Err(Error::new(ErrorKind::Attribute, Phase::Build, message)
                     .with_node(name)
                     .at(node.location));
             }
@@ -245,23 +247,26 @@ fn constant_def(name: &str, tensor: &crate::tensor::Tensor) -> Result<NodeDef> {
 }
 
 /// Returns a name that is not in `taken` and has only characters that TensorFlow accepts, and adds it to `taken`.
-fn unique_name(taken: &mut HashSet<String>, name: &str) -> String {
+///
+/// `taken` has the names in use, each with the first number that a further node of this name may get.
+fn unique_name(taken: &mut HashMap<String, u64>, name: &str) -> String {
     let is_accepted = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '/' | '-' | '\\');
     let mut clean: String = name.chars().map(|c| if is_accepted(c) { c } else { '_' }).collect();
     if !clean.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '.') {
         clean.insert_str(0, "n_");
     }
-    if taken.insert(clean.clone()) {
+    let Some(&first) = taken.get(&clean) else {
+        taken.insert(clean.clone(), 1);
         return clean;
-    }
-    let mut number = 1u64;
-    loop {
-        let other = format!("{clean}_{number}");
-        if taken.insert(other.clone()) {
-            return other;
-        }
-        number += 1;
-    }
+    };
+    let free = (first..).map(|number| (number, format!("{clean}_{number}")));
+    let (number, other) = free
+        .into_iter()
+        .find(|(_, other)| !taken.contains_key(other))
+        .expect("a graph has fewer than 2^64 names");
+    taken.insert(clean, number + 1);
+    taken.insert(other.clone(), 1);
+    other
 }
 
 #[cfg(test)]
@@ -270,9 +275,11 @@ mod tests {
 
     #[test]
     fn names_are_unique_and_valid_in_tensorflow() {
-        let mut taken = HashSet::new();
+        let mut taken = HashMap::new();
         assert_eq!(unique_name(&mut taken, "layer0/dense"), "layer0/dense");
         assert_eq!(unique_name(&mut taken, "layer0/dense"), "layer0/dense_1");
+        assert_eq!(unique_name(&mut taken, "layer0/dense_1"), "layer0/dense_1_1");
+        assert_eq!(unique_name(&mut taken, "layer0/dense"), "layer0/dense_2");
         assert_eq!(unique_name(&mut taken, "_größe"), "n__gr__e");
         assert_eq!(unique_name(&mut taken, ""), "n_");
     }

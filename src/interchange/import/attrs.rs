@@ -8,14 +8,14 @@ use super::super::limits::Budget;
 use super::super::proto::{AttrKind, ListValue};
 use super::super::signature::OpSignature;
 use super::super::{OWN_ATTR, OWN_PARAM, constant, shape};
-use super::frame::Frame;
+use super::frame::{Frame, damaged};
 use crate::error::Result;
 
 /// Returns the attributes of a node under TensorFlow's names, without attributes that the inputs determine. TensorFlow
 /// ignores attributes that its op does not declare, and so does this function.
 ///
 /// # Errors
-/// A shape attribute is invalid.
+/// A shape attribute is invalid, or the call of the function does not give the value of an attribute.
 pub(super) fn tensorflow_attrs(
     frame: &Frame<'_, '_>,
     node: usize,
@@ -32,10 +32,16 @@ pub(super) fn tensorflow_attrs(
             continue;
         }
         let kind = declared.flatten().map(|attr| attr.kind);
-        if let Some(value) = frame.resolve(value)
-            && let Some(attr) = attr_of(value, kind, budget)?
-        {
-            attrs.insert(name.clone(), attr);
+        match (frame.resolve(value), &value.value) {
+            (Some(value), _) => {
+                if let Some(attr) = attr_of(value, kind, budget)? {
+                    attrs.insert(name.clone(), attr);
+                }
+            }
+            (None, Some(AttrKind::Placeholder(given))) => {
+                return damaged(format!("the call must give the attribute {given}, which is {name} here"));
+            }
+            (None, _) => {}
         }
     }
     // If the node lacks a type attribute, this adds TensorFlow's default, because this crate's op may have another

@@ -30,19 +30,31 @@ impl<'a, 'g> Importer<'a, 'g> {
     /// # Errors
     /// A control input names a node that does not exist.
     pub(super) fn controls(
-        &self,
+        &mut self,
         frame: &Frame<'a, 'g>,
         index: usize,
         built: &[Option<Built<'g>>],
     ) -> Result<Controls> {
         let mut controls = Controls::default();
         for input in frame.nodes[index].input.iter().filter(|input| input.starts_with('^')) {
-            if let Source::Control(node) = frame.source(input)?
-                && let Some(built) = built.get(node).and_then(Option::as_ref)
-            {
-                controls.checks = union(&controls.checks, &built.checks);
-                controls.blocking_error = controls.blocking_error.or_else(|| built.blocking_error.clone());
-            }
+            let (checks, blocking_error) = match frame.source(input)? {
+                Source::Control(node) => match built.get(node).and_then(Option::as_ref) {
+                    Some(built) => (built.checks.clone(), &built.blocking_error),
+                    None => continue,
+                },
+                Source::ControlArgument(name) => {
+                    let Some(argument) = frame.args.get(name) else { continue };
+                    let mut checks = union(&argument.checks, &argument.pending);
+                    if has_failing_value(argument) {
+                        let number = self.add_condition(Condition::Computed(vec![argument.value]));
+                        checks = union(&checks, &number);
+                    }
+                    (checks, &argument.blocking_error)
+                }
+                _ => continue,
+            };
+            controls.checks = union(&controls.checks, &checks);
+            controls.blocking_error = controls.blocking_error.or_else(|| blocking_error.clone());
         }
         Ok(controls)
     }

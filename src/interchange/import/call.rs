@@ -82,8 +82,8 @@ impl<'a, 'g> Importer<'a, 'g> {
         let args: HashMap<&str, ImportedValue<'g>> =
             parameters.iter().map(|arg| arg.name.as_str()).zip(inputs.iter().cloned()).collect();
         let functions = self.functions.clone();
-        let mut inner =
-            Frame::of(&function.node_def, functions, args, format!("{name}/"), Some(attrs), depth)?;
+        let attrs = std::iter::once(attrs).chain(frame.attrs.iter().copied()).collect();
+        let mut inner = Frame::of(&function.node_def, functions, args, format!("{name}/"), attrs, depth)?;
         let mut wanted: Vec<Source<'a>> = Vec::new();
         for (arg, source) in outputs_of(function) {
             let Some(source) = source else {
@@ -103,7 +103,7 @@ impl<'a, 'g> Importer<'a, 'g> {
             .iter()
             .filter_map(|source| match source {
                 Source::Node(node, _) | Source::Control(node) => Some(*node),
-                Source::Argument(_) | Source::Fed(..) => None,
+                Source::Argument(_) | Source::ControlArgument(_) | Source::Fed(..) => None,
             })
             .chain(controls.iter().copied())
             .collect();
@@ -126,7 +126,7 @@ impl<'a, 'g> Importer<'a, 'g> {
                     .get(node)
                     .and_then(Option::as_ref)
                     .and_then(|built| built.outputs.get(output).cloned()),
-                Source::Control(_) | Source::Fed(..) => None,
+                Source::Control(_) | Source::ControlArgument(_) | Source::Fed(..) => None,
             };
             let Some(imported) = imported else {
                 return damaged("an output of a function must be an output of one of its nodes".to_string());

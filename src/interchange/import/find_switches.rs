@@ -195,6 +195,6 @@ pub(super) fn predicate_from(frame: &Frame<'_, '_>, source: Source<'_>) -> Optio
     match source {
         Source::Node(node, output) | Source::Fed(node, output) => Some(Predicate::Node(node, output)),
         Source::Argument(name) => frame.parameters.binary_search(&name).ok().map(Predicate::Argument),
-        Source::Control(_) => None,
+        Source::Control(_) | Source::ControlArgument(_) => None,
     }
 }

@@ -1,12 +1,13 @@
 //! `Frame`: the nodes of the main graph or of a function, and the tensors that their inputs name.
 
 use std::collections::{BTreeMap, HashMap};
+use std::ops::Range;
 use std::rc::Rc;
 
 use super::super::AUXILIARY;
 use super::super::imported::split_name;
 use super::super::proto::{ArgDef, AttrKind, AttrValue, FunctionDef, GraphDef, NodeDef};
-use super::super::signature::{ArgumentType, signature};
+use super::super::signature::{Argument, ArgumentType, signature};
 use super::built::ImportedValue;
 use super::list_output::list_output;
 use super::switches::Switches;
@@ -33,8 +34,9 @@ pub(super) struct Frame<'a, 'g> {
     pub fed: BTreeMap<(usize, usize), ImportedValue<'g>>,
     /// The prefix of node names: `CALL/` in a function, empty in the main graph.
     pub prefix: String,
-    /// The attributes of the call. An attribute of a node in the function may be a placeholder that names one of them.
-    pub attrs: Option<&'a BTreeMap<String, AttrValue>>,
+    /// The attributes of the call, then those of the calls around it. An attribute of a node in the function may be a
+    /// placeholder that names an attribute of the call, which may be a placeholder again.
+    pub attrs: Vec<&'a BTreeMap<String, AttrValue>>,
     /// For each node: whether a control edge leads from it to another node, or to the end of the function.
     pub is_awaited: Vec<bool>,
     /// The control flow of TensorFlow 1.
@@ -54,6 +56,8 @@ pub(super) enum Source<'a> {
     Fed(usize, usize),
     /// A control edge from the node with this index.
     Control(usize),
+    /// A control edge from the argument of the function with this name.
+    ControlArgument(&'a str),
 }
 
 impl<'a, 'g> Frame<'a, 'g> {
@@ -62,7 +66,7 @@ impl<'a, 'g> Frame<'a, 'g> {
     /// # Errors
     /// A node has no name, two nodes share a name, or a loop of TensorFlow 1 is incomplete.
     pub(super) fn of_graph(graph: &'a GraphDef, functions: &Functions<'a>) -> Result<Frame<'a, 'g>> {
-        Frame::of(&graph.node, functions.clone(), HashMap::new(), String::new(), None, 0)
+        Frame::of(&graph.node, functions.clone(), HashMap::new(), String::new(), Vec::new(), 0)
     }
 
     /// Indexes the nodes of the main graph or of a function.
@@ -74,7 +78,7 @@ impl<'a, 'g> Frame<'a, 'g> {
         functions: Functions<'a>,
         args: HashMap<&'a str, ImportedValue<'g>>,
         prefix: String,
-        attrs: Option<&'a BTreeMap<String, AttrValue>>,
+        attrs: Vec<&'a BTreeMap<String, AttrValue>>,
         depth: usize,
     ) -> Result<Frame<'a, 'g>> {
         let mut by_name = HashMap::with_capacity(nodes.len());
@@ -134,9 +138,10 @@ impl<'a, 'g> Frame<'a, 'g> {
     pub(super) fn source(&self, text: &'a str) -> Result<Source<'a>> {
         let missing = |name: &str| damaged(format!("there is no node named {name}"));
         if let Some(name) = text.strip_prefix('^') {
-            return match self.by_name.get(name) {
-                Some(&node) => Ok(Source::Control(node)),
-                None => missing(name),
+            return match (self.by_name.get(name), self.args.get_key_value(name)) {
+                (Some(&node), _) => Ok(Source::Control(node)),
+                (None, Some((key, _))) => Ok(Source::ControlArgument(key)),
+                (None, None) => missing(name),
             };
         }
         if self.depth == 0 {
@@ -157,12 +162,14 @@ impl<'a, 'g> Frame<'a, 'g> {
         let Some(&node) = self.by_name.get(name) else { return missing(name) };
         let index = index.and_then(|index| index.parse::<usize>().ok()).unwrap_or(0);
         let number = output.and_then(|output| output.parse::<usize>().ok());
-        let offset = match (output, number) {
-            (_, Some(number)) => number,
-            (Some(output), None) => self.offset(node, output),
-            (None, None) => 0,
+        let tensors = match (output, number) {
+            (_, Some(number)) => number..usize::MAX,
+            (Some(output), None) => self.tensors_of(node, output),
+            (None, None) => 0..usize::MAX,
         };
-        Ok(Source::Node(node, offset.saturating_add(index)))
+        // No node has the greatest number of an output.
+        let output = tensors.start.saturating_add(index);
+        Ok(Source::Node(node, if output < tensors.end { output } else { usize::MAX }))
     }
 
     /// Returns the node and the output that `NAME` or `NAME:i` names in the main graph. `NAME` may contain a colon.
@@ -180,29 +187,36 @@ impl<'a, 'g> Frame<'a, 'g> {
         if output == 0 { name.to_string() } else { format!("{name}:{output}") }
     }
 
-    /// Returns the position of the first tensor of a named output among all outputs of the node.
-    fn offset(&self, node: usize, output: &str) -> usize {
+    /// Returns the positions of the tensors of a named output among all outputs of the node. The range has no end if the
+    /// number of tensors is unknown.
+    fn tensors_of(&self, node: usize, output: &str) -> Range<usize> {
         let op = self.nodes.get(node).map_or("", |node| &node.op);
-        let mut offset = 0usize;
-        if let Some(signature) = self.functions.get(op).and_then(|function| function.signature.as_ref()) {
-            let before = signature.output_arg.iter().take_while(|arg| arg.name != output);
-            return before.fold(0, |offset, arg| offset.saturating_add(self.count(node, arg)));
-        }
-        let Some(signature) = signature(op) else {
-            return list_output(op, output, self.int(node, "output_ragged_rank").unwrap_or(0));
-        };
-        for argument in &signature.outputs {
-            if argument.name == output {
-                break;
-            }
-            let count = match (argument.count, argument.dtype) {
-                (Some(count), _) => self.int(node, count).unwrap_or(1),
-                (None, ArgumentType::List(list)) => self.types(node, list).map_or(1, |types| types.len()),
-                _ => 1,
+        let counts: Vec<(&str, usize)> =
+            match self.functions.get(op).and_then(|function| function.signature.as_ref()) {
+                Some(function) => {
+                    function.output_arg.iter().map(|arg| (arg.name.as_str(), self.count(node, arg))).collect()
+                }
+                None => {
+                    let Some(signature) = signature(op) else {
+                        let rank = self.int(node, "output_ragged_rank").unwrap_or(0);
+                        return list_output(op, output, rank)..usize::MAX;
+                    };
+                    let count = |argument: &Argument| match (argument.count, argument.dtype) {
+                        (Some(count), _) => self.int(node, count).unwrap_or(1),
+                        (None, ArgumentType::List(list)) => self.types(node, list).map_or(1, <[i32]>::len),
+                        _ => 1,
+                    };
+                    signature.outputs.iter().map(|argument| (argument.name, count(argument))).collect()
+                }
             };
-            offset = offset.saturating_add(count);
+        let mut start = 0usize;
+        for (name, count) in counts {
+            if name == output {
+                return start..start.saturating_add(count);
+            }
+            start = start.saturating_add(count);
         }
-        offset
+        start..start
     }
 
     /// Returns the number of tensors that an output of a function has in a call.
@@ -219,15 +233,15 @@ impl<'a, 'g> Frame<'a, 'g> {
         self.resolve(self.nodes.get(node)?.attr.get(name)?)
     }
 
-    /// Returns the value of an attribute. An attribute that is a placeholder takes its value from the call.
+    /// Returns the value of an attribute. An attribute that is a placeholder takes its value from the call, or from a
+    /// call around it. Returns `None` if the calls do not give the value.
     pub(super) fn resolve(&self, value: &'a AttrValue) -> Option<&'a AttrKind> {
-        match value.value.as_ref()? {
-            AttrKind::Placeholder(name) => match self.attrs?.get(name)?.value.as_ref()? {
-                AttrKind::Placeholder(_) => None,
-                kind => Some(kind),
-            },
-            kind => Some(kind),
+        let mut kind = value.value.as_ref()?;
+        let mut calls = self.attrs.iter();
+        while let AttrKind::Placeholder(name) = kind {
+            kind = calls.next()?.get(name)?.value.as_ref()?;
         }
+        Some(kind)
     }
 
     /// Returns whether the node is auxiliary: this crate's export added the node to compute an input that TensorFlow
@@ -305,7 +319,7 @@ impl<'a, 'g> Frame<'a, 'g> {
                         NodeState::Open => return damaged(self.cycle(next, &stack)),
                         NodeState::Done => {}
                     },
-                    Ok(Source::Argument(_) | Source::Fed(..)) => {}
+                    Ok(Source::Argument(_) | Source::ControlArgument(_) | Source::Fed(..)) => {}
                     Err(error) => missing.push(error.about(format_args!(
                         "input {input} of {} ({}) is {}",
                         self.full_name(node),

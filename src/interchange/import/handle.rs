@@ -25,6 +25,8 @@ pub(super) struct TableResource {
     pub value: DType,
     /// Whether the table is filled once, so that each key must have one value.
     pub is_fixed: bool,
+    /// The sizes of a value.
+    pub value_sizes: Vec<usize>,
     /// The buckets of the table, if the table keeps its keys in buckets.
     pub buckets: Option<Buckets>,
 }
@@ -33,8 +35,6 @@ pub(super) struct TableResource {
 /// are `[buckets, n]` for values of `n` elements.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Buckets {
-    /// The sizes of a value.
-    pub value_sizes: Vec<usize>,
     /// The key of an empty bucket, and the key of a bucket whose key was erased. `None` if a node computes one of them.
     pub reserved: Option<Vec<Tensor>>,
 }
@@ -63,6 +63,11 @@ pub(super) fn is_resource_op(op: &str) -> bool {
         || op.starts_with("Resource")
         || is_table_op(op)
         || is_generator_op(op)
+}
+
+/// Returns whether an op makes the handle of a variable or of a lookup table.
+pub(super) fn makes_resource(op: &str) -> bool {
+    op == "VarHandleOp" || op.contains("HashTable")
 }
 
 /// Returns whether an op writes a variable and has no outputs. Other writes return the variable or its value.

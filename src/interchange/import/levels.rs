@@ -342,7 +342,7 @@ fn input<'a, 'g>(
         Source::Node(source, output) => built[source].as_ref().and_then(|built| built.outputs.get(output)),
         Source::Fed(source, output) => frame.fed.get(&(source, output)),
         Source::Argument(argument) => frame.args.get(argument),
-        Source::Control(_) => None,
+        Source::Control(_) | Source::ControlArgument(_) => None,
     };
     match found {
         Some(imported) => Ok(imported.clone()),

@@ -45,15 +45,16 @@ mod writes;
 
 use std::collections::HashMap;
 
-use super::imported::{BuiltNode, Imported, ImportedOutput, NodeRecord, without_zero};
+use super::imported::{BuiltNode, Imported, ImportedOutput, NodeRecord, OutputKind, without_zero};
 use super::model::{Model, Signature};
 use super::options::ImportOptions;
-use super::signature_names::SignatureNames;
+use super::signature_names::{SignatureNames, check_tensors};
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::{Graph, NodeIx};
 use awaited::{Controls, reads_shapes_only};
 use built::{Built, ImportedValue, union};
 use frame::{Frame, Source};
+use handle::makes_resource;
 use importer::Importer;
 use lists::{is_list_op, passes_list};
 use random_ops::is_random_op;
@@ -100,14 +101,19 @@ impl Model {
     pub fn import(&self, fetches: Option<&[&str]>, options: &ImportOptions) -> Result<Imported> {
         let graph = Graph::new();
         let signature = self.chosen_signature(options)?;
-        let names = SignatureNames::of(signature, options.signature.is_some() || fetches.is_none());
+        let (is_chosen, is_served) = (options.signature.is_some(), fetches.is_none());
+        let inputs = signature.filter(|_| is_chosen).map_or(&[][..], |signature| &signature.inputs);
+        check_tensors("input", inputs)?;
+        check_tensors(
+            "output",
+            signature.filter(|_| is_served).map_or(&[][..], |signature| &signature.outputs),
+        )?;
+        let names = SignatureNames::of(signature, is_chosen || is_served);
         let outputs = signature.map_or(Vec::new(), |signature| signature.outputs.clone());
         let served: Vec<String> = outputs.iter().map(|(_, tensor)| with_output(tensor)).collect();
         let served: Vec<&str> = served.iter().map(String::as_str).collect();
         let fetches = fetches.or(if served.is_empty() { None } else { Some(&served) });
         let mut options = options.clone();
-        let inputs =
-            signature.filter(|_| options.signature.is_some()).map_or(&[][..], |chosen| &chosen.inputs);
         for (name, _) in &mut options.shapes {
             let is_node = |name: &str| self.graph.node.iter().any(|node| node.name == name);
             *name = names.fed(name, is_node).to_owned();
@@ -197,6 +203,7 @@ impl<'a, 'g> Importer<'a, 'g> {
                 value: imported.value.id(),
                 has_known_dtype: imported.has_known_dtype,
                 is_fed,
+                is_resource: !is_fed && (imported.is_handle() || makes_resource(&node.op)),
             };
             let mut outputs: Vec<Option<ImportedOutput>> =
                 built.outputs.iter().map(|imported| Some(output_of(imported, false))).collect();
@@ -246,7 +253,7 @@ impl<'a, 'g> Importer<'a, 'g> {
         for (number, input) in def.input.iter().enumerate() {
             let source = frame.source(input)?;
             let imported = match source {
-                Source::Control(_) => continue,
+                Source::Control(_) | Source::ControlArgument(_) => continue,
                 Source::Node(node, _) if frame.is_auxiliary(node) => {
                     inputs.push(None);
                     continue;
@@ -320,7 +327,16 @@ impl<'a, 'g> Importer<'a, 'g> {
         let end = self.graph.len() as u32;
         // The records of an inlined function's nodes list the graph nodes. The record of the call lists none.
         let nodes = Some(if is_inlined { end..end } else { first..end });
-        self.built.push(BuiltNode { op: def.op.clone(), name, nodes, in_region: None });
+        let kind = |output: &ImportedValue<'g>| match output.has_known_dtype {
+            _ if output.is_handle() || makes_resource(&def.op) => OutputKind::Resource,
+            true => OutputKind::Tensor,
+            false => OutputKind::UnknownDType,
+        };
+        let mut kinds: Box<[OutputKind]> = result.outputs.iter().map(kind).collect();
+        if kinds.iter().all(|kind| *kind == OutputKind::Tensor) {
+            kinds = Box::default();
+        }
+        self.built.push(BuiltNode { op: def.op.clone(), name, kinds, nodes, in_region: None });
         Ok(result)
     }
 

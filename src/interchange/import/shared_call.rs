@@ -2,7 +2,7 @@
 
 use shapeflow_shape_fns::{DType, Dim};
 
-use super::super::proto::FunctionDef;
+use super::super::proto::{AttrKind, AttrValue, FunctionDef};
 use super::built::{Built, Condition, ImportedValue};
 use super::frame::Frame;
 use super::importer::Importer;
@@ -27,7 +27,8 @@ type Named<'a> = (&'a str, &'a FunctionDef);
 
 impl<'a, 'g> Importer<'a, 'g> {
     /// Imports a call of a shared function. Returns `None` if the call must be inlined: the function is not shared or
-    /// returns a handle, a node before drew from a generator, or an argument is a list or cannot be used.
+    /// returns a handle, an attribute of the call is a placeholder, a node before drew from a generator, or an argument
+    /// is a list or cannot be used.
     ///
     /// # Errors
     /// A node of the function is refused.
@@ -42,7 +43,7 @@ impl<'a, 'g> Importer<'a, 'g> {
         let mut error = inputs.iter().find_map(|input| input.blocking_error.clone());
         let can_share = error.is_some() || inputs.iter().all(is_usable);
         // A region that was recorded before a generator advanced may have read the earlier state.
-        let is_excluded = self.recording.is_some() || !self.generators.is_empty();
+        let is_excluded = self.recording.is_some() || !self.generators.is_empty() || has_placeholder(attrs);
         if is_excluded || !self.sharing.contains(function.0) || !can_share {
             return Ok(None);
         }
@@ -208,6 +209,22 @@ impl<'a, 'g> Importer<'a, 'g> {
         }
         Ok(Built::of(values.into_iter().map(|value| value.named(name)).collect()))
     }
+}
+
+/// Returns whether an attribute takes its value from the calls around, which differ from call to call.
+fn has_placeholder(attrs: CallAttrs<'_>) -> bool {
+    let mut open: Vec<&AttrValue> = attrs.values().collect();
+    while let Some(attr) = open.pop() {
+        match &attr.value {
+            Some(AttrKind::Placeholder(_)) => return true,
+            Some(AttrKind::Func(function)) => open.extend(function.attr.values()),
+            Some(AttrKind::List(list)) => {
+                open.extend(list.func.iter().flat_map(|function| function.attr.values()));
+            }
+            _ => {}
+        }
+    }
+    false
 }
 
 /// Returns whether a region can take the argument: a handle, or a tensor that is no list.

@@ -3,8 +3,6 @@
 use std::ops::Range;
 use std::rc::Rc;
 
-use shapeflow_shape_fns::TensorShape;
-
 use super::super::dtype_number::dtype_of;
 use super::super::proto::AttrKind;
 use super::super::shape;
@@ -43,13 +41,13 @@ impl<'a, 'g> Importer<'a, 'g> {
             let (Some(key), Some(value)) = (dtype("key_dtype"), dtype("value_dtype")) else {
                 return damaged("a table must have the attributes key_dtype and value_dtype".to_string());
             };
-            let buckets = match op.ends_with("DenseHashTable") {
-                true => Some(self.buckets(frame, index, inputs)?),
-                false => None,
-            };
+            let value_sizes = self.value_sizes(frame, index)?;
+            let buckets = op.ends_with("DenseHashTable").then(|| Buckets {
+                reserved: inputs.iter().map(|key| self.constant_tensor(key.value)).collect(),
+            });
             let is_fixed = op.strip_prefix("Anonymous").unwrap_or(op) == "HashTable";
             let resource = resource_name(frame, index, name);
-            let table = TableResource { name: resource, key, value, is_fixed, buckets };
+            let table = TableResource { name: resource, key, value, is_fixed, value_sizes, buckets };
             return self.handle(frame, index, name, inputs, &[Resource::Table(Rc::new(table))]).map(Some);
         }
         let Some((table, rest)) = inputs.split_first() else { return Ok(None) };
@@ -115,21 +113,17 @@ impl<'a, 'g> Importer<'a, 'g> {
         Ok(Some(built))
     }
 
-    /// Reads the buckets of a table from the attributes and the inputs of its node.
+    /// Returns the sizes of a value of a table; none for a scalar.
     ///
     /// # Errors
     /// The shape of a value is damaged or not known.
-    fn buckets(&self, frame: &Frame<'a, 'g>, index: usize, inputs: &[ImportedValue<'g>]) -> Result<Buckets> {
-        let shape = match frame.attr(index, "value_shape") {
-            Some(AttrKind::Shape(proto)) => shape::from_proto(proto, &self.budget)?,
-            _ => TensorShape::scalar(),
-        };
-        let Some(sizes) = shape.as_known() else {
-            return damaged(format!("the values of a table must have a known shape, got {shape}"));
-        };
-        let value_sizes = sizes.to_vec();
-        let reserved = inputs.iter().map(|key| self.constant_tensor(key.value)).collect();
-        Ok(Buckets { value_sizes, reserved })
+    fn value_sizes(&self, frame: &Frame<'a, 'g>, index: usize) -> Result<Vec<usize>> {
+        let Some(AttrKind::Shape(proto)) = frame.attr(index, "value_shape") else { return Ok(Vec::new()) };
+        let shape = shape::from_proto(proto, &self.budget)?;
+        match shape.as_known() {
+            Some(sizes) => Ok(sizes.to_vec()),
+            None => damaged(format!("the values of a table must have a known shape, got {shape}")),
+        }
     }
 
     /// Reads the keys and values of a table from a file of the model's assets.
@@ -176,8 +170,7 @@ impl<'a, 'g> Importer<'a, 'g> {
             Some(content) => content,
             // TensorFlow fills all tables of a SavedModel, so a table that nothing fills is empty.
             None if self.source.is_saved_model => {
-                let mut sizes = vec![0];
-                sizes.extend(handle.buckets.iter().flat_map(|buckets| &buckets.value_sizes));
+                let sizes: Vec<usize> = [0].into_iter().chain(handle.value_sizes.iter().copied()).collect();
                 (Tensor::zeros(handle.key, &[0])?, Tensor::zeros(handle.value, &sizes)?)
             }
             None => {
@@ -202,7 +195,7 @@ impl<'a, 'g> Importer<'a, 'g> {
         let keys = keys.reshape(&[keys.len()])?;
         let (keys, values, table) = match &handle.buckets {
             Some(buckets) => {
-                let (keys, values) = in_use(&handle.name, buckets, &keys, &values)?;
+                let (keys, values) = in_use(handle, buckets, &keys, &values)?;
                 let reserved = buckets.reserved.as_deref().unwrap_or_default();
                 let table = LookupTable::with_refused_keys(&keys, &values, reserved)?;
                 (keys, values, table)
@@ -233,22 +226,28 @@ impl<'a, 'g> Importer<'a, 'g> {
 ///
 /// # Errors
 /// The keys and values do not fit the buckets, or a node computes the key of a bucket that is not in use.
-fn in_use(table: &str, buckets: &Buckets, keys: &Tensor, values: &Tensor) -> Result<(Tensor, Tensor)> {
+fn in_use(
+    table: &TableResource,
+    buckets: &Buckets,
+    keys: &Tensor,
+    values: &Tensor,
+) -> Result<(Tensor, Tensor)> {
+    let (table, value_sizes) = (&table.name, &table.value_sizes);
     let Some(reserved) = &buckets.reserved else {
         let message = format!("the empty key and the deleted key of the table {table} must be constants");
         return Err(Error::new(ErrorKind::Compile, Phase::Build, message));
     };
-    let elements: usize = buckets.value_sizes.iter().product();
-    if values.len() != keys.len() * elements || reserved.iter().any(|key| key.len() != 1) {
+    let count = value_sizes.iter().try_fold(keys.len(), |count, size| count.checked_mul(*size));
+    if count != Some(values.len()) || reserved.iter().any(|key| key.len() != 1) {
         let message = format!(
             "the table {table} must have scalar keys, and values of sizes {:?}, got {} keys and values of sizes {:?}",
-            buckets.value_sizes,
+            value_sizes,
             keys.len(),
             values.sizes()
         );
         return Err(Error::new(ErrorKind::Shape, Phase::Build, message));
     }
-    let sizes: Vec<usize> = [keys.len()].into_iter().chain(buckets.value_sizes.iter().copied()).collect();
+    let sizes: Vec<usize> = [keys.len()].into_iter().chain(value_sizes.iter().copied()).collect();
     let values = values.reshape(&sizes)?;
     let mut rows: Vec<Range<usize>> = Vec::new();
     for position in 0..keys.len() {

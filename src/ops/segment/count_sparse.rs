@@ -145,7 +145,11 @@ fn count_as<T: Element>(
     let mut largest = 0;
     for (place, &value) in values.iter().enumerate() {
         let row = row(place)?;
-        if value < 0 || (most >= 0 && value >= most) {
+        if value < 0 {
+            let message = format!("numbers must be at least 0, got {value} at position {place}");
+            return Err(Error::new(ErrorKind::Custom, Phase::Run, message));
+        }
+        if most >= 0 && value >= most {
             continue;
         }
         largest = largest.max(value);
@@ -197,6 +201,12 @@ mod tests {
         assert_eq!((outputs[0].sizes(), &outputs[2]), (&[0, 1][..], &tensor(&[1], &[0i64])));
         let outputs = run(&DENSE, &Attrs::new(), &[values.clone(), none.clone()]).unwrap();
         assert_eq!((&outputs[0], &outputs[2]), (&tensor(&[3, 1], &[0, 2, 5i64]), &tensor(&[1], &[6i64])));
+        // No number is less than a length of 0.
+        let attrs = Attrs::new().with("maxlength", 0).with("minlength", 4);
+        let outputs = run(&DENSE, &attrs, &[values.clone(), none.clone()]).unwrap();
+        assert_eq!((outputs[1].len(), &outputs[2]), (0, &tensor(&[1], &[0i64])));
+        let error = run(&DENSE, &Attrs::new(), &[tensor(&[2], &[1, -3]), none.clone()]).unwrap_err();
+        assert_eq!(error.message(), "numbers must be at least 0, got -3 at position 1");
         let short = tensor(&[2], &[0, 3i64]);
         assert!(run(&RAGGED, &Attrs::new(), &[short, values, none]).is_err());
     }
