@@ -84,8 +84,8 @@ impl<'g> RaggedValue<'g> {
     /// `[n, k, ..], [n] -> [n, (r), ..]`.
     ///
     /// A negative length counts as 0, and a length of more than `k` as `k`. As TensorFlow's `RaggedTensor.from_tensor`
-    /// with `lengths`. Lengths along a later axis cut a reshaped value, which
-    /// [`from_uniform_row_length`](Self::from_uniform_row_length) gives the earlier axes back.
+    /// with `lengths`. To cut rows along a later axis, reshape the value so that this axis becomes axis 1, and restore
+    /// the earlier axes with [`from_uniform_row_length`](Self::from_uniform_row_length).
     ///
     /// Any dtype. It is composed of other ops, which fuse into kernels or run on the host.
     ///
@@ -106,6 +106,14 @@ impl<'g> RaggedValue<'g> {
         let _call = dense.graph().open_call();
         let [rows, width] = two_axes(dense)?;
         let graph = dense.graph();
+        if !matches!(lengths.dtype(), DType::I32 | DType::I64) {
+            let message = format!("lengths must be i32 or i64, got {}", lengths.dtype());
+            return Err(refuse(graph, ErrorKind::DType, message));
+        }
+        if lengths.shape().rank() != Some(1) {
+            let message = format!("lengths must be a vector, got {}", lengths.shape());
+            return Err(refuse(graph, ErrorKind::Shape, message));
+        }
         let got = own_dim(lengths, 0)?;
         if graph.same_dim(&rows, &got) == Some(false) {
             let message = format!("there must be one length for each of {rows} rows, got {got}");

@@ -88,14 +88,14 @@ impl Graph {
     /// ragged axis, and `inner` the sizes of the inner axes.
     ///
     /// `1` for `rows` is one ragged axis of any number of rows, and `2` is two. `"users"` is one ragged axis of `users`
-    /// rows; other inputs may have the same dimension. Row `i` of `["users", "sessions"]` are the sessions of user `i`,
-    /// `sessions` in all.
+    /// rows; other inputs may have the same dimension. `["users", "sessions"]` is two ragged axes: row `i` has the
+    /// sessions of user `i`, and there are `sessions` sessions in all.
     ///
     /// The input `name` has the parts `name/flat_values` and `name/row_splits/i`, which
     /// [`Executable::feed`](crate::Executable::feed) feeds together. Row splits are i64, and the run checks them;
     /// [`ragged_input_with_row_splits_dtype`](Self::ragged_input_with_row_splits_dtype) takes i32 splits. Texts name
-    /// the unknown sizes: `history.rows` is the number of rows of `history`, `history.rows.1` that of its partition 1,
-    /// and `history.values` the number of its flat values.
+    /// the unknown sizes: `history.rows` is the number of rows of `history`, `history.rows.1` is the number of rows of
+    /// its partition 1, and `history.values` is the number of its flat values.
     ///
     /// As TensorFlow's `tf.compat.v1.ragged.placeholder`. Adds no op that runs, but the check of the row splits.
     ///

@@ -19,6 +19,14 @@ pub(super) fn number<'g>(graph: &'g Graph, dtype: DType, number: i64) -> Result<
     }
 }
 
+/// Converts f16 and bf16 to f32, for ops that round their result once; returns other values unchanged.
+pub(super) fn widened<'g>(x: Value<'g>) -> Result<Value<'g>> {
+    match x.dtype() {
+        DType::F16 | DType::BF16 => x.cast(DType::F32),
+        _ => Ok(x),
+    }
+}
+
 /// Returns a dimension as an i64 scalar.
 pub(super) fn dim_value(graph: &Graph, dim: Dim) -> Result<Value<'_>> {
     // A range from the dimension up to the next number has the dimension as its only element.

@@ -170,6 +170,12 @@ fn padding_has_the_inner_axes() -> Result<()> {
         assert!(RaggedValue::from_tensor_padding(pairs, &wrong).is_err());
         assert!(RaggedTensor::from_tensor_padding(&items, &wrong).is_err());
     }
+    // As numbers, NaN equals nothing, and -0 equals 0.
+    let (numbers, nan) = (Tensor::from([[1.0, -0.0], [f64::NAN, f64::NAN]]), Tensor::scalar(f64::NAN));
+    for (padding, expected) in [(Tensor::scalar(0.0), "[[1.0], [NaN, NaN]]"), (nan, "[[1.0, -0.0], [NaN, NaN]]")] {
+        assert_eq!(text(RaggedValue::from_tensor_padding(g.constant(&numbers)?, &padding)?)?, expected);
+        assert_eq!(RaggedTensor::from_tensor_padding(&numbers, &padding)?.to_string(), expected);
+    }
     Ok(())
 }
 
