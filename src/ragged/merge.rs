@@ -91,7 +91,9 @@ impl RaggedTensor {
                 let dtype = partition.row_splits().dtype();
                 let ends = partition.ranges().map(|range| range.end * factor);
                 let stretched = match partition.uniform_row_length() {
-                    Some(length) => RowPartition::uniform(product([length, factor])?, partition.nrows(), dtype)?,
+                    Some(length) => {
+                        RowPartition::uniform(product([length, factor])?, partition.nrows(), dtype)?
+                    }
                     None => RowPartition::of_offsets(dtype, std::iter::once(0).chain(ends))?,
                 };
                 partitions[count - 1] = stretched;

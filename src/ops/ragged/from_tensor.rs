@@ -2,7 +2,7 @@
 
 use shapeflow_shape_fns::{DType, Dim, TensorShape};
 
-use super::errors::refuse;
+use super::errors::{check_encoding, refuse};
 use super::numbers::{dim_param, dim_value, number, own_dim, own_shape};
 use super::partition::uniform_rows;
 use super::range::range_parts;
@@ -106,14 +106,7 @@ impl<'g> RaggedValue<'g> {
         let _call = dense.graph().open_call();
         let [rows, width] = two_axes(dense)?;
         let graph = dense.graph();
-        if !matches!(lengths.dtype(), DType::I32 | DType::I64) {
-            let message = format!("lengths must be i32 or i64, got {}", lengths.dtype());
-            return Err(refuse(graph, ErrorKind::DType, message));
-        }
-        if lengths.shape().rank() != Some(1) {
-            let message = format!("lengths must be a vector, got {}", lengths.shape());
-            return Err(refuse(graph, ErrorKind::Shape, message));
-        }
+        check_encoding("lengths", lengths)?;
         let got = own_dim(lengths, 0)?;
         if graph.same_dim(&rows, &got) == Some(false) {
             let message = format!("there must be one length for each of {rows} rows, got {got}");
@@ -164,6 +157,7 @@ impl<'g> RaggedValue<'g> {
         let (mut kept, mut places) = (graph.range(0i64, &sizes[0], 1i64)?, sizes[0].clone());
         let mut checks = Vec::with_capacity(depth);
         for (lengths, size) in lengths.iter().zip(&sizes[1..]) {
+            check_encoding("lengths", *lengths)?;
             let counts = lengths.cast(DType::I64)?.ensure_shape([own_dim(kept, 0)?])?;
             let most = dim_value(graph, size.clone())?;
             let fits = counts.greater_equal(0i64)?.logical_and(counts.less_equal(most)?)?.reduce_all(0)?;

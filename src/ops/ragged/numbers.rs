@@ -20,7 +20,7 @@ pub(super) fn number<'g>(graph: &'g Graph, dtype: DType, number: i64) -> Result<
 }
 
 /// Converts f16 and bf16 to f32, for ops that round their result once; returns other values unchanged.
-pub(super) fn widened<'g>(x: Value<'g>) -> Result<Value<'g>> {
+pub(super) fn widened(x: Value<'_>) -> Result<Value<'_>> {
     match x.dtype() {
         DType::F16 | DType::BF16 => x.cast(DType::F32),
         _ => Ok(x),

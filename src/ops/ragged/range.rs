@@ -137,7 +137,8 @@ fn ranges<T: Element + std::ops::Add<Output = T> + PartialEq>(
             ));
         }
         let Some(steps) = count(start, limit, delta) else {
-            let message = format!("a range must have numbers as bounds and as its delta, got NaN at row {row}");
+            let message =
+                format!("a range must have numbers as bounds and as its delta, got NaN at row {row}");
             return Err(Error::new(ErrorKind::Guard, Phase::Run, message));
         };
         let steps = usize::try_from(steps).unwrap_or(usize::MAX);

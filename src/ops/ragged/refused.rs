@@ -20,7 +20,8 @@ impl<'g> RaggedValue<'g> {
         let depth = self.ragged_rank();
         let rank = rank_of(self)?;
         if paddings.len() != rank {
-            let message = format!("there must be one padding for each of {rank} axes, got {}", paddings.len());
+            let message =
+                format!("there must be one padding for each of {rank} axes, got {}", paddings.len());
             return Err(refuse(self.graph(), ErrorKind::Shape, message));
         }
         if paddings[..=depth].iter().any(|padding| *padding != [0, 0]) {

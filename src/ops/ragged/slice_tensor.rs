@@ -139,7 +139,9 @@ fn batched(x: RaggedItem, items: &[SliceItem], axis: usize) -> Result<RaggedItem
                     .with_help("use SliceItem::span(i, i + 1), which keeps the axis"));
             };
             let index = match position < 0 {
-                true => usize::try_from(position.unsigned_abs()).ok().and_then(|back| length.checked_sub(back)),
+                true => {
+                    usize::try_from(position.unsigned_abs()).ok().and_then(|back| length.checked_sub(back))
+                }
                 false => usize::try_from(position).ok(),
             };
             let Some(index) = index.filter(|index| *index < length) else {
