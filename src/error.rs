@@ -153,7 +153,6 @@ impl Error {
     }
 
     /// Puts the subject before the message, as in `subject: message`.
-    #[cfg(feature = "graphdef")]
     pub(crate) fn about(self, subject: impl fmt::Display) -> Error {
         self.edit(|details| details.message = format!("{subject}: {}", details.message))
     }

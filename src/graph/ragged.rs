@@ -1,6 +1,7 @@
 //! [`RaggedValue`]: a ragged tensor of a graph. It has flat values, and row partitions whose encodings are values of
 //! the graph.
 
+use std::collections::HashMap;
 use std::fmt;
 use std::panic::Location;
 
@@ -42,9 +43,9 @@ pub(crate) struct Partitions {
     records: Vec<PartitionRecord>,
     /// For each ragged value: the indices of its partitions in `records`, outermost first.
     lists: Vec<Vec<u32>>,
-    /// For each encoding that a partition was made from: the encoding's name, the value that holds the encoding, and
-    /// the identity of the partitions that are made from it.
-    by_encoding: Vec<(&'static str, ValueIx, u32)>,
+    /// The identity of the partitions that were made from an encoding, by the encoding's name and the value that holds
+    /// it.
+    by_encoding: HashMap<(&'static str, ValueIx), u32>,
 }
 
 impl Partitions {
@@ -57,7 +58,7 @@ impl Partitions {
                 *value = value.filter(is_kept);
             }
         }
-        self.by_encoding.retain(|(_, value, _)| is_kept(value));
+        self.by_encoding.retain(|(_, value), _| is_kept(value));
     }
 }
 
@@ -116,12 +117,7 @@ impl<'g> RowPartitionValue<'g> {
         let mut data = graph.write();
         let partitions = &mut data.partitions;
         let id = partitions.records.len() as u32;
-        let known =
-            partitions.by_encoding.iter().find(|(name, value, _)| *name == encoding && *value == source);
-        let identity = known.map_or(id, |(_, _, identity)| *identity);
-        if identity == id {
-            partitions.by_encoding.push((encoding, source, id));
-        }
+        let identity = *partitions.by_encoding.entry((encoding, source)).or_insert(id);
         let encodings = Encodings::default();
         partitions.records.push(PartitionRecord { identity, splits, uniform, encodings });
         drop(data);

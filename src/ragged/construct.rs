@@ -309,7 +309,7 @@ fn join(first: &Tensor, second: &Tensor) -> Result<Tensor> {
     Ok(Tensor::from([first.as_slice::<i64>()?, second.as_slice::<i64>()?].concat()))
 }
 
-/// Puts partitions around flat values, innermost first.
+/// Puts partitions around flat values, innermost first. An error names the partition if there are several.
 fn nest<'a, E>(
     flat: Tensor,
     name: &str,
@@ -317,8 +317,12 @@ fn nest<'a, E>(
     mut wrap: impl FnMut(RaggedItem, &'a E) -> Result<RaggedTensor>,
 ) -> Result<RaggedTensor> {
     let mut values = RaggedItem::Dense(flat);
-    for encoding in encodings.iter().rev() {
-        values = RaggedItem::Ragged(wrap(values, encoding)?);
+    for (level, encoding) in encodings.iter().enumerate().rev() {
+        let wrapped = wrap(values, encoding).map_err(|error| match encodings.len() {
+            1 => error,
+            _ => error.about(format!("partition {level}")),
+        });
+        values = RaggedItem::Ragged(wrapped?);
     }
     match values {
         RaggedItem::Ragged(ragged) => Ok(ragged),

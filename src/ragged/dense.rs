@@ -316,7 +316,7 @@ impl RaggedTensor {
     }
 
     /// Makes a ragged tensor of the rows of a dense tensor without the padding at their ends. `padding` is a scalar, or
-    /// has the sizes of the axes after axis 1.
+    /// has the sizes of the axes after axis 1. Elements are compared as numbers: NaN equals no padding, and -0 equals 0.
     ///
     /// ```
     /// use shapeflow::{RaggedTensor, Tensor};
@@ -345,7 +345,7 @@ impl RaggedTensor {
         let is_scalar = padding.sizes().is_empty();
         let is_padding = |place: usize| {
             (0..count).all(|offset| {
-                x.element(place * count + offset) == padding.element(if is_scalar { 0 } else { offset })
+                x.equals_at(place * count + offset, &padding, if is_scalar { 0 } else { offset })
             })
         };
         let length = |row: usize| {

@@ -39,11 +39,28 @@ pub(crate) fn check_vector(name: &str, tensor: &TensorView<'_>) -> Result<()> {
     if tensor.sizes().len() != 1 {
         return Err(shape_error(format!("{name} must be a vector, got sizes {:?}", tensor.sizes())));
     }
-    if !matches!(tensor.dtype(), DType::I32 | DType::I64) {
-        let message = format!("{name} must be i32 or i64, got {}", tensor.dtype());
-        return Err(Error::new(ErrorKind::DType, Phase::Run, message));
+    check_int_dtype(name, tensor.dtype())
+}
+
+/// Checks that row splits may have a dtype.
+pub(crate) fn check_splits_dtype(dtype: DType) -> Result<()> {
+    check_int_dtype("row_splits", dtype)
+}
+
+fn check_int_dtype(name: &str, dtype: DType) -> Result<()> {
+    if matches!(dtype, DType::I32 | DType::I64) {
+        return Ok(());
     }
-    Ok(())
+    Err(Error::new(ErrorKind::DType, Phase::Run, format!("{name} must be i32 or i64, got {dtype}")))
+}
+
+/// Checks that a position fits `dtype`, i32 or i64.
+pub(crate) fn check_fits(position: usize, dtype: DType) -> Result<()> {
+    let fits = match dtype {
+        DType::I32 => i32::try_from(position).is_ok(),
+        _ => i64::try_from(position).is_ok(),
+    };
+    if fits { Ok(()) } else { Err(too_large(position, dtype)) }
 }
 
 /// Makes a vector of `dtype`, i32 or i64, from numbers.

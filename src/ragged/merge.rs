@@ -67,7 +67,8 @@ impl RaggedTensor {
     /// ```
     ///
     /// # Errors
-    /// An axis does not exist, or `outer` is after `inner`.
+    /// An axis does not exist, `outer` is after `inner`, or the row length of merged uniform axes does not fit a
+    /// `usize`.
     pub fn merge_dims(&self, outer: i64, inner: i64) -> Result<RaggedItem> {
         let (outer, inner) = (self.axis(outer)?, self.axis(inner)?);
         if outer > inner {
@@ -90,7 +91,9 @@ impl RaggedTensor {
                 let dtype = partition.row_splits().dtype();
                 let ends = partition.ranges().map(|range| range.end * factor);
                 let stretched = match partition.uniform_row_length() {
-                    Some(length) => RowPartition::uniform(length * factor, partition.nrows(), dtype)?,
+                    Some(length) => {
+                        RowPartition::uniform(product([length, factor])?, partition.nrows(), dtype)?
+                    }
                     None => RowPartition::of_offsets(dtype, std::iter::once(0).chain(ends))?,
                 };
                 partitions[count - 1] = stretched;
@@ -115,7 +118,7 @@ impl RaggedTensor {
                 .map(RowPartition::uniform_row_length)
                 .collect();
             let merged = match lengths {
-                Some(lengths) => RowPartition::uniform(lengths.iter().product(), outermost.nrows(), dtype)?,
+                Some(lengths) => RowPartition::uniform(product(lengths)?, outermost.nrows(), dtype)?,
                 None => RowPartition::of_offsets(dtype, std::iter::once(0).chain(ends))?,
             };
             partitions.drain(joined);
@@ -123,4 +126,10 @@ impl RaggedTensor {
         }
         Ok(RaggedItem::of(flat, partitions))
     }
+}
+
+/// Multiplies the row lengths of uniform partitions, which have no bound if there are no rows.
+fn product(lengths: impl IntoIterator<Item = usize>) -> Result<usize> {
+    let product = lengths.into_iter().try_fold(1usize, usize::checked_mul);
+    product.ok_or_else(|| shape_error("the length of merged rows must fit a usize".to_string()))
 }

@@ -269,6 +269,24 @@ impl RaggedTensor {
         TensorShape::new(rows.chain(axes).chain(inner).map(|dim| dim.unwrap_or_else(|| Unknown.into_dim())))
     }
 
+    /// Checks the row splits of every partition. Constructors do not check [`Unchecked`] encodings.
+    ///
+    /// # Errors
+    /// Row splits do not start at 0, decrease, or do not end at the number of values.
+    pub(crate) fn check_splits(&self) -> Result<()> {
+        let counts = self.partitions[1..].iter().map(RowPartition::nrows).chain([self.flat.sizes()[0]]);
+        for (partition, nvals) in self.partitions.iter().zip(counts) {
+            let splits = partition.row_splits();
+            let mistake = with_ints!(splits, |ints| {
+                first_mistake(ints, nvals).map(|mistake| message_of("row_splits", &mistake, ints, nvals))
+            });
+            if let Some(message) = mistake {
+                return Err(shape_error(message));
+            }
+        }
+        Ok(())
+    }
+
     /// Returns the dtype of the row splits, i32 or i64.
     pub fn row_splits_dtype(&self) -> DType {
         self.partition().row_splits().dtype()

@@ -4,7 +4,9 @@ use std::sync::{Arc, OnceLock};
 
 use shapeflow_shape_fns::DType;
 
-use super::encoding::{check_vector, ints, row_range, rowids_of_splits, with_ints};
+use super::encoding::{
+    check_fits, check_splits_dtype, check_vector, ints, row_range, rowids_of_splits, with_ints,
+};
 use super::mistake::{first_mistake, message_of};
 use super::{Encoding, shape_error};
 use crate::error::Result;
@@ -63,8 +65,9 @@ impl RowPartition {
     /// [`Unchecked`](crate::Unchecked) splits are not checked.
     ///
     /// # Errors
-    /// The splits are not a vector of i32 or i64, or have no element. For checked splits, also: they do not start at 0,
-    /// they decrease, or they do not end at `nvals`; the error names the first bad position.
+    /// The splits are not a vector of i32 or i64, or have no element, or `nvals` does not fit their dtype. For checked
+    /// splits, also: they do not start at 0, they decrease, or they do not end at `nvals`; the error names the first
+    /// bad position.
     pub fn from_row_splits(splits: impl Into<Encoding<Tensor>>, nvals: usize) -> Result<RowPartition> {
         RowPartition::encoded("row_splits", splits.into(), nvals)
     }
@@ -80,15 +83,20 @@ impl RowPartition {
         });
         match bad {
             Some(message) => Err(shape_error(message)),
-            None => Ok(RowPartition::of(splits, nvals)),
+            None => {
+                check_fits(nvals, splits.dtype())?;
+                Ok(RowPartition::of(splits, nvals))
+            }
         }
     }
 
     /// Makes the partition of `nrows` rows of `length` values. The splits are of `dtype`, i32 or i64.
     ///
     /// # Errors
-    /// The last split does not fit `dtype`, or the number of values does not fit a `usize`.
+    /// `dtype` is neither i32 nor i64, the last split does not fit `dtype`, or the number of values does not fit a
+    /// `usize`.
     pub fn uniform(length: usize, nrows: usize, dtype: DType) -> Result<RowPartition> {
+        check_splits_dtype(dtype)?;
         let Some(nvals) = nrows.checked_mul(length) else {
             return Err(shape_error(format!("{nrows} rows of {length} values are too many values")));
         };
@@ -144,7 +152,8 @@ impl RowPartition {
         (0..self.nrows()).map(|row| self.range(row))
     }
 
-    /// Returns the length of the longest row; 0 if there are no rows.
+    /// Returns the length of the longest row, or the row length of a uniform partition, which may have no rows. A
+    /// ragged partition without rows gives 0.
     pub(crate) fn longest_row(&self) -> usize {
         self.uniform.unwrap_or_else(|| self.ranges().map(|range| range.len()).max().unwrap_or(0))
     }
@@ -172,6 +181,9 @@ impl RowPartition {
     }
 
     /// Returns, for each value, the number of the row that holds the value.
+    ///
+    /// # Panics
+    /// There is no memory for one number per value.
     pub fn value_rowids(&self) -> &Tensor {
         self.derived.rowids.get_or_init(|| {
             let rowids = || -> Result<Tensor> {
@@ -193,9 +205,7 @@ impl RowPartition {
     /// # Errors
     /// The dtype is neither i32 nor i64, or a split does not fit the dtype.
     pub fn with_dtype(&self, dtype: DType) -> Result<RowPartition> {
-        if !matches!(dtype, DType::I32 | DType::I64) {
-            return Err(shape_error(format!("row_splits must be i32 or i64, got {dtype}")));
-        }
+        check_splits_dtype(dtype)?;
         if dtype == self.splits.dtype() {
             return Ok(self.clone());
         }

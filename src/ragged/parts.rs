@@ -14,7 +14,8 @@ pub(crate) const ROW_SPLITS: &str = "/row_splits/";
 pub(crate) const UNIFORM_ROWS: &str = "/uniform_rows/";
 
 /// Joins the first tensors, which are one output: a dense tensor, or the parts of a ragged one. Returns also the name
-/// of the output and the number of tensors.
+/// of the output and the number of tensors. Flat values without a partition are a dense output of a program that
+/// chose this name.
 ///
 /// # Errors
 /// There are no tensors, or the row splits are wrong.
@@ -28,19 +29,25 @@ pub(crate) fn join_parts(tensors: &[(String, Tensor)]) -> Result<(&str, RaggedIt
     let mut encodings = Vec::new();
     for (part, tensor) in &tensors[1..] {
         let kind = part.strip_prefix(name).unwrap_or_default();
-        let is_uniform = kind.starts_with(UNIFORM_ROWS);
-        if !is_uniform && !kind.starts_with(ROW_SPLITS) {
+        let is_next = |middle: &str| kind.strip_prefix(middle) == Some(encodings.len().to_string().as_str());
+        let is_uniform = is_next(UNIFORM_ROWS);
+        if !is_uniform && !is_next(ROW_SPLITS) {
             break;
         }
         encodings.push((is_uniform, tensor));
+    }
+    if encodings.is_empty() {
+        return Ok((first, RaggedItem::Dense(flat.clone()), 1));
     }
     let mut nvals = flat.sizes().first().copied().unwrap_or(0);
     let mut partitions = Vec::new();
     for &(is_uniform, tensor) in encodings.iter().rev() {
         let partition = match is_uniform {
             true => {
-                let numbers: Vec<usize> = tensor.numbers()?;
-                let (rows, length) = (numbers[0], numbers[1]);
+                let &[rows, length] = &tensor.numbers()?[..] else {
+                    let sizes = tensor.sizes();
+                    return Err(shape_error(format!("uniform rows must be 2 numbers, got sizes {sizes:?}")));
+                };
                 if rows.checked_mul(length) != Some(nvals) {
                     return Err(shape_error(format!(
                         "{rows} rows of {length} values need {} values, got {nvals}",
@@ -59,8 +66,9 @@ pub(crate) fn join_parts(tensors: &[(String, Tensor)]) -> Result<(&str, RaggedIt
 }
 
 impl Tensor {
-    /// Returns the elements, i32 or i64, as sizes.
+    /// Returns the elements of a vector of i32 or i64 as sizes.
     fn numbers(&self) -> Result<Vec<usize>> {
+        super::encoding::check_vector("uniform rows", &self.view())?;
         let size = |number: i64| {
             usize::try_from(number)
                 .map_err(|_| shape_error(format!("a size must not be negative, got {number}")))
@@ -69,5 +77,30 @@ impl Tensor {
             .iter()
             .map(|&int| size(super::encoding::wide(int)))
             .collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dense_outputs_may_have_names_of_parts() {
+        let joined = |tensors: &[(&str, Tensor)]| {
+            let tensors: Vec<_> =
+                tensors.iter().map(|(name, tensor)| (name.to_string(), tensor.clone())).collect();
+            join_parts(&tensors).map(|(name, item, count)| (name.to_string(), item, count))
+        };
+        let (flat, rows) = (Tensor::from([1, 2]), Tensor::from([0i64, 2]));
+        let dense = ("x/flat_values".to_string(), RaggedItem::Dense(flat.clone()), 1);
+        assert_eq!(joined(&[("x/flat_values", flat.clone())]).unwrap(), dense);
+        assert_eq!(
+            joined(&[("x/flat_values", flat.clone()), ("x/row_splits/1", rows.clone())]).unwrap(),
+            dense
+        );
+        let ragged = joined(&[("x/flat_values", flat.clone()), ("x/row_splits/0", rows)]).unwrap();
+        assert_eq!((ragged.0.as_str(), ragged.1.to_string().as_str(), ragged.2), ("x", "[[1, 2]]", 2));
+        let short = joined(&[("x/flat_values", flat), ("x/uniform_rows/0", Tensor::from([1i64]))]);
+        assert_eq!(short.unwrap_err().message(), "uniform rows must be 2 numbers, got sizes [1]");
     }
 }

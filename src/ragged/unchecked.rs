@@ -9,7 +9,7 @@ use crate::tensor::Tensor;
 /// [`RaggedValue`](crate::RaggedValue) that takes an encoding accepts a checked or an unchecked encoding. A wrong
 /// unchecked encoding gives rows with wrong values, or an error. A wrong encoding never gives access outside the
 /// values, and no row is longer than all values together. A run refuses an encoding whose rows do not end at the last
-/// value.
+/// value. [`Graph::ragged_constant`](crate::Graph::ragged_constant) refuses every wrong encoding.
 ///
 /// ```
 /// use shapeflow::{DType, Graph, RaggedTensor, RaggedValue, Tensor, Unchecked, shape};

@@ -5,8 +5,8 @@ use std::fmt;
 use half::{bf16, f16};
 use shapeflow_shape_fns::DType;
 
-/// The value of one element, for printing and comparing.
-#[derive(Clone, Copy, Debug)]
+/// The value of one element, for printing and comparing. NaN equals nothing, and -0 equals 0.
+#[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) enum Datum<'a> {
     Bool(bool),
     Int(i128),
@@ -17,7 +17,7 @@ pub(super) enum Datum<'a> {
 }
 
 /// The real or imaginary part of a complex number. The precision of the part decides how many digits print.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) enum ComplexPart {
     F32(f32),
     F64(f64),

@@ -53,4 +53,11 @@ impl<'a> TensorView<'a> {
         debug_assert!(self.is_row_major(), "elements are numbered in row-major views only");
         (linear < self.len).then(|| self.data.element(linear))
     }
+
+    /// Returns whether element number `linear` of a row-major view equals element number `number` of `other`, a
+    /// row-major view of the same dtype. NaN equals nothing, and -0 equals 0.
+    pub(crate) fn equals_at(&self, linear: usize, other: &TensorView<'_>, number: usize) -> bool {
+        let ours = self.element(linear).map(|bytes| Datum::read(self.dtype, bytes));
+        ours == other.element(number).map(|bytes| Datum::read(other.dtype, bytes))
+    }
 }

@@ -1,7 +1,9 @@
 //! Errors of builder calls on ragged values.
 
+use shapeflow_shape_fns::DType;
+
 use crate::error::{Error, ErrorKind, Phase, Result};
-use crate::graph::{Graph, IntoParam};
+use crate::graph::{Graph, IntoParam, Value};
 
 /// Makes an error of the open builder call of a graph, with the line of the call.
 pub(super) fn refuse(graph: &Graph, kind: ErrorKind, message: String) -> Error {
@@ -16,6 +18,20 @@ pub(super) fn known_int<'g>(graph: &Graph, given: impl IntoParam<'g>, name: &str
 /// Returns the integers of an argument that must be known when the graph is built.
 pub(super) fn known_ints<'g>(graph: &Graph, given: impl IntoParam<'g>, name: &str) -> Result<Vec<i64>> {
     given.into_param().known_ints(name).map_err(|error| at_call(graph, error))
+}
+
+/// Checks that an encoding of a row partition, which errors call `name`, is a vector of i32 or i64, as far as its rank
+/// is known.
+pub(super) fn check_encoding(name: &str, encoding: Value<'_>) -> Result<()> {
+    let encoding = encoding.ok()?;
+    let (graph, dtype, shape) = (encoding.graph(), encoding.dtype(), encoding.shape());
+    if !matches!(dtype, DType::I32 | DType::I64) {
+        return Err(refuse(graph, ErrorKind::DType, format!("{name} must be i32 or i64, got {dtype}")));
+    }
+    if shape.rank().is_some_and(|rank| rank != 1) {
+        return Err(refuse(graph, ErrorKind::Shape, format!("{name} must be a vector, got {shape}")));
+    }
+    Ok(())
 }
 
 /// Adds the line of the open builder call.

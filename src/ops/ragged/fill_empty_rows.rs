@@ -46,7 +46,8 @@ impl<'g> RaggedValue<'g> {
         let call = self.graph().op(&DEF).data(rowids).data(flat).size("nrows", nrows).data(default);
         let outputs = call.finish_all()?;
         let rows = Some(super::numbers::dim_param(self.own_nrows()?));
-        Ok((RaggedValue::from_value_rowids(outputs[1], outputs[0], rows)?, outputs[2]))
+        let filled = RaggedValue::from_value_rowids(outputs[1], outputs[0], rows)?;
+        Ok((filled.with_row_splits_dtype(self.row_splits().dtype())?, outputs[2]))
     }
 }
 

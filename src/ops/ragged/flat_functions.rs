@@ -122,7 +122,7 @@ impl<'g> RaggedValue<'g> {
         self.map_flat_values(|flat| flat.bitcast(dtype))
     }
 
-    /// The number of `boundaries` that are not greater than every element. Runs on the host.
+    /// For every element, the number of `boundaries` that are not greater than the element. Runs on the host.
     ///
     /// As [`Value::bucketize`] on the flat values.
     ///
@@ -135,7 +135,7 @@ impl<'g> RaggedValue<'g> {
         self.map_flat_values(|flat| flat.bucketize(boundaries))
     }
 
-    /// The value that `table` has for every element, or `default` for an element that is not a key. Runs on the host.
+    /// For every element, its value in `table`, or `default` if the element is not a key. Runs on the host.
     ///
     /// `[n, (r), ..] -> [n, (r), .., v, ..]` for values `[v, ..]`. As [`Value::lookup`] on the flat values.
     ///

@@ -2,7 +2,7 @@
 
 use shapeflow_shape_fns::{DType, Dim, TensorShape};
 
-use super::errors::refuse;
+use super::errors::{check_encoding, refuse};
 use super::numbers::{dim_param, dim_value, number, own_dim, own_shape};
 use super::partition::uniform_rows;
 use super::range::range_parts;
@@ -84,8 +84,8 @@ impl<'g> RaggedValue<'g> {
     /// `[n, k, ..], [n] -> [n, (r), ..]`.
     ///
     /// A negative length counts as 0, and a length of more than `k` as `k`. As TensorFlow's `RaggedTensor.from_tensor`
-    /// with `lengths`. Lengths along a later axis cut a reshaped value, which
-    /// [`from_uniform_row_length`](Self::from_uniform_row_length) gives the earlier axes back.
+    /// with `lengths`. To cut rows along a later axis, reshape the value so that this axis becomes axis 1, and restore
+    /// the earlier axes with [`from_uniform_row_length`](Self::from_uniform_row_length).
     ///
     /// Any dtype. It is composed of other ops, which fuse into kernels or run on the host.
     ///
@@ -106,6 +106,7 @@ impl<'g> RaggedValue<'g> {
         let _call = dense.graph().open_call();
         let [rows, width] = two_axes(dense)?;
         let graph = dense.graph();
+        check_encoding("lengths", lengths)?;
         let got = own_dim(lengths, 0)?;
         if graph.same_dim(&rows, &got) == Some(false) {
             let message = format!("there must be one length for each of {rows} rows, got {got}");
@@ -156,6 +157,7 @@ impl<'g> RaggedValue<'g> {
         let (mut kept, mut places) = (graph.range(0i64, &sizes[0], 1i64)?, sizes[0].clone());
         let mut checks = Vec::with_capacity(depth);
         for (lengths, size) in lengths.iter().zip(&sizes[1..]) {
+            check_encoding("lengths", *lengths)?;
             let counts = lengths.cast(DType::I64)?.ensure_shape([own_dim(kept, 0)?])?;
             let most = dim_value(graph, size.clone())?;
             let fits = counts.greater_equal(0i64)?.logical_and(counts.less_equal(most)?)?.reduce_all(0)?;

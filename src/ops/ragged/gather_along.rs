@@ -19,7 +19,7 @@ impl<'g> RaggedValue<'g> {
     /// same indices from every row. Any dtype; the indices are dense or ragged, i32 or i64. An index out of range fails
     /// the run. As TensorFlow's `tf.gather`.
     ///
-    /// The positions are computed on the host; it is composed of them and of a gather, which fuses into kernels.
+    /// It is composed of a computation of positions on the host and of a gather, which fuses into kernels.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor, ragged};

@@ -70,10 +70,11 @@ impl Graph {
     /// ```
     ///
     /// # Errors
-    /// Memory is refused.
+    /// Row splits from an [`Unchecked`](crate::Unchecked) encoding are wrong, or memory is refused.
     #[track_caller]
     pub fn ragged_constant(&self, ragged: &RaggedTensor) -> Result<RaggedValue<'_>> {
         let _call = self.open_call();
+        ragged.check_splits().map_err(|error| refuse(self, error.kind(), error.message().to_string()))?;
         let flat = self.constant(ragged.flat_values())?;
         let partition = |rows: &RowPartition| {
             let splits = self.constant(rows.row_splits())?;
@@ -88,14 +89,14 @@ impl Graph {
     /// ragged axis, and `inner` the sizes of the inner axes.
     ///
     /// `1` for `rows` is one ragged axis of any number of rows, and `2` is two. `"users"` is one ragged axis of `users`
-    /// rows; other inputs may have the same dimension. Row `i` of `["users", "sessions"]` are the sessions of user `i`,
-    /// `sessions` in all.
+    /// rows; other inputs may have the same dimension. `["users", "sessions"]` is two ragged axes: row `i` has the
+    /// sessions of user `i`, and there are `sessions` sessions in all.
     ///
     /// The input `name` has the parts `name/flat_values` and `name/row_splits/i`, which
     /// [`Executable::feed`](crate::Executable::feed) feeds together. Row splits are i64, and the run checks them;
     /// [`ragged_input_with_row_splits_dtype`](Self::ragged_input_with_row_splits_dtype) takes i32 splits. Texts name
-    /// the unknown sizes: `history.rows` is the number of rows of `history`, `history.rows.1` that of its partition 1,
-    /// and `history.values` the number of its flat values.
+    /// the unknown sizes: `history.rows` is the number of rows of `history`, `history.rows.1` is the number of rows of
+    /// its partition 1, and `history.values` is the number of its flat values.
     ///
     /// As TensorFlow's `tf.compat.v1.ragged.placeholder`. Adds no op that runs, but the check of the row splits.
     ///
@@ -115,7 +116,7 @@ impl Graph {
     /// ```
     ///
     /// # Errors
-    /// `rows` is 0 or empty; else as [`Graph::input`].
+    /// `rows` is 0 or empty, or has a negative number; else as [`Graph::input`].
     #[track_caller]
     pub fn ragged_input(
         &self,
@@ -161,10 +162,20 @@ impl Graph {
             let message = format!("row_splits must be i32 or i64, got {row_splits_dtype}");
             return Err(refuse(self, ErrorKind::DType, message));
         }
+        // A refused call leaves no input behind.
+        let rows = rows.into_rows();
+        if rows.is_empty() {
+            let message = "a ragged input must have at least one ragged axis, got none".to_string();
+            return Err(refuse(self, ErrorKind::Shape, message));
+        }
+        if let Some(negative) = rows.iter().find(|rows| rows.as_known().is_some_and(|rows| rows < 0)) {
+            let message = format!("a number of rows must not be negative, got {negative}");
+            return Err(refuse(self, ErrorKind::Shape, message));
+        }
         let values = TensorShape::new([Unknown.into_dim()]);
         let flat = self.input(&format!("{name}{FLAT_VALUES}"), dtype, values.concatenate(&inner.into()))?;
         let mut splits = Vec::new();
-        for (index, rows) in rows.into_rows().into_iter().enumerate() {
+        for (index, rows) in rows.into_iter().enumerate() {
             let shape = TensorShape::new([rows + 1]);
             splits.push(self.input(&format!("{name}{ROW_SPLITS}{index}"), row_splits_dtype, shape)?);
         }

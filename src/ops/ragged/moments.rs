@@ -3,6 +3,7 @@
 use shapeflow_shape_fns::DType;
 
 use super::errors::refuse;
+use super::numbers::widened;
 use super::reduce::{AxisReduction, RaggedReduction, ReductionKind, reduce_last};
 use super::reduce_axes::IntoRaggedAxes;
 use crate::error::{ErrorKind, Result};
@@ -11,9 +12,9 @@ use crate::graph::{AnyValue, RaggedValue, Value};
 impl<'g> RaggedValue<'g> {
     /// Averages the elements along axes; NaN for an empty row. `axes` is as in [`RaggedValue::reduce_sum`].
     ///
-    /// `[n, (r)] -> [n]` along axis 1. Floats and complex numbers keep their dtype. Integers of 8 and 16 bits give f32,
-    /// and other integers give f64. As TensorFlow's `tf.reduce_mean`, but a sum of integers does not wrap. It is
-    /// composed of sums, counts and a division.
+    /// `[n, (r)] -> [n]` along axis 1. Floats and complex numbers keep their dtype; f16 and bf16 are added as f32.
+    /// Integers of 8 and 16 bits give f32, and other integers give f64. As TensorFlow's `tf.reduce_mean`, but a sum of
+    /// integers does not wrap. It is composed of sums, counts and a division.
     ///
     /// ```
     /// use shapeflow::{Graph, ragged};
@@ -31,14 +32,15 @@ impl<'g> RaggedValue<'g> {
     pub fn reduce_mean(self, axes: impl IntoRaggedAxes) -> Result<AnyValue<'g>> {
         let _call = self.graph().open_call();
         let value = averaged(self)?;
-        let reduction = RaggedReduction::new(value, axes)?;
+        let wide = value.with_flat_values(widened(value.flat_values())?)?;
+        let reduction = RaggedReduction::new(wide, axes)?;
         if let [axis] = reduction.axes[..]
             && axis == value.ragged_rank()
         {
             return reduction.shaped(reduce_last(value, "mean")?);
         }
         let (steps, sum) = reduction.fold(ReductionKind::Sum)?;
-        let mean = (sum.flat_values() / count(value, &steps)?).ok()?;
+        let mean = (sum.flat_values() / count(wide, &steps)?).ok()?.cast(value.dtype())?;
         reduction.shaped(AnyValue::of(mean, &sum.partitions()))
     }
 
@@ -47,9 +49,9 @@ impl<'g> RaggedValue<'g> {
     ///
     /// The mean is computed first, so that a large mean costs no precision.
     ///
-    /// `[n, (r)] -> [n]` along axis 1. Floats keep their dtype. Integers of 8 and 16 bits give f32, and other integers
-    /// give f64. As TensorFlow's `tf.math.reduce_variance`, but a square of an integer does not wrap. It is composed of
-    /// two means and a square.
+    /// `[n, (r)] -> [n]` along axis 1. Floats keep their dtype; f16 and bf16 are computed in f32 and rounded once.
+    /// Integers of 8 and 16 bits give f32, and other integers give f64. As TensorFlow's `tf.math.reduce_variance`, but
+    /// a square of an integer does not wrap. It is composed of two means and a square.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor, ragged};
@@ -67,15 +69,7 @@ impl<'g> RaggedValue<'g> {
     #[track_caller]
     pub fn reduce_variance(self, axes: impl IntoRaggedAxes) -> Result<AnyValue<'g>> {
         let _call = self.graph().open_call();
-        let value = floats(self)?;
-        let reduction = RaggedReduction::new(value, axes)?;
-        let (steps, sum) = reduction.fold(ReductionKind::Sum)?;
-        let count = count(value, &steps)?;
-        let mean = (sum.flat_values() / count).ok()?;
-        let around = steps.iter().rev().try_fold(mean, |mean, step| step.spread(mean))?;
-        let squares = (value.flat_values() - around).ok()?.square()?;
-        let variance = (total(squares, &steps)? / count).ok()?;
-        reduction.shaped(AnyValue::of(variance, &sum.partitions()))
+        self.deviation(axes, Ok)
     }
 
     /// Returns the standard deviation along axes: the root of the variance.
@@ -87,8 +81,26 @@ impl<'g> RaggedValue<'g> {
     #[track_caller]
     pub fn reduce_std(self, axes: impl IntoRaggedAxes) -> Result<AnyValue<'g>> {
         let _call = self.graph().open_call();
-        let variance = self.reduce_variance(axes)?;
-        Ok(AnyValue::of(variance.flat_values().sqrt()?, &variance.partitions()))
+        self.deviation(axes, Value::sqrt)
+    }
+
+    /// Applies `f` to the variance along axes, before it is rounded to the dtype of the result.
+    fn deviation(
+        self,
+        axes: impl IntoRaggedAxes,
+        f: impl FnOnce(Value<'g>) -> Result<Value<'g>>,
+    ) -> Result<AnyValue<'g>> {
+        let value = floats(self)?;
+        let flat = widened(value.flat_values())?;
+        let wide = value.with_flat_values(flat)?;
+        let reduction = RaggedReduction::new(wide, axes)?;
+        let (steps, sum) = reduction.fold(ReductionKind::Sum)?;
+        let count = count(wide, &steps)?;
+        let mean = (sum.flat_values() / count).ok()?;
+        let around = steps.iter().rev().try_fold(mean, |mean, step| step.spread(mean))?;
+        let squares = (wide.flat_values() - around).ok()?.square()?;
+        let variance = (total(squares, &steps)? / count).ok()?;
+        reduction.shaped(AnyValue::of(f(variance)?.cast(value.dtype())?, &sum.partitions()))
     }
 }
 

@@ -20,6 +20,14 @@ pub(super) fn number<'g>(graph: &'g Graph, dtype: DType, number: i64) -> Result<
     }
 }
 
+/// Converts f16 and bf16 to f32, for ops that round their result once; returns other values unchanged.
+pub(super) fn widened(x: Value<'_>) -> Result<Value<'_>> {
+    match x.dtype() {
+        DType::F16 | DType::BF16 => x.cast(DType::F32),
+        _ => Ok(x),
+    }
+}
+
 /// Returns the size of an axis as a dim that is the size in every graph that has the value.
 ///
 /// A node may have found that the size is a number, or the size of another value. [`Value::dim`] then returns the number

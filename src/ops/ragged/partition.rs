@@ -3,7 +3,7 @@
 use shapeflow_shape_fns::{DType, Dim, IntoDim};
 
 use super::counts::count_check;
-use super::errors::refuse;
+use super::errors::{check_encoding, refuse};
 use super::numbers::{dim_param, dim_value, number, own_dim};
 use super::splits::{CHECKED, FROM_ROWIDS};
 use crate::error::{ErrorKind, Result};
@@ -117,6 +117,7 @@ impl<'g> RaggedValue<'g> {
     ) -> Result<RaggedValue<'g>> {
         let (values, splits) = (values.into(), splits.into());
         let _call = values.graph().open_call();
+        check_encoding("row_splits", splits.data)?;
         Ok(values.split_by(partition_of(values, "row_splits", splits, splits.data)?))
     }
 
@@ -143,6 +144,7 @@ impl<'g> RaggedValue<'g> {
     ) -> Result<RaggedValue<'g>> {
         let (values, lengths) = (values.into(), lengths.into());
         let _call = values.graph().open_call();
+        check_encoding("row_lengths", lengths.data)?;
         let partition = partition_of(values, "row_lengths", lengths, splits_of_lengths(lengths.data)?)?;
         if lengths.is_checked {
             partition.keep_source(
@@ -177,6 +179,7 @@ impl<'g> RaggedValue<'g> {
     ) -> Result<RaggedValue<'g>> {
         let (values, starts) = (values.into(), starts.into());
         let _call = values.graph().open_call();
+        check_encoding("row_starts", starts.data)?;
         let dtype = starts.data.dtype();
         let last = dim_value(values.graph(), values.count()?)?.cast(dtype)?.reshape([1i64])?;
         let splits = concat(&[starts.data, last], 0)?;
@@ -212,6 +215,7 @@ impl<'g> RaggedValue<'g> {
     ) -> Result<RaggedValue<'g>> {
         let (values, limits) = (values.into(), limits.into());
         let _call = values.graph().open_call();
+        check_encoding("row_limits", limits.data)?;
         let zero = number(values.graph(), limits.data.dtype(), 0)?.reshape([1i64])?;
         let splits = concat(&[zero, limits.data], 0)?;
         let partition = partition_of(values, "row_limits", limits, splits)?;
@@ -249,6 +253,7 @@ impl<'g> RaggedValue<'g> {
     ) -> Result<RaggedValue<'g>> {
         let (values, rowids) = (values.into(), rowids.into());
         let _call = values.graph().open_call();
+        check_encoding("value_rowids", rowids.data)?;
         let mut call = values.graph().op(&FROM_ROWIDS).data(rowids.data);
         // Row ids alone do not say how many empty rows follow the last value.
         let encoding = if nrows.is_some() { "value_rowids and nrows" } else { "value_rowids" };

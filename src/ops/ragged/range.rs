@@ -28,7 +28,7 @@ impl<'g> RaggedValue<'g> {
     /// ```
     ///
     /// # Errors
-    /// The dtypes differ, or the lengths differ. A delta of 0 fails the run.
+    /// The dtypes differ, or the lengths differ. A delta of 0 and a NaN fail the run.
     #[track_caller]
     pub fn range(starts: Value<'g>, limits: Value<'g>, deltas: Value<'g>) -> Result<RaggedValue<'g>> {
         let _call = starts.graph().open_call();
@@ -81,28 +81,30 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
             ranges::<i32>(cx, operands, |start, limit, delta| steps(start.into(), limit.into(), delta.into()))
         }
         DType::I64 => ranges::<i64>(cx, operands, steps),
-        DType::F32 => ranges::<f32>(cx, operands, |start, limit, delta| {
-            float_steps(start.into(), limit.into(), delta.into())
-        }),
-        _ => ranges::<f64>(cx, operands, float_steps),
+        // The quotient is rounded to the dtype, as in TensorFlow: in f32, 0.3 / 0.1 is exactly 3 steps.
+        DType::F32 => {
+            ranges::<f32>(cx, operands, |start, limit, delta| float_steps(((limit - start) / delta).into()))
+        }
+        _ => ranges::<f64>(cx, operands, |start, limit, delta| float_steps((limit - start) / delta)),
     }
 }
 
 /// Returns the number of integers from `start` up to `limit`.
-fn steps(start: i64, limit: i64, delta: i64) -> u128 {
+fn steps(start: i64, limit: i64, delta: i64) -> Option<u128> {
     let distance = i128::from(limit) - i128::from(start);
     let steps = if delta == 0 { 0 } else { distance.unsigned_abs().div_ceil(delta.unsigned_abs().into()) };
-    if distance == 0 || (distance > 0) != (delta > 0) { 0 } else { steps }
+    Some(if distance == 0 || (distance > 0) != (delta > 0) { 0 } else { steps })
 }
 
-fn float_steps(start: f64, limit: f64, delta: f64) -> u128 {
-    ((limit - start) / delta).ceil().max(0.0) as u128
+/// Returns the number of floats of a range, whose distance is `quotient` deltas; `None` for NaN.
+fn float_steps(quotient: f64) -> Option<u128> {
+    (!quotient.is_nan()).then(|| quotient.ceil().max(0.0) as u128)
 }
 
 fn ranges<T: Element + std::ops::Add<Output = T> + PartialEq>(
     cx: &mut HostCx<'_>,
     [starts, limits, deltas]: [TensorView<'_>; 3],
-    count: impl Fn(T, T, T) -> u128,
+    count: impl Fn(T, T, T) -> Option<u128>,
 ) -> Result<()> {
     let (starts, limits, deltas) =
         (starts.as_slice::<T>()?, limits.as_slice::<T>()?, deltas.as_slice::<T>()?);
@@ -134,7 +136,12 @@ fn ranges<T: Element + std::ops::Add<Output = T> + PartialEq>(
                 format!("a delta must not be 0, got 0 at row {row}"),
             ));
         }
-        let steps = usize::try_from(count(start, limit, delta)).unwrap_or(usize::MAX);
+        let Some(steps) = count(start, limit, delta) else {
+            let message =
+                format!("a range must have numbers as bounds and as its delta, got NaN at row {row}");
+            return Err(Error::new(ErrorKind::Guard, Phase::Run, message));
+        };
+        let steps = usize::try_from(steps).unwrap_or(usize::MAX);
         values.try_reserve(steps).map_err(|_| {
             let message = format!("the range of row {row} must fit in memory, got {steps} numbers");
             Error::new(ErrorKind::Memory, Phase::Run, message)
@@ -151,4 +158,21 @@ fn ranges<T: Element + std::ops::Add<Output = T> + PartialEq>(
     let splits = crate::ragged::splits_tensor(splits_dtype(cx.attrs()), ends.into_iter())?;
     cx.set_output(0, splits)?;
     cx.set_output(1, Tensor::from(values))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::DEF;
+    use crate::ops::testing::{run, tensor};
+    use shapeflow_shape_fns::Attrs;
+
+    #[test]
+    fn steps_are_counted_in_the_dtype_of_the_numbers() {
+        let row = |limit: f32| {
+            let operands = [tensor(&[], &[0.0f32]), tensor(&[1], &[limit]), tensor(&[], &[0.1f32])];
+            run(&DEF, &Attrs::new(), &operands)
+        };
+        assert_eq!(row(0.3).unwrap()[1], tensor(&[3], &[0.0f32, 0.1, 0.2]));
+        assert!(row(f32::NAN).unwrap_err().message().ends_with("got NaN at row 0"));
+    }
 }

@@ -12,13 +12,19 @@ impl<'g> RaggedValue<'g> {
     /// As [`Value::pad`] on the flat values.
     ///
     /// # Errors
-    /// A padding of axis 0 or of a partitioned axis is not zero; else as [`Value::pad`].
+    /// There is not one padding for each axis, or a padding of axis 0 or of a partitioned axis is not zero; else as
+    /// [`Value::pad`].
     #[track_caller]
     pub fn pad(self, paddings: &[[i64; 2]]) -> Result<RaggedValue<'g>> {
         let _call = self.graph().open_call();
         let depth = self.ragged_rank();
         let rank = rank_of(self)?;
-        if paddings.len() != rank || paddings[..=depth] != vec![[0, 0]; depth + 1] {
+        if paddings.len() != rank {
+            let message =
+                format!("there must be one padding for each of {rank} axes, got {}", paddings.len());
+            return Err(refuse(self.graph(), ErrorKind::Shape, message));
+        }
+        if paddings[..=depth].iter().any(|padding| *padding != [0, 0]) {
             let message = "the partitioned axes of a ragged value cannot be padded".to_string();
             return Err(unmoved(self, message)
                 .with_help("use concat to add items to each row, or to_tensor_with for rows of one length"));

@@ -66,6 +66,9 @@ impl<'g> RaggedValue<'g> {
                 splits = next.row_splits().gather(splits, 0)?;
                 uniform = uniform.zip(next.uniform_row_length()).map(|(a, b)| a * b);
             }
+            if let Some(Err(error)) = uniform.as_ref().map(Dim::validate) {
+                return Err(refuse(graph, ErrorKind::Shape, error.to_string()));
+            }
             partitions[outer - 1] = RowPartitionValue::new("splits", splits, splits, uniform)?;
         }
         partitions.drain(joined);

@@ -6,6 +6,7 @@ use shapeflow_shape_fns::DType;
 
 use super::along::{Along, Lines};
 use super::broadcast::aligned;
+use super::numbers::widened;
 
 impl<'g> RaggedValue<'g> {
     /// Returns the index along `axis` of the first maximum; -1 for an empty row. A NaN is a maximum. A negative `axis`
@@ -64,8 +65,8 @@ impl<'g> RaggedValue<'g> {
     /// Returns `exp(x) / Σ exp(x)`, whose sums run along `axis`. The maximum along the axis is subtracted first. A
     /// negative `axis` counts from the end.
     ///
-    /// `[n, (r), ..] -> [n, (r), ..]`, floats. As TensorFlow's `tf.nn.softmax`. It is composed of reductions of rows on
-    /// the host and of ops that fuse into kernels.
+    /// `[n, (r), ..] -> [n, (r), ..]`, floats; f16 and bf16 are computed in f32 and rounded once. As TensorFlow's
+    /// `tf.nn.softmax`. It is composed of reductions of rows on the host and of ops that fuse into kernels.
     ///
     /// ```
     /// use shapeflow::{Graph, ragged};
@@ -88,7 +89,7 @@ impl<'g> RaggedValue<'g> {
             Along::Inner(axis) => flat.softmax(axis)?,
             Along::Lines(lines) => {
                 let (_, exps, sums) = shifted_exps(flat, &lines)?;
-                (exps / sums).ok()?
+                (exps / sums).ok()?.cast(flat.dtype())?
             }
         };
         self.with_flat_values(aligned(flat, result)?)
@@ -97,9 +98,9 @@ impl<'g> RaggedValue<'g> {
     /// Returns `x - log Σ exp(x)`, whose sums run along `axis`. The maximum along the axis is subtracted first. A
     /// negative `axis` counts from the end.
     ///
-    /// `[n, (r), ..] -> [n, (r), ..]`, floats. As TensorFlow's `tf.nn.log_softmax` of every row. TensorFlow's own
-    /// dispatch on a ragged tensor normalizes over the values of all rows. It is composed of reductions of rows on the
-    /// host and of ops that fuse into kernels.
+    /// `[n, (r), ..] -> [n, (r), ..]`, floats; f16 and bf16 are computed in f32 and rounded once. As TensorFlow's
+    /// `tf.nn.log_softmax` of every row. TensorFlow's own dispatch on a ragged tensor normalizes over the values of all
+    /// rows. It is composed of reductions of rows on the host and of ops that fuse into kernels.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor, ragged};
@@ -121,7 +122,7 @@ impl<'g> RaggedValue<'g> {
             Along::Inner(axis) => flat.log_softmax(axis)?,
             Along::Lines(lines) => {
                 let (shifted, _, sums) = shifted_exps(flat, &lines)?;
-                (shifted - sums.log()?).ok()?
+                (shifted - sums.log()?).ok()?.cast(flat.dtype())?
             }
         };
         self.with_flat_values(aligned(flat, result)?)
@@ -129,8 +130,9 @@ impl<'g> RaggedValue<'g> {
 }
 
 /// Subtracts the maximum of each line from the elements of the line. Returns the differences, the exponentials of the
-/// differences, and, for each element, the sum of the exponentials in its line.
+/// differences, and, for each element, the sum of the exponentials in its line. f16 and bf16 give f32.
 fn shifted_exps<'g>(flat: Value<'g>, lines: &Lines<'g>) -> Result<(Value<'g>, Value<'g>, Value<'g>)> {
+    let flat = widened(flat)?;
     let most = lines.reduce(flat, "max")?.gather(lines.ids, 0)?;
     let shifted = (flat - most).ok()?;
     let exps = shifted.exp()?;

@@ -140,8 +140,13 @@ fn batched(x: RaggedItem, items: &[SliceItem], axis: usize) -> Result<RaggedItem
                 return Err(refuse(ErrorKind::Index, message)
                     .with_help("use SliceItem::span(i, i + 1), which keeps the axis"));
             };
-            let index = if position < 0 { position + length as i64 } else { position };
-            let Some(index) = usize::try_from(index).ok().filter(|index| *index < length) else {
+            let index = match position < 0 {
+                true => {
+                    usize::try_from(position.unsigned_abs()).ok().and_then(|back| length.checked_sub(back))
+                }
+                false => usize::try_from(position).ok(),
+            };
+            let Some(index) = index.filter(|index| *index < length) else {
                 let message =
                     format!("a position along axis {axis} must be in [-{length}, {length}), got {position}");
                 return Err(refuse(ErrorKind::Index, message));
@@ -161,9 +166,9 @@ fn batched(x: RaggedItem, items: &[SliceItem], axis: usize) -> Result<RaggedItem
             }
             let rows = match partition.uniform_row_length() {
                 Some(length) => {
-                    let kept = positions(0..length, begin, end, step)?;
-                    let length = kept.iter().map(ExactSizeIterator::len).sum();
-                    RowPartition::uniform(length, partition.nrows(), dtype)?
+                    // Without rows, the length has no bound.
+                    let kept = PythonRange::new(length, begin, end, step)?.len();
+                    RowPartition::uniform(kept, partition.nrows(), dtype)?
                 }
                 None => RowPartition::of_offsets(dtype, ends.into_iter())?,
             };
@@ -185,6 +190,52 @@ fn joined(partition: RowPartition, values: RaggedItem, is_dense: bool) -> Result
     }
 }
 
+/// A range of Python within a row: the positions from `begin` on, which stop before `end`.
+struct PythonRange {
+    begin: i64,
+    end: i64,
+    step: i64,
+}
+
+impl PythonRange {
+    /// Clamps the ends of a range to a row of this length.
+    ///
+    /// # Errors
+    /// The step is 0.
+    fn new(length: usize, begin: Option<i64>, end: Option<i64>, step: i64) -> Result<PythonRange> {
+        if step == 0 {
+            return Err(refuse(ErrorKind::Index, "the step of a range must not be 0".to_string()));
+        }
+        let length = i64::try_from(length).unwrap_or(i64::MAX);
+        // Backwards, the range may start at the last position and may end before the first one.
+        let (least, most) = if step > 0 { (0, length) } else { (-1, length - 1) };
+        let clamp = |position: i64| {
+            let index = if position < 0 { position.saturating_add(length) } else { position };
+            index.clamp(least, most)
+        };
+        let (first, last) = if step > 0 { (least, most) } else { (most, least) };
+        Ok(PythonRange { begin: begin.map_or(first, clamp), end: end.map_or(last, clamp), step })
+    }
+
+    /// Returns the number of positions.
+    fn len(&self) -> usize {
+        let distance = if self.step > 0 { self.end - self.begin } else { self.begin - self.end };
+        (distance.max(0) as u64).div_ceil(self.step.unsigned_abs()) as usize
+    }
+
+    /// Returns the positions as ranges of positions after `start`.
+    fn positions(&self, start: usize) -> Vec<Range<usize>> {
+        let offset = |position: i64| start + position as usize;
+        if self.step == 1 {
+            let range = offset(self.begin)..offset(self.end);
+            return if range.is_empty() { Vec::new() } else { vec![range] };
+        }
+        // The last position lies in the row, so no product overflows.
+        let positions = (0..self.len()).map(|number| self.begin + number as i64 * self.step);
+        positions.map(|position| offset(position)..offset(position) + 1).collect()
+    }
+}
+
 /// Returns the positions of a range of Python within `row`, as ranges of positions.
 fn positions(
     row: Range<usize>,
@@ -192,27 +243,5 @@ fn positions(
     end: Option<i64>,
     step: i64,
 ) -> Result<Vec<Range<usize>>> {
-    if step == 0 {
-        return Err(refuse(ErrorKind::Index, "the step of a range must not be 0".to_string()));
-    }
-    let length = row.len() as i64;
-    // Backwards, the range may start at the last position and may end before the first one.
-    let (least, most) = if step > 0 { (0, length) } else { (-1, length - 1) };
-    let clamp = |position: i64| {
-        let index = if position < 0 { position.saturating_add(length) } else { position };
-        index.clamp(least, most)
-    };
-    let (first, last) = if step > 0 { (least, most) } else { (most, least) };
-    let (begin, end) = (begin.map_or(first, clamp), end.map_or(last, clamp));
-    let offset = |position: i64| row.start + position as usize;
-    if step == 1 {
-        return Ok((begin < end).then(|| offset(begin)..offset(end)).into_iter().collect());
-    }
-    let mut taken = Vec::new();
-    let mut position = begin;
-    while if step > 0 { position < end } else { position > end } {
-        taken.push(offset(position)..offset(position) + 1);
-        position = position.saturating_add(step);
-    }
-    Ok(taken)
+    Ok(PythonRange::new(row.len(), begin, end, step)?.positions(row.start))
 }

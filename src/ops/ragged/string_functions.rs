@@ -188,7 +188,8 @@ impl<'g> RaggedValue<'g> {
     /// Joins the strings along an axis, with `separator` between them. A negative `axis` counts from the end.
     ///
     /// `string[n, (r), ..] -> string[n, ..]` along axis 1. An empty row gives an empty string. Empty strings at the
-    /// start of a row get no separator: `["", "", "a", "b"]` gives `a-b`. As TensorFlow's `tf.strings.reduce_join`. Runs on the host.
+    /// start of a row get no separator: `["", "", "a", "b"]` gives `a-b`. As TensorFlow's `tf.strings.reduce_join`.
+    /// Runs on the host.
     ///
     /// ```
     /// use shapeflow::{Graph, RaggedValue, Tensor};
@@ -229,7 +230,7 @@ impl<'g> RaggedValue<'g> {
     #[track_caller]
     pub fn string_split(self, separator: &str, max_splits: i64) -> Result<RaggedValue<'g>> {
         let _call = self.graph().open_call();
-        self.around(self.flat_values().string_split(separator, max_splits)?.into()).ragged()
+        self.around_rows(self.flat_values().string_split(separator, max_splits)?)
     }
 
     /// Splits every string as [`Value::string_split_chars`] does. The parts of each string are a row of a new innermost
@@ -244,6 +245,6 @@ impl<'g> RaggedValue<'g> {
     #[track_caller]
     pub fn string_split_chars(self, delimiters: &str, skip_empty: bool) -> Result<RaggedValue<'g>> {
         let _call = self.graph().open_call();
-        self.around(self.flat_values().string_split_chars(delimiters, skip_empty)?.into()).ragged()
+        self.around_rows(self.flat_values().string_split_chars(delimiters, skip_empty)?)
     }
 }

@@ -84,7 +84,7 @@ impl<'g> RaggedValue<'g> {
     #[track_caller]
     pub fn unicode_split(self, encoding: &str) -> Result<RaggedValue<'g>> {
         let _call = self.graph().open_call();
-        self.around(self.only_flat("unicode_split")?.unicode_split(encoding)?.into()).ragged()
+        self.around_rows(self.only_flat("unicode_split")?.unicode_split(encoding)?)
     }
 
     /// Encodes every innermost row of code points as a string. A code point that is not a character gives U+FFFD.
@@ -181,8 +181,12 @@ impl<'g> RaggedValue<'g> {
 
     /// Puts all partitions around characters that an op has split from the flat values.
     fn with_characters(self, characters: Value<'g>, splits: Value<'g>) -> Result<RaggedValue<'g>> {
-        let splits = splits.cast(self.row_splits().dtype())?;
-        self.around(RaggedValue::from_row_splits(characters, Unchecked(splits))?.into()).ragged()
+        self.around_rows(RaggedValue::from_row_splits(characters, Unchecked(splits))?)
+    }
+
+    /// Puts all partitions of `self` around rows that an op has made of the flat values.
+    pub(super) fn around_rows(self, rows: RaggedValue<'g>) -> Result<RaggedValue<'g>> {
+        self.around(rows.with_row_splits_dtype(self.row_splits().dtype())?.into()).ragged()
     }
 
     /// Writes the elements in nested brackets.

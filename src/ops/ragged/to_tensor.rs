@@ -126,7 +126,11 @@ impl<'g> RaggedValue<'g> {
             return Ok(sizes);
         }
         let natural = self.known_sizes(&[])?.cast(sizes.dtype())?;
-        sizes.equal(-1)?.select(natural, sizes)
+        let is_natural = sizes.equal(-1)?;
+        if sizes.shape().rank() == Some(0) {
+            return natural.checked(is_natural, "one size must be -1, which stands for all natural sizes");
+        }
+        is_natural.select(natural, sizes)
     }
 }
 
@@ -186,9 +190,8 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
     cx.set_output(0, dense)
 }
 
-/// Reads operand `shape`: a list with a size for each of `rank` axes, where -1 stands for the natural size, or the
-/// scalar
-/// -1, which stands for the natural size of each axis.
+/// Reads operand `shape`: a list with a size for each of `rank` axes, where -1 stands for the natural size. The scalar
+/// -1 stands for the natural size of each axis.
 fn given_sizes(cx: &HostCx<'_>, rank: usize) -> Result<Vec<i64>> {
     let (given, is_scalar) =
         (param_ints(cx, "shape", 0)?.unwrap_or_default(), cx.input(0)?.sizes().is_empty());

@@ -254,3 +254,30 @@ fn axes_of_ops_are_checked() {
     refused(x.gather_batched(x, 0, 1), "batch_dims must be at most the axis, 0");
     refused(x.gather(x.with_row_splits_dtype(DType::I32).unwrap(), 0), "one dtype, got i64 and i32");
 }
+
+#[test]
+fn floats_of_16_bits_are_combined_as_f32() -> Result<()> {
+    for dtype in [DType::F16, DType::BF16] {
+        let g = Graph::new();
+        // The sum 1000 · 100 is above the greatest f16.
+        let flat = g.fill(&[1000], 100.0f32)?.cast(dtype)?;
+        let rows = RaggedValue::from_row_splits(flat, g.constant([0i64, 600, 1000])?)?;
+        let column = RaggedValue::from_uniform_row_length(flat, 1, None)?;
+        let spread = (rows + g.constant([[0.0f32], [50.0]])?.cast(dtype)?).ok()?;
+        let zeros = g.fill(&[70_000], 0.0f32)?.cast(dtype)?;
+        let long = RaggedValue::from_row_splits(zeros, g.constant([0i64, 70_000])?)?;
+        let cases = [
+            (rows.reduce_mean(..)?, 100.0f32),
+            (rows.reduce_mean([0, 1])?, 100.0),
+            (column.reduce_mean(0)?, 100.0),
+            (spread.reduce_variance(..)?, 600.0),
+            (spread.reduce_std(..)?, 24.5),
+            (long.softmax(1)?.reduce_max(..)?, 1.430_511_5e-5),
+        ];
+        for (result, expected) in cases {
+            let [result] = g.compile(result.flat_values().cast(DType::F32)?)?.run(&[])?;
+            assert_eq!(result.to_vec::<f32>()?, [expected], "{dtype}");
+        }
+    }
+    Ok(())
+}

@@ -1,6 +1,9 @@
 //! Mistakes with ragged tensors give errors that name the requirement and what was got.
 
-use shapeflow::{DType, ErrorKind, RaggedTensor, RowPartition, SparseParts, Tensor, ragged};
+use shapeflow::{
+    DType, ErrorKind, RaggedItem, RaggedTensor, RowPartition, SliceItem, SparseParts, Tensor, Unchecked,
+    ragged,
+};
 
 #[track_caller]
 fn refused<T: std::fmt::Debug>(result: shapeflow::Result<T>, message: &str) {
@@ -72,6 +75,11 @@ fn wrong_dtypes_and_ranks_are_refused() {
         RowPartition::uniform(1 << 31, 1, DType::I32),
         "a position of a row partition must fit i32, got 2147483648",
     );
+    refused(RowPartition::uniform(2, 3, DType::F32), "row_splits must be i32 or i64, got f32");
+    refused(
+        RowPartition::from_row_splits(Unchecked([0i32, -1]), 1 << 40),
+        "a position of a row partition must fit i32, got 1099511627776",
+    );
     refused(
         RowPartition::uniform(usize::MAX, 2, DType::I64),
         &format!("2 rows of {} values are too many values", usize::MAX),
@@ -81,6 +89,27 @@ fn wrong_dtypes_and_ranks_are_refused() {
     refused(ragged![[1]].with_values([1, 2]), "there must be 1 values, got 2");
     refused(ragged![[1]].merge_dims(1, 0), "the outer axis must not be after the inner axis, got 1 and 0");
     refused(ragged![[1]].row_lengths_along(2), "an axis must be in [-2, 2), got 2");
+}
+
+#[test]
+fn an_error_names_the_wrong_partition() {
+    let splits = [[0i64, 2, 1, 3], [0, 1, 2, 3]].map(Tensor::from);
+    let nested = |flat: &[i32]| RaggedTensor::from_nested_row_splits(flat.to_vec(), &splits);
+    refused(nested(&[1, 2, 3]), "partition 0: row_splits must not decrease, got 1 after 2 at position 2");
+    let message = "partition 1: row_splits must end at the number of values, 4, got 3 at position 3";
+    refused(nested(&[1, 2, 3, 4]), message);
+}
+
+#[test]
+fn uniform_rows_of_any_length_may_have_no_rows() {
+    let long = |values: RaggedItem| RaggedTensor::from_uniform_row_length(values, 1 << 40, Some(0)).unwrap();
+    let x = long(long(Tensor::from([0i32; 0]).into()).into());
+    refused(x.merge_dims(1, 2), "the length of merged rows must fit a usize");
+    let third = x.slice_with(&[SliceItem::All, SliceItem::from(..).step(3)]).unwrap();
+    assert_eq!(third.ragged().unwrap().uniform_row_length(), Some(((1 << 40) + 2) / 3));
+    let longest = RaggedTensor::from_uniform_row_length([0i32; 0], usize::MAX, Some(0)).unwrap();
+    assert!(longest.slice_with(&[SliceItem::All, SliceItem::at(-1)]).is_ok());
+    assert!(longest.slice_with(&[SliceItem::All, SliceItem::from(1..)]).is_ok());
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! Errors of builder calls on ragged values have the line of the program.
 
 use shapeflow::{
-    AnyValue, DType, Error, Graph, IntoParam, RaggedValue, Result, SliceItem, Value, ragged, shape,
+    AnyValue, DType, Dim, Error, Graph, IntoParam, RaggedTensor, RaggedValue, Result, SliceItem, Unchecked,
+    Value, ragged, shape,
 };
 
 /// Returns the error of a refused call.
@@ -19,6 +20,7 @@ fn refused_calls_have_the_line_of_the_program() -> Result<()> {
     let unranked = g.input("unranked", DType::F32, shape![..])?;
     let ids = g.constant([0i64, 1])?;
     let none: [RaggedValue<'_>; 0] = [];
+    let wrong = RaggedTensor::from_row_splits([1, 2, 3], Unchecked([0i64, 9, 2]))?;
     let start = line!();
     let errors = [
         error(RaggedValue::from_tensor(dense, 0)),
@@ -58,6 +60,10 @@ fn refused_calls_have_the_line_of_the_program() -> Result<()> {
         error(AnyValue::from(x).dense()),
         error(AnyValue::from(dense).ragged()),
         error((x + deep).ok()),
+        error(x.pad(&[[0, 0]])),
+        error(g.ragged_constant(&wrong)),
+        error(g.ragged_input("rows", DType::F32, 0, shape![])),
+        error(g.ragged_input("rows", DType::F32, Dim::known(-3), shape![])),
     ];
     let end = line!();
     for (number, error) in errors.iter().enumerate() {
@@ -66,6 +72,30 @@ fn refused_calls_have_the_line_of_the_program() -> Result<()> {
     }
     let lines: Vec<u32> = errors.iter().filter_map(Error::location).map(|location| location.line()).collect();
     assert!(lines.is_sorted(), "{lines:?}");
+    // A refused call leaves no input behind.
+    assert!(g.ragged_input("rows", DType::F32, 1, shape![]).is_ok());
+    Ok(())
+}
+
+#[test]
+fn wrong_encodings_have_their_name_in_the_message() -> Result<()> {
+    let g = Graph::new();
+    let (values, matrix) = (g.constant([[1, 2], [3, 4]])?, g.constant([[1i64], [1]])?);
+    let floats = g.constant([1.0f32, 1.0])?;
+    let refused = [
+        ("row_splits", RaggedValue::from_row_splits(values, floats)),
+        ("row_lengths", RaggedValue::from_row_lengths(values, floats)),
+        ("row_starts", RaggedValue::from_row_starts(values, floats)),
+        ("row_limits", RaggedValue::from_row_limits(values, floats)),
+        ("value_rowids", RaggedValue::from_value_rowids(values, floats, None)),
+        ("lengths", RaggedValue::from_tensor_lengths(values, floats)),
+        ("lengths", RaggedValue::from_tensor_nested_lengths(values, &[floats])),
+    ];
+    for (name, refused) in refused {
+        assert_eq!(error(refused).message(), format!("{name} must be i32 or i64, got f32"));
+    }
+    let error = error(RaggedValue::from_tensor_lengths(values, matrix));
+    assert_eq!(error.message(), "lengths must be a vector, got [2, 1]");
     Ok(())
 }
 

@@ -199,3 +199,16 @@ fn ragged_values_are_written_in_a_text() -> Result<()> {
     assert!(RaggedValue::string_format("", &[]).is_err());
     Ok(())
 }
+
+#[test]
+fn new_rows_have_the_dtype_of_the_splits() -> Result<()> {
+    let g = Graph::new();
+    let words = RaggedValue::from_row_lengths(g.constant(["a b", "c"])?, g.constant([2, 0])?)?;
+    assert_eq!(text(words.string_split("", -1)?)?, r#"[[["a", "b"], ["c"]], []]"#);
+    assert_eq!(text(words.string_split_chars("", true)?)?, r#"[[["a", " ", "b"], ["c"]], []]"#);
+    assert_eq!(text(words.unicode_split("UTF-8")?)?, r#"[[["a", " ", "b"], ["c"]], []]"#);
+    let (filled, _) = words.fill_empty_rows(g.constant("?")?)?;
+    assert_eq!(filled.row_splits().dtype(), DType::I32);
+    assert_eq!(text(filled)?, r#"[["a b", "c"], ["?"]]"#);
+    Ok(())
+}

@@ -170,6 +170,14 @@ fn padding_has_the_inner_axes() -> Result<()> {
         assert!(RaggedValue::from_tensor_padding(pairs, &wrong).is_err());
         assert!(RaggedTensor::from_tensor_padding(&items, &wrong).is_err());
     }
+    // As numbers, NaN equals nothing, and -0 equals 0.
+    let (numbers, nan) = (Tensor::from([[1.0, -0.0], [f64::NAN, f64::NAN]]), Tensor::scalar(f64::NAN));
+    for (padding, expected) in
+        [(Tensor::scalar(0.0), "[[1.0], [NaN, NaN]]"), (nan, "[[1.0, -0.0], [NaN, NaN]]")]
+    {
+        assert_eq!(text(RaggedValue::from_tensor_padding(g.constant(&numbers)?, &padding)?)?, expected);
+        assert_eq!(RaggedTensor::from_tensor_padding(&numbers, &padding)?.to_string(), expected);
+    }
     Ok(())
 }
 
@@ -239,5 +247,18 @@ fn sizes_that_memory_cannot_hold_are_refused() -> Result<()> {
     let g = Graph::new();
     let value = g.ragged_constant(&words)?;
     assert!(text(value.to_tensor_with(&default, [1i64 << 32, 1 << 32])?).is_err());
+    Ok(())
+}
+
+#[test]
+fn one_size_of_a_run_must_be_natural() -> Result<()> {
+    let g = Graph::new();
+    let size = g.input("size", DType::I64, shape![])?;
+    let rt = RaggedValue::from_tensor(g.constant([[1, 2], [3, 4]])?, 1)?;
+    let exe = g.compile([("dense", rt.to_tensor_with(0, size)?)])?;
+    let dense = exe.feed("size", &Tensor::scalar(-1i64)).run()?;
+    assert_eq!(dense.tensor("dense")?, &Tensor::from([[1, 2], [3, 4]]));
+    let error = exe.feed("size", &Tensor::scalar(5i64)).run().unwrap_err();
+    assert!(error.message().ends_with("one size must be -1, which stands for all natural sizes"), "{error}");
     Ok(())
 }
