@@ -27,13 +27,17 @@ const STACK: usize = 1 << 17;
 /// The address that the function returns to. No region contains it.
 const CALLER: u64 = 0x0dea_d000_0000_0000;
 
-/// A function of the C library. The processor computes its effect directly and does not run its instructions.
+/// A function of the C library or of the host. The processor computes its effect directly and does not run its instructions.
 #[derive(Clone, Copy, Debug)]
 pub enum LibraryFunction {
     /// `memcpy` and `memmove`.
     Copy,
     /// `memset`.
     Fill,
+    /// A function that takes two addresses of doubles and their number. It replaces each double at the first address by
+    /// this function of it and of the double at the second address. Like every function, it changes the registers that
+    /// it need not preserve.
+    Combine(fn(f64, f64) -> f64),
 }
 
 /// The registers of one thread, and its memory.
@@ -58,6 +62,8 @@ pub struct Processor {
 
 /// General registers that a function must preserve, besides the stack pointer.
 const CALLEE_SAVED: [usize; 6] = [3, 5, 12, 13, 14, 15];
+/// General registers that a function may change.
+const CALLER_SAVED: [usize; 9] = [0, 1, 2, 6, 7, 8, 9, 10, 11];
 /// Numbers of general registers.
 const RSP: usize = 4;
 const RAX: usize = 0;
@@ -150,6 +156,21 @@ impl Processor {
         let bytes = match function {
             LibraryFunction::Copy => self.space.read(second, count as usize)?.to_vec(),
             LibraryFunction::Fill => vec![second as u8; count as usize],
+            LibraryFunction::Combine(f) => {
+                let (first, second) =
+                    (self.space.read(to, 8 * count as usize)?, self.space.read(second, 8 * count as usize)?);
+                let double =
+                    |bytes: &[u8]| f64::from_le_bytes(bytes.try_into().expect("a chunk has 8 bytes"));
+                let pairs = first.chunks_exact(8).zip(second.chunks_exact(8));
+                let combined: Vec<u8> =
+                    pairs.flat_map(|(a, b)| f(double(a), double(b)).to_le_bytes()).collect();
+                self.vectors = [[0x3c; lanes::BYTES]; 32];
+                self.masks = [0x3c3c; 8];
+                for number in CALLER_SAVED {
+                    self.general[number] = 0x3c3c_3c3c_3c3c_0000 + number as u64;
+                }
+                combined
+            }
         };
         self.space.write(to, &bytes)?;
         (self.general[RAX], self.flags) = (to, None);

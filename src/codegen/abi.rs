@@ -1,4 +1,4 @@
-//! [`KernelArgs`]: the arguments of a kernel function.
+//! [`KernelArgs`]: the arguments of a kernel function. [`AngleCall`]: a function that a kernel calls.
 
 /// The run-time arguments of one call of a kernel function.
 #[repr(C)]
@@ -25,6 +25,8 @@ pub(crate) struct KernelArgs {
     pub stream: i64,
     /// The kernel stores 1 here when it refuses an index or a divisor, and nothing otherwise.
     pub failed: *mut i64,
+    /// The functions of large angles: [`ANGLE_CALLS`](super::angle_calls::ANGLE_CALLS).
+    pub angle_calls: [AngleCall; 3],
 }
 
 /// Returns the number of words of one slot in [`KernelArgs::slots`].
@@ -47,3 +49,12 @@ pub(crate) type KernelFn = unsafe extern "sysv64" fn(*const KernelArgs);
 /// A compiled kernel. The kernel reports failed checks through its arguments and never unwinds.
 #[cfg(not(target_arch = "x86_64"))]
 pub(crate) type KernelFn = unsafe extern "C" fn(*const KernelArgs);
+
+/// Replaces `values[i]` by a function of `angles[i]` for each large angle `angles[i]`. There are `count` doubles of
+/// each.
+#[cfg(target_arch = "x86_64")]
+pub(crate) type AngleCall = unsafe extern "sysv64" fn(values: *mut f64, angles: *const f64, count: usize);
+/// Replaces `values[i]` by a function of `angles[i]` for each large angle `angles[i]`. There are `count` doubles of
+/// each.
+#[cfg(not(target_arch = "x86_64"))]
+pub(crate) type AngleCall = unsafe extern "C" fn(values: *mut f64, angles: *const f64, count: usize);

@@ -18,6 +18,7 @@
 //! **Absent:** sizes, buffers, threads. Nothing here runs a kernel; outside of `codegen` no file names Cranelift.
 
 mod abi;
+mod angle_calls;
 #[cfg(feature = "cranelift")]
 mod clif;
 mod code_buffer;
@@ -35,5 +36,6 @@ mod tests;
 mod uniform;
 
 pub(crate) use abi::{KernelArgs, SLOT_BASE, SLOT_INNER, SLOT_LOOPS, SLOT_ROW, slot_words};
+pub(crate) use angle_calls::ANGLE_CALLS;
 pub use isa::Isa;
 pub(crate) use module::{CodeModule, FuncIndex, Jit};

@@ -71,7 +71,7 @@ fn level_of(op: BinaryOp) -> Option<Precedence> {
         BinaryOp::Xor => Precedence::Xor,
         BinaryOp::Shl | BinaryOp::Shr => Precedence::Shift,
         BinaryOp::Eq | BinaryOp::Ne | BinaryOp::Lt | BinaryOp::Le => Precedence::Comparison,
-        BinaryOp::Min | BinaryOp::Max => return None,
+        BinaryOp::Min | BinaryOp::Max | BinaryOp::LargeAngle(_) => return None,
     })
 }
 

@@ -76,6 +76,7 @@ macro_rules! integer_binary {
             BinaryOp::Ne => return Some(Scalar::Bool(a != b)),
             BinaryOp::Lt => return Some(Scalar::Bool(a < b)),
             BinaryOp::Le => return Some(Scalar::Bool(a <= b)),
+            BinaryOp::LargeAngle(_) => a,
         })
     }};
 }
@@ -107,7 +108,12 @@ macro_rules! float_binary {
             BinaryOp::Ne => return Some(Scalar::Bool(a != b)),
             BinaryOp::Lt => return Some(Scalar::Bool(a < b)),
             BinaryOp::Le => return Some(Scalar::Bool(a <= b)),
-            BinaryOp::And | BinaryOp::Or | BinaryOp::Xor | BinaryOp::Shl | BinaryOp::Shr => a,
+            BinaryOp::And
+            | BinaryOp::Or
+            | BinaryOp::Xor
+            | BinaryOp::Shl
+            | BinaryOp::Shr
+            | BinaryOp::LargeAngle(_) => a,
         }
     }};
 }
@@ -128,7 +134,10 @@ fn bool_binary(op: BinaryOp, a: bool, b: bool) -> bool {
 pub(crate) fn eval_binary(op: BinaryOp, a: Scalar, b: Scalar) -> Option<Scalar> {
     Some(match (a, b) {
         (Scalar::F32(a), Scalar::F32(b)) => Scalar::F32(float_binary!(op, a, b)),
-        (Scalar::F64(a), Scalar::F64(b)) => Scalar::F64(float_binary!(op, a, b)),
+        (Scalar::F64(a), Scalar::F64(b)) => Scalar::F64(match op {
+            BinaryOp::LargeAngle(function) => function.where_large(a, b),
+            _ => float_binary!(op, a, b),
+        }),
         (Scalar::F16(a), Scalar::F16(b)) => {
             Scalar::F16(f16::from_f32(float_binary!(op, a.to_f32(), b.to_f32())))
         }

@@ -122,6 +122,30 @@ pub enum BinaryOp {
     Lt,
     /// Less or equal, as bool; false for NaN.
     Le,
+    /// `f(y)` if `|y|` is at least 2^20, else `x`; f64 only. `f(y)` is precise, and NaN if `y` is infinite. `x` is what an
+    /// expression made of `y` that is precise for smaller `|y|`.
+    LargeAngle(AngleFunction),
+}
+
+/// A function of an angle.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum AngleFunction {
+    /// The sine.
+    Sin,
+    /// The cosine.
+    Cos,
+    /// The tangent.
+    Tan,
+}
+
+impl AngleFunction {
+    /// Every function, in the order of their numbers.
+    pub(crate) const ALL: [AngleFunction; 3] = [AngleFunction::Sin, AngleFunction::Cos, AngleFunction::Tan];
+
+    /// Returns the number of the function.
+    pub(crate) fn number(self) -> usize {
+        self as usize
+    }
 }
 
 impl BinaryOp {

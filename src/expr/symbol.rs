@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Display, Formatter};
 
-use super::{BinaryOp, ReduceOp, UnaryOp};
+use super::{AngleFunction, BinaryOp, ReduceOp, UnaryOp};
 
 /// Prints the sign or the name: `+`, `max`.
 impl Display for BinaryOp {
@@ -24,6 +24,9 @@ impl Display for BinaryOp {
             BinaryOp::Le => "<=",
             BinaryOp::Min => "min",
             BinaryOp::Max => "max",
+            BinaryOp::LargeAngle(AngleFunction::Sin) => "large_sin",
+            BinaryOp::LargeAngle(AngleFunction::Cos) => "large_cos",
+            BinaryOp::LargeAngle(AngleFunction::Tan) => "large_tan",
         })
     }
 }

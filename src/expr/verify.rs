@@ -57,6 +57,7 @@ fn check(expr: &Expr) -> Result<(), String> {
                     is_bits(of) || of.is_float() || of.is_quantized() || of.is_int4() || of == DType::String
                 }
                 BinaryOp::Lt | BinaryOp::Le if of == DType::String => true,
+                BinaryOp::LargeAngle(_) => of == DType::F64,
                 _ => of.is_float() || of.is_integer(),
             };
             require(fits, || format!("{op:?} is not defined on {of}"))

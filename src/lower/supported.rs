@@ -26,6 +26,7 @@ pub(crate) fn supports_binary(op: BinaryOp, dtype: DType) -> bool {
         Min | Max | Eq | Ne | Lt | Le => has_lanes(dtype),
         And | Or | Xor => dtype.is_integer() || dtype == DType::Bool,
         Shl | Shr => dtype.is_integer(),
+        LargeAngle(_) => dtype == DType::F64,
     }
 }
 

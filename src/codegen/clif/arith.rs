@@ -11,7 +11,8 @@ use crate::codegen::legalize::{
     BitOp, MaskOp, MinMaxRule, Settle, compares_unsigned, constant, fuses, shift_mask,
 };
 use crate::codegen::repr::Repr;
-use crate::expr::{BinaryOp, UnaryOp};
+use crate::expr::math::LARGE_ANGLE;
+use crate::expr::{AngleFunction, BinaryOp, UnaryOp};
 use crate::lower::kernel_body::InstId;
 
 impl Emitter<'_, '_> {
@@ -82,6 +83,7 @@ impl Emitter<'_, '_> {
             _ if repr == Repr::Mask => return self.logical(group, op, a, b),
             BinaryOp::Div | BinaryOp::Rem if !dtype.is_float() => return self.divide(group, op, a, b),
             BinaryOp::Rem => return self.remainder(group, a, b),
+            BinaryOp::LargeAngle(function) => return self.large_angle(group, function, a, b),
             BinaryOp::Shl | BinaryOp::Shr => return self.shift(group, op, a, b),
             _ => {}
         }
@@ -253,6 +255,33 @@ impl Emitter<'_, '_> {
             let call = e.b.ins().call(function, &[x, y]);
             e.b.inst_results(call)[0]
         })
+    }
+
+    /// Emits [`BinaryOp::LargeAngle`]: a call that is skipped if no lane of a vector has a large angle.
+    fn large_angle(
+        &mut self,
+        group: &mut ElementGroup<'_>,
+        function: AngleFunction,
+        usual: InstId,
+        angle: InstId,
+    ) -> EmittedValue {
+        let (usual, angle) = (self.vecs(group, usual), self.vecs(group, angle));
+        let result = self.zip(&usual, &angle, |e, usual, angle| {
+            let least = e.splat_bits(Repr::F64, LARGE_ANGLE.to_bits());
+            let magnitude = e.b.ins().fabs(angle);
+            let is_large = e.b.ins().fcmp(FloatCC::LessThanOrEqual, least, magnitude);
+            let any = e.b.ins().vany_true(is_large);
+            let (call, done) = (e.b.create_block(), e.b.create_block());
+            let result = e.b.append_block_param(done, types::F64X2);
+            e.b.ins().brif(any, call, &[], done, &[usual.into()]);
+            e.b.set_cold_block(call);
+            e.b.switch_to_block(call);
+            let computed = e.call_angle_function(function, usual, angle);
+            e.b.ins().jump(done, &[computed.into()]);
+            e.b.switch_to_block(done);
+            result
+        });
+        EmittedValue::of_vecs(Repr::F64, group.uniform, result)
     }
 
     /// Emits a shift. The count is taken modulo the width of the dtype.

@@ -2,8 +2,8 @@
 
 use cranelift_codegen::ir::immediates::Offset32;
 use cranelift_codegen::ir::{
-    AbiParam, ConstantData, Endianness, FuncRef, InstBuilder, MemFlagsData, Signature, StackSlot, Type,
-    UserExternalName, Value, types,
+    AbiParam, ConstantData, Endianness, FuncRef, InstBuilder, MemFlagsData, Signature, StackSlot,
+    StackSlotData, StackSlotKind, Type, UserExternalName, Value, types,
 };
 use cranelift_frontend::{FunctionBuilder, Variable};
 use smallvec::smallvec;
@@ -11,7 +11,9 @@ use smallvec::smallvec;
 use super::body_analysis::{BodyAnalysis, WantedForm, wanted_operands};
 use super::emitted_value::{EmittedValue, Scalars, Vecs};
 use super::target::Target;
+use crate::codegen::angle_calls::angle_call_offset;
 use crate::codegen::repr::Repr;
+use crate::expr::AngleFunction;
 use crate::lower::kernel_body::{Inst, InstId, KernelBody};
 
 /// Flags of an access that cannot trap, at any alignment.
@@ -33,11 +35,15 @@ pub(super) struct Emitter<'a, 'f> {
     pub accumulators: Option<StackSlot>,
     /// The imported functions for the remainder of `f32` and of `f64`, once they are used.
     pub remainder: [Option<FuncRef>; 2],
+    /// The memory for the operands of a function of angles, once it is used.
+    pub angles: Option<StackSlot>,
 }
 
 /// The fields of [`KernelArgs`](crate::codegen::KernelArgs) as loaded at the start of the function.
 #[derive(Clone, Copy)]
 pub(super) struct ArgumentValues {
+    /// The address of the arguments.
+    pub address: Value,
     pub slots: Value,
     pub scalars: Value,
     pub tile: Value,
@@ -345,6 +351,25 @@ impl<'a, 'f> Emitter<'a, 'f> {
         let before = self.b.use_var(failed);
         let after = self.b.ins().bor(before, bad);
         self.b.def_var(failed, after);
+    }
+
+    /// Emits a call of a function of angles, for two values and two angles. Returns the new values.
+    pub fn call_angle_function(&mut self, function: AngleFunction, values: Value, angles: Value) -> Value {
+        let slot = *self.angles.get_or_insert_with(|| {
+            let (size, log2_align) = (32, 4);
+            self.b.create_sized_stack_slot(StackSlotData::new(StackSlotKind::ExplicitSlot, size, log2_align))
+        });
+        self.b.ins().stack_store(types::I64, values, slot, 0);
+        self.b.ins().stack_store(types::I64, angles, slot, 16);
+        let [to, from] = [0, 16].map(|offset| self.b.ins().stack_addr(types::I64, slot, offset));
+        let count = self.b.ins().iconst(types::I64, 2);
+        let mut signature = Signature::new(self.target.call_conv);
+        signature.params = vec![AbiParam::new(types::I64); 3];
+        let signature = self.b.import_signature(signature);
+        let offset = Offset32::new(angle_call_offset(function) as i32);
+        let address = self.b.ins().load(types::I64, flags(), self.args.address, offset);
+        self.b.ins().call_indirect(signature, address, &[to, from, count]);
+        self.b.ins().stack_load(types::I64, types::F64X2, slot, 0)
     }
 
     /// Returns the imported function for the remainder of `f32` or, if `repr` is `F64`, of `f64`.

@@ -28,6 +28,7 @@ pub(in crate::codegen) fn emit(
     let args_address = b.block_params(entry)[0];
     let mut field = |offset: usize| b.ins().load(types::I64, flags(), args_address, offset as i32);
     let args = ArgumentValues {
+        address: args_address,
         slots: field(std::mem::offset_of!(KernelArgs, slots)),
         scalars: field(std::mem::offset_of!(KernelArgs, scalars)),
         tile: field(std::mem::offset_of!(KernelArgs, tile)),
@@ -48,7 +49,8 @@ pub(in crate::codegen) fn emit(
         b.create_sized_stack_slot(StackSlotData::new(StackSlotKind::ExplicitSlot, size as u32, log2_align))
     });
     let reduced = vec![None; code.reduced.len()];
-    let mut e = Emitter { b, code, target, args, failed, reduced, accumulators, remainder: [None; 2] };
+    let mut e =
+        Emitter { b, code, target, args, failed, reduced, accumulators, remainder: [None; 2], angles: None };
     e.counted(rows, |e, row| e.row(row));
     if let Some(failed) = e.failed {
         let (report, done) = (e.b.create_block(), e.b.create_block());

@@ -2,14 +2,15 @@
 
 use std::mem::offset_of;
 
-use shapeflow_processor::{Processor, Program};
+use shapeflow_processor::{LibraryFunction, Processor, Program};
 use shapeflow_shape_fns::DType;
 use smallvec::SmallVec;
 
 use super::super::abi::{KernelArgs, SLOT_BASE, SLOT_INNER, SLOT_LOOPS, SLOT_ROW, slot_words};
+use super::super::angle_calls::{ANGLE_CALLS, angle_call_offset};
 use super::super::module::{CodeModule, FuncIndex};
 use super::random_values::{Random, element};
-use crate::expr::Scalar;
+use crate::expr::{AngleFunction, Scalar};
 use crate::lower::kernel_body::{AccessPattern, KernelBody, LaneLayout, SlotType, SlotUse, TILE};
 use crate::lower::tests::fault::Fault;
 use crate::lower::tests::interpret::{InterpArgs, InterpBuffer, InterpSlot, interpret};
@@ -286,6 +287,7 @@ impl KernelCase {
             extents: self.extents.as_ptr(),
             stream,
             failed: &mut failed,
+            angle_calls: ANGLE_CALLS,
         };
         // SAFETY: the slots were laid out inside their buffers for these sizes and reaches.
         unsafe { module.launch(function, &args) };
@@ -325,12 +327,22 @@ impl KernelCase {
             (offset_of!(KernelArgs, stream), stream as u64),
             (offset_of!(KernelArgs, failed), failed),
         ];
+        let address = |function: AngleFunction| ANGLE_CALLS[function.number()] as usize as u64;
+        let calls = AngleFunction::ALL.map(|function| (angle_call_offset(function), address(function)));
         let mut bytes = [0; size_of::<KernelArgs>()];
-        for (offset, value) in fields {
+        for (offset, value) in fields.into_iter().chain(calls) {
             bytes[offset..offset + 8].copy_from_slice(&value.to_le_bytes());
         }
         let arguments = space.place("arguments", &bytes, false);
         let mut processor = Processor::new(space);
+        let compute: [fn(f64, f64) -> f64; 3] = [
+            |value, angle| AngleFunction::Sin.where_large(value, angle),
+            |value, angle| AngleFunction::Cos.where_large(value, angle),
+            |value, angle| AngleFunction::Tan.where_large(value, angle),
+        ];
+        for ((_, address), compute) in calls.into_iter().zip(compute) {
+            processor.library_functions.insert(address, LibraryFunction::Combine(compute));
+        }
         processor.call(program, start, arguments)?;
         for (buffer, start) in buffers.iter_mut().zip(starts) {
             buffer.bytes[buffer.data.clone()].copy_from_slice(processor.space.region(start));

@@ -5,7 +5,7 @@ use shapeflow_shape_fns::DType;
 use super::batch::{Batch, TestMachine};
 use super::case::{CaseSizes, KernelCase};
 use super::random_values::{Random, element};
-use crate::expr::{BinaryOp, ReduceOp, UnaryOp};
+use crate::expr::{AngleFunction, BinaryOp, ReduceOp, UnaryOp};
 use crate::lower::kernel_body::{
     AccessPattern, Inst, InstId, InstOp, KernelBody, LaneLayout, Pass, ReduceStep, SlotType, SlotUse,
 };
@@ -22,7 +22,7 @@ const UNARY: [UnaryOp; 8] = [
     UnaryOp::Not,
 ];
 
-const BINARY: [BinaryOp; 16] = [
+const BINARY: [BinaryOp; 19] = [
     BinaryOp::Add,
     BinaryOp::Sub,
     BinaryOp::Mul,
@@ -39,6 +39,9 @@ const BINARY: [BinaryOp; 16] = [
     BinaryOp::Ne,
     BinaryOp::Lt,
     BinaryOp::Le,
+    BinaryOp::LargeAngle(AngleFunction::Sin),
+    BinaryOp::LargeAngle(AngleFunction::Cos),
+    BinaryOp::LargeAngle(AngleFunction::Tan),
 ];
 
 pub(super) fn dtypes() -> Vec<DType> {

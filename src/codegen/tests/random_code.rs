@@ -5,7 +5,7 @@ use shapeflow_shape_fns::DType;
 use super::case::{CaseSizes, KernelCase};
 use super::ops::dtypes;
 use super::random_values::{Random, element};
-use crate::expr::{BinaryOp, ReduceOp, Scalar, UnaryOp};
+use crate::expr::{AngleFunction, BinaryOp, ReduceOp, Scalar, UnaryOp};
 use crate::lower::kernel_body::{
     AccessPattern, Inst, InstId, InstOp, KernelBody, LaneLayout, Pass, ReduceStep, SlotType, SlotUse,
 };
@@ -59,7 +59,7 @@ const UNARY: [UnaryOp; 8] = [
     UnaryOp::Not,
 ];
 
-const BINARY: [BinaryOp; 18] = [
+const BINARY: [BinaryOp; 19] = [
     BinaryOp::Add,
     BinaryOp::Add,
     BinaryOp::Sub,
@@ -78,6 +78,7 @@ const BINARY: [BinaryOp; 18] = [
     BinaryOp::Ne,
     BinaryOp::Lt,
     BinaryOp::Le,
+    BinaryOp::LargeAngle(AngleFunction::Sin),
 ];
 
 /// A random kernel under construction.

@@ -35,15 +35,13 @@ functions! {
     /// `log(1 + x)`, precise near 0. Errors for floats: f32 1.5 ulp, f64 0.8 ulp.
     log1p: super::log::log1p;
 
-    /// Sine. Errors for floats: f32 1.6 ulp for every argument; f64 1.3 ulp for `|x| <= 1e6`, or `|x| <= 1e9` with a
-    /// fused multiply-add. For larger arguments the absolute error of f64 grows to about `|x| · 2^-98` fused and
-    /// `|x| · 2^-53` unfused. An f64 argument of `2^49` or more counts as 0.
+    /// Sine. Errors for floats: f32 1.6 ulp, f64 1.3 ulp.
     sin: trig::sin;
 
-    /// Cosine. Errors for floats: f32 1.6 ulp, f64 1.4 ulp, for the same arguments as the errors of [`sin`].
+    /// Cosine. Errors for floats: f32 1.6 ulp, f64 1.4 ulp.
     cos: trig::cos;
 
-    /// Tangent. Errors for floats: f32 0.6 ulp, f64 2.2 ulp, for the same arguments as the errors of [`sin`].
+    /// Tangent. Errors for floats: f32 0.6 ulp, f64 2.2 ulp.
     tan: trig::tan;
 
     /// Hyperbolic sine. Errors for floats: f32 0.6 ulp, f64 2.2 ulp.

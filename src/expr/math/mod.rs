@@ -24,6 +24,7 @@ mod gelu;
 mod hyperbolic;
 mod inverse;
 mod inverse_hyperbolic;
+mod large_angle;
 mod log;
 mod neighbour;
 mod normal;
@@ -44,6 +45,7 @@ pub use float_or_complex::{
 pub use gamma::{digamma, lgamma};
 pub(crate) use gelu::gelu_tanh;
 pub use inverse::atan2;
+pub(crate) use large_angle::LARGE_ANGLE;
 pub use log::log2;
 pub use neighbour::next_after;
 pub use normal::{erfinv, ndtri};

@@ -2,14 +2,15 @@
 //!
 //! An `f32` is multiplied in `f64` arithmetic by 1/(2π), given as 200 bits in several parts. Each product is a number
 //! of turns (a turn is 2π), and its whole turns are dropped. This reduction is exact for every argument. An `f64` is
-//! reduced by multiples of π/2, given in four parts.
+//! reduced by multiples of π/2, given in four parts, if its magnitude is below 2^20. `large_angle` computes the functions of
+//! larger numbers.
 
 use std::f64::consts::{FRAC_2_PI, PI};
 
 use shapeflow_shape_fns::DType;
 
 use super::build::*;
-use crate::expr::{Expr, UnaryOp};
+use crate::expr::{AngleFunction, BinaryOp, Expr, UnaryOp};
 
 /// 1/(2π) as the sum of parts of 29 bits and a tail. The product of a part and an f32 is exact in f64.
 const TURNS: [f64; 6] = [
@@ -34,7 +35,7 @@ const SIN_SINGLE: [f64; 3] = [-0.00019518275803420693, 0.008332189172506332, -0.
 /// Coefficients of `cos(r)` in powers of `r²`: relative error 2^-33.
 const COS_SINGLE: [f64; 5] = [2.4432327336398885e-05, -0.0013887309469282627, 0.04166664555668831, -0.5, 1.0];
 /// Coefficients of `(sin(r)/r - 1) / r²` in powers of `r²`: relative error of the sine 2^-56.5.
-const SIN_DOUBLE: [f64; 6] = [
+pub(super) const SIN_DOUBLE: [f64; 6] = [
     1.589614947025003e-10,
     -2.5050746413083703e-08,
     2.7557313613050105e-06,
@@ -43,7 +44,7 @@ const SIN_DOUBLE: [f64; 6] = [
     -0.1666666666666663,
 ];
 /// Coefficients of `(cos(r) - 1 + r²/2) / r⁴` in powers of `r²`: relative error of the cosine 2^-59.6.
-const COS_DOUBLE: [f64; 6] = [
+pub(super) const COS_DOUBLE: [f64; 6] = [
     -1.1358479905925148e-11,
     2.0875699773313586e-09,
     -2.7557314171624157e-07,
@@ -62,7 +63,7 @@ const TAN_SINGLE: [f64; 7] = [
     0.33333349825076225,
 ];
 /// Coefficients of `(tan(r)/r - 1) / r²` as a quotient of polynomials in `r²` (Cephes).
-const TAN_DOUBLE: ([f64; 3], [f64; 5]) = (
+pub(super) const TAN_DOUBLE: ([f64; 3], [f64; 5]) = (
     [-1.309_369_391_813_837_9e4, 1.153_516_648_385_874_2e6, -1.795_652_519_764_848_8e7],
     [
         1.0,
@@ -73,19 +74,17 @@ const TAN_DOUBLE: ([f64; 3], [f64; 5]) = (
     ],
 );
 
-/// Computes the sine. Errors: f32 1.6 ulp for every argument; f64 1.3 ulp for `|x| <= 1e6`, or `|x| <= 1e9` with a
-/// fused multiply-add. For larger arguments the absolute error of f64 grows to about `|x| · 2^-98` with a fused
-/// multiply-add and `|x| · 2^-53` without. An f64 argument of `2^49` or more counts as 0.
+/// Computes the sine. Errors: f32 1.6 ulp, f64 1.3 ulp.
 pub fn sin(x: Expr) -> Expr {
-    in_float(x, |x| keep_zero(x, sine(x, 0)))
+    in_float(x, |x| for_large(AngleFunction::Sin, x, keep_zero(x, sine(x, 0))))
 }
 
-/// Computes the cosine. Errors: f32 1.6 ulp, f64 1.4 ulp, for the same arguments as [`sin`].
+/// Computes the cosine. Errors: f32 1.6 ulp, f64 1.4 ulp.
 pub fn cos(x: Expr) -> Expr {
-    in_float(x, |x| sine(x, 1))
+    in_float(x, |x| for_large(AngleFunction::Cos, x, sine(x, 1)))
 }
 
-/// Computes the tangent. Errors: f32 0.6 ulp, f64 2.2 ulp, for the same arguments as [`sin`].
+/// Computes the tangent. Errors: f32 0.6 ulp, f64 2.2 ulp.
 pub fn tan(x: Expr) -> Expr {
     in_float(x, |x| {
         let Reduced { quadrant, r, low } =
@@ -111,8 +110,16 @@ pub fn tan(x: Expr) -> Expr {
             None => quotient,
             Some(error) => fma(&(&quotient * &quotient), &even.select(zero, error), &quotient),
         };
-        keep_zero(x, quotient.cast(x.dtype()))
+        for_large(AngleFunction::Tan, x, keep_zero(x, quotient.cast(x.dtype())))
     })
+}
+
+/// Replaces `value`, a function of `x` that is precise unless `x` is a large f64.
+fn for_large(function: AngleFunction, x: &Expr, value: Expr) -> Expr {
+    match x.dtype() {
+        DType::F64 => value.binary(BinaryOp::LargeAngle(function), x.clone()),
+        _ => value,
+    }
 }
 
 /// `x = quadrant · π/2 + r + low`.
@@ -141,11 +148,8 @@ fn reduce_single(x: &Expr) -> Reduced {
     Reduced { r: times(&fraction, 2.0 * PI), quadrant, low: None }
 }
 
-/// Reduces an `f64`.
+/// Reduces an `f64`. The result is meaningless for a large number.
 fn reduce_double(x: &Expr) -> Reduced {
-    // The nearest quadrant of a large argument would be uncertain, so a large argument counts as 0. Infinity becomes
-    // NaN.
-    let x = &abs(x).less(x.like(2f64.powi(49))).select(x.clone(), times(x, 0.0));
     let quadrant = round(&times(x, FRAC_2_PI));
     let [first, second, third, tail] = HALF_PI;
     let near = fma_const(&quadrant, -second, &fma_const(&quadrant, -first, x));

@@ -6,20 +6,17 @@ use crate::ops::elementwise::unary_ops;
 unary_ops! { rules = unary, result = "":
     /// The sine of every element, in radians.
     ///
-    /// The error is at most 1.6 ulp in f32, and 1.3 ulp in f64 for arguments up to 1e6. Unlike in TensorFlow, an f64
-    /// of magnitude 2^49 or more counts as 0.
+    /// The error is at most 1.6 ulp in f32, and 1.3 ulp in f64.
     sin, SIN: inexact, ["Sin"], [0.0, 1.0] ~ [0.0, 0.8415], math::sin;
 
     /// The cosine of every element, in radians.
     ///
-    /// The error is at most 1.6 ulp in f32, and 1.4 ulp in f64 for arguments up to 1e6. Unlike in TensorFlow, an f64
-    /// of magnitude 2^49 or more counts as 0.
+    /// The error is at most 1.6 ulp in f32, and 1.4 ulp in f64.
     cos, COS: inexact, ["Cos"], [0.0, 1.0] ~ [1.0, 0.5403], math::cos;
 
     /// The tangent of every element, in radians.
     ///
-    /// The error is at most 0.6 ulp in f32, and 2.2 ulp in f64 for arguments up to 1e6. Unlike in TensorFlow, an f64
-    /// of magnitude 2^49 or more counts as 0.
+    /// The error is at most 0.6 ulp in f32, and 2.2 ulp in f64.
     tan, TAN: inexact, ["Tan"], [0.0, 1.0] ~ [0.0, 1.557], math::tan;
 
     /// The angle in `[-π/2, π/2]` whose sine is the element, in radians. NaN outside `[-1, 1]`.

@@ -30,6 +30,8 @@ pub(crate) struct Asm {
     pool_uses: Vec<(usize, usize, u32)>,
     /// Offset of each store that [`Asm::mark_slot_store`] marked.
     stores: Vec<usize>,
+    /// The label of a subroutine that follows the function, if the code calls it.
+    pub subroutine: Option<Label>,
 }
 
 /// Alignment in bytes of a function and of its constants.
@@ -44,6 +46,7 @@ impl Asm {
             jumps: Vec::new(),
             pool_uses: Vec::new(),
             stores: Vec::new(),
+            subroutine: None,
         }
     }
 

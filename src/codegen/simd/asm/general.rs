@@ -183,6 +183,17 @@ impl Asm {
         self.distance_to(to);
     }
 
+    /// Calls the code at a label.
+    pub fn call(&mut self, to: Label) {
+        self.byte(0xe8);
+        self.distance_to(to);
+    }
+
+    /// Calls the function at the address that a register holds.
+    pub fn call_address(&mut self, address: Gpr) {
+        self.legacy(None, false, &[0xff], 2, address.into(), 0);
+    }
+
     pub fn push(&mut self, reg: Gpr) {
         self.short(0x50, reg);
     }

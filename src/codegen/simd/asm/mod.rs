@@ -17,5 +17,5 @@ pub(in crate::codegen) use self::encode::ALIGN;
 pub(crate) use self::encode::{Asm, Label, Masked};
 pub(crate) use self::general::{Alu, Cond};
 pub(crate) use self::operand::{Gpr, Mem, Rm, VectorLen, VectorReg};
-pub(crate) use self::operand::{RAX, RBP, RBX, RCX, RDI, RDX, RSP};
+pub(crate) use self::operand::{RAX, RBP, RBX, RCX, RDI, RDX, RSI, RSP};
 pub(in crate::codegen) use self::vector_isa::VectorIsa;

@@ -10,6 +10,7 @@ pub(crate) const RDX: Gpr = Gpr(2);
 pub(crate) const RBX: Gpr = Gpr(3);
 pub(crate) const RSP: Gpr = Gpr(4);
 pub(crate) const RBP: Gpr = Gpr(5);
+pub(crate) const RSI: Gpr = Gpr(6);
 pub(crate) const RDI: Gpr = Gpr(7);
 
 /// A vector register, by its number.

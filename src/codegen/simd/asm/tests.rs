@@ -231,6 +231,7 @@ fn every_general_instruction_decodes_to_itself() {
         check(&|asm| asm.shl_cl(a));
         check(&|asm| asm.mov_imm(a, -1));
         check(&|asm| asm.test_imm(a, 4));
+        check(&|asm| asm.call_address(a));
         check(&|asm| asm.push(a));
         check(&|asm| asm.pop(a));
         check(&|asm| asm.divide(a, true));

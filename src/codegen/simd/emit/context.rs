@@ -51,6 +51,11 @@ impl<'a> EmitContext<'a> {
     ) -> EmitContext<'a> {
         EmitContext { code, layout, level: body.level, pointers: &body.pointers, moving, shift: None }
     }
+
+    /// Makes the context of code outside all loops.
+    pub fn outside_loops(code: &'a KernelBody, layout: &'a FrameLayout) -> EmitContext<'a> {
+        EmitContext { code, layout, level: 0, pointers: &[], moving: false, shift: None }
+    }
 }
 
 impl EmitContext<'_> {

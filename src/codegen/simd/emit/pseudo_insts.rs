@@ -3,13 +3,16 @@
 
 use super::context::EmitContext;
 use crate::codegen::abi::KernelArgs;
+use crate::codegen::angle_calls::angle_call_offset;
 use crate::codegen::repr::size_of;
 use crate::codegen::simd::asm::opcode::{self, Opcode};
 use crate::codegen::simd::asm::{
-    Alu, Asm, Cond, Masked, Mem, RAX, RBX, RCX, RDX, RSP, Rm, VectorIsa, VectorLen, VectorReg,
+    Alu, Asm, Cond, Label, Masked, Mem, RAX, RBX, RCX, RDI, RDX, RSI, RSP, Rm, VectorIsa, VectorLen,
+    VectorReg,
 };
-use crate::codegen::simd::ir::roles::{COMPARE_MASK, INDEX};
+use crate::codegen::simd::ir::roles::{CALLEE_SAVED, COMPARE_MASK, INDEX, POINTERS, TAIL_MASK};
 use crate::codegen::simd::ir::{MemRef, STEP_AREA_BYTES, Tail, VectorInstKind, frame_mem};
+use crate::expr::AngleFunction;
 use crate::lower::kernel_body::AccessPattern;
 
 impl EmitContext<'_> {
@@ -86,21 +89,15 @@ impl EmitContext<'_> {
             }
             VectorInstKind::Gather { slot, group } => self.gather(asm, slot, group, to()),
             VectorInstKind::Fail => {
-                if asm.isa == VectorIsa::Avx512 {
-                    asm.vector(opcode::D_TO_MASK, len, COMPARE_MASK, 0, Rm::Reg(from()), None);
-                    asm.mask_move(false, RAX.0, COMPARE_MASK);
-                } else {
-                    asm.vector(opcode::SIGN_BITS, len, RAX.0, 0, Rm::Reg(from()), None);
-                }
                 // Jumps over the store: `or [failed], rax` in every step would make each step wait for the previous
                 // one.
                 let fine = asm.label();
-                asm.test(RAX, RAX);
-                asm.jump_if(Cond::Equal, fine);
+                self.jump_if_clear(asm, sources[0], fine);
                 asm.store_imm(frame_mem(self.layout.failed), 1);
                 asm.bind(fine);
             }
             VectorInstKind::Divide { signed, rem } => self.divide(asm, signed, rem, to(), sources),
+            VectorInstKind::LargeAngle(function) => self.large_angle(asm, function, to(), sources),
             VectorInstKind::Op { .. }
             | VectorInstKind::Fma { .. }
             | VectorInstKind::Select
@@ -202,6 +199,87 @@ impl EmitContext<'_> {
             asm.alu_imm(Alu::Add, RCX, bytes as i32);
             asm.bind(skip);
         }
+    }
+
+    /// Jumps if no lane of a mask is set.
+    fn jump_if_clear(&self, asm: &mut Asm, mask: VectorReg, to: Label) {
+        let len = asm.isa.vector();
+        if asm.isa == VectorIsa::Avx512 {
+            asm.vector(opcode::D_TO_MASK, len, COMPARE_MASK, 0, Rm::Reg(mask.0), None);
+            asm.mask_move(false, RAX.0, COMPARE_MASK);
+        } else {
+            asm.vector(opcode::SIGN_BITS, len, RAX.0, 0, Rm::Reg(mask.0), None);
+        }
+        asm.test(RAX, RAX);
+        asm.jump_if(Cond::Equal, to);
+    }
+
+    /// Emits [`VectorInstKind::LargeAngle`]: a copy of the usual values, and a jump over a call. The call goes through a
+    /// subroutine that preserves registers: see [`EmitContext::large_angle_subroutine`].
+    fn large_angle(&self, asm: &mut Asm, function: AngleFunction, to: u8, sources: &[VectorReg]) {
+        let len = asm.isa.vector();
+        let [values, angles, _] = self.layout.lanes.map(frame_mem);
+        asm.vector(opcode::MOV, len, to, 0, sources[1].into(), None);
+        let usual = asm.label();
+        self.jump_if_clear(asm, sources[0], usual);
+        asm.vector(opcode::MOV_STORE, len, sources[1].0, 0, values.into(), None);
+        asm.vector(opcode::MOV_STORE, len, sources[2].0, 0, angles.into(), None);
+        self.load_argument(asm, angle_call_offset(function));
+        let subroutine = match asm.subroutine {
+            Some(label) => label,
+            None => asm.label(),
+        };
+        asm.subroutine = Some(subroutine);
+        asm.call(subroutine);
+        asm.vector(opcode::MOV_LOAD, len, to, 0, values.into(), None);
+        asm.bind(usual);
+    }
+
+    /// Emits the subroutine for large angles, if the code calls it. It calls the function at the address in rax, for the
+    /// values and the angles in `FrameLayout::lanes`. It preserves all registers except the scratch registers and
+    /// `COMPARE_MASK`.
+    pub fn large_angle_subroutine(&self, asm: &mut Asm) {
+        let Some(label) = asm.subroutine else { return };
+        let (len, is_avx512) = (asm.isa.vector(), asm.isa == VectorIsa::Avx512);
+        let (vectors, masks) = if is_avx512 { (32, TAIL_MASK..TAIL_MASK + 3) } else { (16, 0..0) };
+        let vector = |number: u8| Mem::Base(RSP, i32::from(number) * len.bytes() as i32);
+        let words = i32::from(vectors) * len.bytes() as i32;
+        let word = |number: u8| Mem::Base(RSP, words + 8 * i32::from(number));
+        // A function may change these address registers. It preserves the others.
+        let pointers = || POINTERS.into_iter().filter(|reg| !CALLEE_SAVED.contains(reg)).zip(8..);
+        asm.bind(label);
+        asm.mov(RBX, RSP);
+        asm.alu_imm(Alu::Sub, RSP, words + 8 * 16);
+        asm.alu_imm(Alu::And, RSP, -64);
+        for number in 0..vectors {
+            asm.vector(opcode::MOV_STORE, len, number, 0, vector(number).into(), None);
+        }
+        for number in masks.clone() {
+            asm.mask_move(false, RCX.0, number);
+            asm.store(word(number), RCX);
+        }
+        for (reg, number) in pointers() {
+            asm.store(word(number), reg);
+        }
+        // The return address lies below the frame.
+        let [values, angles, _] = self.layout.lanes.map(|offset| Mem::Base(RBX, 8 + offset as i32));
+        asm.lea(RDI, values);
+        asm.lea(RSI, angles);
+        asm.mov_imm(RDX, len.bytes() as i32 / 8);
+        asm.zero_upper();
+        asm.call_address(RAX);
+        for number in 0..vectors {
+            asm.vector(opcode::MOV_LOAD, len, number, 0, vector(number).into(), None);
+        }
+        for number in masks {
+            asm.mov(RCX, word(number));
+            asm.mask_move(true, number, RCX.0);
+        }
+        for (reg, number) in pointers() {
+            asm.mov(reg, word(number));
+        }
+        asm.mov(RSP, RBX);
+        asm.ret();
     }
 
     /// Divides 64-bit integers lane by lane, through the frame: see [`VectorInstKind::Divide`].

@@ -4,6 +4,7 @@ use super::index_inst::IndexInst;
 use super::inline_list::InlineList;
 use crate::codegen::simd::asm::opcode::Opcode;
 use crate::codegen::simd::asm::{VectorLen, VectorReg};
+use crate::expr::AngleFunction;
 
 /// A vector value of a block.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
@@ -111,6 +112,8 @@ pub(crate) enum VectorInstKind {
     Fail,
     /// Quotient, or if `rem` remainder, of the sources: 64-bit integers. The divisor is not 0.
     Divide { signed: bool, rem: bool },
+    /// `dst` = `srcs[1]`, and in the lanes where the mask `srcs[0]` is set the function of `srcs[2]`: doubles.
+    LargeAngle(AngleFunction),
 }
 
 /// One instruction of a block.

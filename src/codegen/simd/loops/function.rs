@@ -2,11 +2,9 @@
 
 use super::frame_demands::frame_demands;
 use crate::codegen::abi::{KernelArgs, SLOT_BASE, SLOT_INNER, SLOT_ROW, slot_words};
-use crate::codegen::simd::asm::{
-    Alu, Asm, Cond, Gpr, Mem, RAX, RBP, RBX, RCX, RDI, RDX, RSP, VectorIsa, opcode,
-};
+use crate::codegen::simd::asm::{Alu, Asm, Cond, Mem, RAX, RBP, RCX, RDI, RDX, RSP, VectorIsa, opcode};
 use crate::codegen::simd::emit::EmitContext;
-use crate::codegen::simd::ir::roles::{END, INDEX};
+use crate::codegen::simd::ir::roles::CALLEE_SAVED;
 use crate::codegen::simd::ir::{
     ConstantPool, FrameAllocator, FrameLayout, LaneScalar, Refusal, VectorBlock, frame_mem,
 };
@@ -16,9 +14,6 @@ use crate::lower::kernel_body::{KernelBody, SlotUse};
 /// The largest frame. Entering a function touches every page of its frame, so that the stack can grow page by page.
 const MAX_FRAME_BYTES: u32 = 1 << 16;
 const PAGE: i32 = 4096;
-
-/// Registers that a function must preserve for its caller.
-const CALLEE_SAVED: [Gpr; 6] = [RBP, RBX, END, INDEX, Gpr(14), Gpr(15)];
 
 /// A function under construction.
 pub(super) struct FunctionEmitter<'a> {
@@ -90,6 +85,7 @@ impl FunctionEmitter<'_> {
         self.asm.jump_if(Cond::NotEqual, row);
         self.asm.bind(done);
         self.leave();
+        EmitContext::outside_loops(self.code, &self.layout).large_angle_subroutine(&mut self.asm);
     }
 
     /// Copies the arguments to the frame, and fills the parts of the frame that never change.
@@ -128,14 +124,7 @@ impl FunctionEmitter<'_> {
         }
         self.enter_prefetch();
         self.enter_lane_scalars();
-        let context = EmitContext {
-            code: self.code,
-            layout: &self.layout,
-            level: 0,
-            pointers: &[],
-            moving: false,
-            shift: None,
-        };
+        let context = EmitContext::outside_loops(self.code, &self.layout);
         for slot in 0..self.code.slots.len() as u32 {
             context.make_ramp(&mut self.asm, slot);
         }

@@ -9,7 +9,8 @@ use crate::codegen::repr::Repr;
 use crate::codegen::simd::asm::VectorIsa;
 use crate::codegen::simd::asm::opcode::{self, Opcode};
 use crate::codegen::simd::ir::{VectorId, VectorInstKind};
-use crate::expr::{BinaryOp, UnaryOp};
+use crate::expr::math::LARGE_ANGLE;
+use crate::expr::{AngleFunction, BinaryOp, UnaryOp};
 use crate::lower::kernel_body::InstId;
 
 /// Predicate of a float comparison: `a <= b`.
@@ -95,6 +96,7 @@ impl Selector<'_> {
             BinaryOp::Div | BinaryOp::Rem if !dtype.is_float() => return self.divide(op, a, b),
             BinaryOp::Rem => unreachable!("kernels with a remainder of floats are refused before selection"),
             BinaryOp::Shl | BinaryOp::Shr => return self.shifts(op, a, b),
+            BinaryOp::LargeAngle(function) => return self.large_angle(function, a, b),
             _ => {}
         }
         let (x, y) = (self.vectors_of(a), self.vectors_of(b));
@@ -110,6 +112,18 @@ impl Selector<'_> {
         self.zip(&x, &y, |s, x, y| {
             let result = s.combine(dtype, op, x, y);
             s.settle_by(Settle::after_binary(op, dtype), result)
+        })
+    }
+
+    /// Selects [`BinaryOp::LargeAngle`].
+    fn large_angle(&mut self, function: AngleFunction, usual: InstId, angle: InstId) -> VectorIds {
+        let (usual, angle) = (self.vectors_of(usual), self.vectors_of(angle));
+        self.zip(&usual, &angle, |s, usual, angle| {
+            let magnitude = s.splat(SIGN_64 - 1, 8);
+            let magnitude = s.op2(opcode::AND_PS, angle, magnitude);
+            let least = s.splat(LARGE_ANGLE.to_bits(), 8);
+            let is_large = s.compare_float(true, LESS_OR_EQUAL, least, magnitude);
+            s.block.push(VectorInstKind::LargeAngle(function), &[is_large, usual, angle])
         })
     }
 
