@@ -124,7 +124,7 @@ fn sizes_that_equal_calls_compute_are_known_to_be_equal() -> Result<()> {
     let rows = g.ragged_constant(&shapeflow::ragged![[[1.0f32, 2.0], [5.0]], [], [[3.0]]])?;
     let least = rows.reduce_min(Axes::of(0).keep_dims())?;
     let most = rows.reduce_max(Axes::of(0).keep_dims())?;
-    let results = g.compile(&[least, most])?.run_named(&[])?;
+    let results = g.compile([least, most])?.run_named(&[])?;
     assert_eq!(results.ragged_at(0)?.to_string(), "[[[1.0, 2.0], [5.0]]]");
     assert_eq!(results.ragged_at(1)?.to_string(), "[[[3.0, 2.0], [5.0]]]");
     Ok(())

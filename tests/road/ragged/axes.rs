@@ -151,7 +151,7 @@ fn positions_of_extrema_run_along_each_axis() {
     let g = Graph::new();
     let x = input(&g, "x", 2);
     let outputs = [0, 1, 2, -3, -2, -1].map(|axis| if axis < 0 { x.argmin(axis) } else { x.argmax(axis) });
-    let exe = g.compile(&outputs.map(Result::unwrap)).unwrap();
+    let exe = g.compile(outputs.map(Result::unwrap)).unwrap();
     let mut rng = Rng::new(5);
     for case in 0..30 {
         let rows = random_deep(&mut rng, case % 6);
@@ -187,7 +187,7 @@ fn an_infinity_affects_only_elements_of_its_row_or_column() {
     let (infinity, nan) = (f64::INFINITY, f64::NAN);
     let x = g.ragged_constant(&ragged![[infinity, 1.0], [2.0, nan], [], [3.0, 4.0]]).unwrap();
     let outputs = [x.cumsum(1).unwrap(), x.softmax(1).unwrap(), x.cumsum(0).unwrap()].map(AnyValue::from);
-    let got = g.compile(&outputs).unwrap().run_named(&[]).unwrap();
+    let got = g.compile(outputs).unwrap().run_named(&[]).unwrap();
     assert_eq!(got.ragged_at(0).unwrap().to_string(), "[[inf, inf], [2.0, NaN], [], [3.0, 7.0]]");
     assert!(got.ragged_at(1).unwrap().to_string().ends_with("[], [0.2689414213699951, 0.7310585786300049]]"));
     assert_eq!(got.ragged_at(2).unwrap().to_string(), "[[inf, 1.0], [inf, NaN], [], [inf, NaN]]");
@@ -210,7 +210,7 @@ fn inner_axes_run_the_dense_op() {
         x.top_k(2, -1).unwrap()[1].into(),
         flat_of.top_k(2).unwrap()[1].cast(DType::I64).unwrap().into(),
     ];
-    let exe = g.compile(&outputs).unwrap();
+    let exe = g.compile(outputs).unwrap();
     let values: Vec<f64> = (0..30).map(|place| f64::from(place * 7 % 11)).collect();
     let values = Tensor::from_vec(&[5, 2, 3], values).unwrap();
     let x = RaggedTensor::from_row_lengths(&values, [2i64, 0, 3]).unwrap();
@@ -227,7 +227,7 @@ fn inner_axes_run_the_dense_op() {
     let pairs = g.ragged_constant(&pairs).unwrap();
     let outputs =
         [pairs.sort(0, true).unwrap().into(), pairs.argmax(0).unwrap(), pairs.cumsum(1).unwrap().into()];
-    let got = g.compile(&outputs).unwrap().run_named(&[]).unwrap();
+    let got = g.compile(outputs).unwrap().run_named(&[]).unwrap();
     assert_eq!(got.ragged_at(0).unwrap().to_string(), "[[[2, 9], [3, 2]], [[1, 5]]]");
     assert_eq!(got.items().unwrap()[1].1.to_string(), "[[1, 0], [0, 0]]");
     assert_eq!(got.ragged_at(2).unwrap().to_string(), "[[[1, 9], [4, 11]], [[2, 5]]]");
@@ -260,11 +260,11 @@ fn floats_of_16_bits_are_combined_as_f32() -> Result<()> {
     for dtype in [DType::F16, DType::BF16] {
         let g = Graph::new();
         // The sum 1000 · 100 is above the greatest f16.
-        let flat = g.fill(&[1000], 100.0f32)?.cast(dtype)?;
+        let flat = g.fill([1000], 100.0f32)?.cast(dtype)?;
         let rows = RaggedValue::from_row_splits(flat, g.constant([0i64, 600, 1000])?)?;
         let column = RaggedValue::from_uniform_row_length(flat, 1, None)?;
         let spread = (rows + g.constant([[0.0f32], [50.0]])?.cast(dtype)?).ok()?;
-        let zeros = g.fill(&[70_000], 0.0f32)?.cast(dtype)?;
+        let zeros = g.fill([70_000], 0.0f32)?.cast(dtype)?;
         let long = RaggedValue::from_row_splits(zeros, g.constant([0i64, 70_000])?)?;
         let cases = [
             (rows.reduce_mean(..)?, 100.0f32),

@@ -9,7 +9,7 @@ use super::graphs::{Rows, check, deep, input, ragged as of_rows, run, text};
 fn same<'g>(got: Result<RaggedValue<'g>>, flat: Result<Value<'g>>, of: RaggedValue<'g>) {
     let (got, flat) = (got.unwrap(), flat.unwrap());
     let outputs = [got.into(), AnyValue::Dense(flat), AnyValue::Dense(of.row_splits())];
-    let exe = got.graph().compile(&outputs).unwrap();
+    let exe = got.graph().compile(outputs).unwrap();
     let results = exe.run_named(&[]).unwrap();
     let items: Vec<_> = results.items().unwrap().into_iter().map(|(_, item)| item).collect();
     let [got, flat, splits] = <[_; 3]>::try_from(items).unwrap();
@@ -80,7 +80,7 @@ fn a_dense_value_may_be_the_left_operand() {
     let column = x.expand_dims(1).unwrap();
     let one = g.constant(1.0).unwrap();
     let outputs = [column - rows, column / rows, column % rows, column + rows, column * rows, one - rows];
-    let exe = g.compile(&outputs.map(|y| AnyValue::from(y.ok().unwrap()))).unwrap();
+    let exe = g.compile(outputs.map(|y| AnyValue::from(y.ok().unwrap()))).unwrap();
     let (x, rows) = (Tensor::from([7.0, 5.0, 9.0]), of_rows(&vec![vec![2.0, 4.0], vec![], vec![-2.0]]));
     let results = exe.feed("x", &x).feed("rows", &rows).run().unwrap();
     let got: Vec<String> = results.items().unwrap().into_iter().map(|(_, item)| item.to_string()).collect();
@@ -130,7 +130,7 @@ fn means_and_variances_run_along_several_axes() {
         x.reduce_sum(Axes::all().keep_dims()).unwrap(),
         x.reduce_max(Axes::of(0).keep_dims()).unwrap(),
     ];
-    let exe = g.compile(&outputs).unwrap();
+    let exe = g.compile(outputs).unwrap();
     let rows = vec![vec![vec![1.0, 3.0], vec![], vec![5.0]], vec![vec![2.0], vec![4.0]]];
     let got = run(&exe, &[("x", &deep(&rows))]).unwrap();
     let expected = [

@@ -160,7 +160,7 @@ fn dense_values_become_ragged_ones() {
         RaggedValue::from_tensor(x, 2).unwrap().merge_rows().unwrap().into(),
         RaggedValue::from_tensor(x, 1).unwrap().matmul(g.constant([[1.0], [10.0]]).unwrap()).unwrap(),
     ];
-    let exe = g.compile(&outputs).unwrap();
+    let exe = g.compile(outputs).unwrap();
     let x = Tensor::from([[[1.0, 2.0]], [[3.0, 4.0]]]);
     let results = exe.run_named(&[("x", x.view())]).unwrap();
     let got: Vec<String> =
@@ -181,7 +181,7 @@ fn dense_values_become_ragged_ones() {
 fn softmax_of_each_row_adds_up_to_one() {
     let g = Graph::new();
     let y = input(&g, "x", 1).softmax(1).unwrap();
-    let exe = g.compile(&[y.into(), y.reduce_sum(1).unwrap()]).unwrap();
+    let exe = g.compile([y.into(), y.reduce_sum(1).unwrap()]).unwrap();
     let got = run(&exe, &[("x", &ragged(&vec![vec![1000.0, 1000.0], vec![], vec![-5.0]]))]).unwrap();
     assert_eq!(got[0].to_string(), "[[0.5, 0.5], [], [1.0]]");
     assert_eq!(got[1].to_string(), "[1.0, 0.0, 1.0]");
@@ -202,7 +202,7 @@ fn segment_ids_and_row_splits_are_inverses() {
 fn variance_of_a_large_mean_keeps_its_precision() {
     let g = Graph::new();
     let x = input(&g, "x", 1);
-    let exe = g.compile(&[x.reduce_variance(1).unwrap(), x.reduce_std(0).unwrap()]).unwrap();
+    let exe = g.compile([x.reduce_variance(1).unwrap(), x.reduce_std(0).unwrap()]).unwrap();
     let rows = vec![vec![1e9, 1e9 + 1.0, 1e9 + 2.0], vec![1e9 + 4.0]];
     let got = run(&exe, &[("x", &ragged(&rows))]).unwrap();
     assert_eq!(got[0].to_string(), "[0.6666666666666666, 0.0]");
@@ -292,7 +292,7 @@ fn deep_values_are_reduced_and_moved() {
             .unwrap())
         .into(),
     ];
-    let exe = g.compile(&outputs).unwrap();
+    let exe = g.compile(outputs).unwrap();
     let rows = vec![vec![vec![1.0, 2.0], vec![], vec![3.0]], vec![vec![4.0], vec![5.0, 6.0, 7.0]], vec![]];
     let got = run(&exe, &[("x", &deep(&rows))]).unwrap();
     let expected = [

@@ -54,7 +54,7 @@ fn deep_rows_are_sorted() {
     let g = Graph::new();
     let x = input(&g, "x", 2);
     let outputs: [AnyValue<'_>; 2] = [x.sort(-1, true).unwrap().into(), x.top_k(1, 2).unwrap()[0].into()];
-    let exe = g.compile(&outputs).unwrap();
+    let exe = g.compile(outputs).unwrap();
     let rows = vec![vec![vec![1.0, 2.0], vec![], vec![3.0]], vec![], vec![vec![4.0, 6.0, 5.0]]];
     let got = run(&exe, &[("x", &deep(&rows))]).unwrap();
     assert_eq!(got[0].to_string(), "[[[2.0, 1.0], [], [3.0]], [], [[6.0, 5.0, 4.0]]]");

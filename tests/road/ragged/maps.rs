@@ -45,7 +45,7 @@ fn a_row_of_nested_rows_is_ragged() {
     let x = input(&g, "x", 2);
     let sums = x.map_rows(|row| row.ragged()?.reduce_sum(1)?.dense()).unwrap();
     let counts = x.map(|row| row.flat_values().size_tensor()).unwrap();
-    let exe = g.compile(&[shapeflow::AnyValue::from(sums), counts.into()]).unwrap();
+    let exe = g.compile([shapeflow::AnyValue::from(sums), counts.into()]).unwrap();
     let mut rng = Rng::new(3);
     for case in 0..30 {
         let items: Vec<Rows> = (0..case % 5)

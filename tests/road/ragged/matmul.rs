@@ -47,7 +47,7 @@ fn matrices_are_multiplied_row_by_row() {
     ];
     assert_eq!(outputs[0].ragged().unwrap().shape_text(), "[n, (r0), (r1)]");
     assert_eq!(outputs[4].dense().unwrap().shape().to_string(), "[n, 3, 3]");
-    let exe = g.compile(&outputs).unwrap();
+    let exe = g.compile(outputs).unwrap();
     let mut rng = Rng::new(21);
     for case in 0..24 {
         let count = case % 5;
@@ -85,7 +85,7 @@ fn a_dense_matrix_multiplies_every_item() {
     let x = g.ragged_constant(&items(&[vec![vec![1.0, 2.0]], vec![], vec![vec![3.0, 4.0]; 2]], 2)).unwrap();
     let (w, wide) = (g.constant([[1.0], [10.0]]).unwrap(), g.constant([[1.0, 10.0]]).unwrap());
     let outputs = [x.matmul(w).unwrap(), x.matmul_transposed(wide, false, true).unwrap()];
-    let got = g.compile(&outputs).unwrap().run_named(&[]).unwrap();
+    let got = g.compile(outputs).unwrap().run_named(&[]).unwrap();
     for number in 0..2 {
         assert_eq!(got.ragged_at(number).unwrap().to_string(), "[[[21.0]], [], [[43.0], [43.0]]]");
     }

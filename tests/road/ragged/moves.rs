@@ -35,7 +35,7 @@ fn neighbouring_axes_are_swapped() {
         narrow.transpose([1, 0, 2]).unwrap().with_row_splits_dtype(DType::I64).unwrap(),
         narrow.transpose([0, 2, 1]).unwrap(),
     ];
-    let exe = g.compile(&outputs.map(AnyValue::from)).unwrap();
+    let exe = g.compile(outputs.map(AnyValue::from)).unwrap();
     let mut rng = Rng::new(3);
     for case in 0..30 {
         let rows = random_deep(&mut rng, case % 6);
@@ -54,7 +54,7 @@ fn uniform_axes_keep_their_sizes() {
     let moved = x.transpose([0, 3, 1, 2]).unwrap();
     assert_eq!(moved.shape_text(), "[x_rows, 3, (r0), 2]".replace("x_rows", &x.nrows().to_string()));
     let back = moved.transpose([0, 2, 1, 3]).unwrap();
-    let exe = g.compile(&[moved, back].map(AnyValue::from)).unwrap();
+    let exe = g.compile([moved, back].map(AnyValue::from)).unwrap();
     let values = Tensor::from_vec(&[3, 2, 3], (0..18).map(f64::from).collect()).unwrap();
     for lengths in [[1i64, 2, 0], [0, 0, 3]] {
         let x = RaggedTensor::from_row_lengths(&values, lengths).unwrap();
@@ -173,7 +173,7 @@ fn indices_select_along_each_axis() {
     let indices = g.input("indices", DType::I32, shape![?]).unwrap();
     let outputs =
         [x.gather(indices, 0).unwrap(), x.gather(indices, 1).unwrap(), x.gather(indices, -1).unwrap()];
-    let exe = g.compile(&outputs).unwrap();
+    let exe = g.compile(outputs).unwrap();
     let rows = vec![
         vec![vec![1.0, 2.0, 3.0], vec![4.0, 5.0]],
         vec![vec![6.0, 7.0], vec![8.0, 9.0], vec![10.0, 11.0]],
@@ -199,7 +199,7 @@ fn scalars_select_one_item() {
     let x = g.ragged_constant(&ragged![[[1, 2], [3]], [[4], [5, 6, 7]]]).unwrap();
     let one = g.constant(1).unwrap();
     let outputs = [x.gather(one, 0).unwrap(), x.gather(one, 1).unwrap(), x.slice_with(&slice![1]).unwrap()];
-    let got = g.compile(&outputs).unwrap().run_named(&[]).unwrap();
+    let got = g.compile(outputs).unwrap().run_named(&[]).unwrap();
     assert_eq!(got.ragged_at(0).unwrap(), ragged![[4], [5, 6, 7]]);
     assert_eq!(got.ragged_at(1).unwrap(), ragged![[3], [5, 6, 7]]);
     assert_eq!(got.ragged_at(2).unwrap(), got.ragged_at(0).unwrap());
@@ -216,7 +216,7 @@ fn ragged_indices_select_from_dense_values() {
         // The first axes are shared.
         AnyValue::from(table).gather_batched(ids, 1, 1).unwrap(),
     ];
-    let exe = g.compile(&outputs).unwrap();
+    let exe = g.compile(outputs).unwrap();
     let table = Tensor::from([[0.0, 1.0], [10.0, 11.0]]);
     let ids = ragged![[1i64, 0], [1]];
     let got = exe.feed("table", &table).feed("ids", &ids).run().unwrap();

@@ -151,7 +151,7 @@ fn encodings_of_a_graph_give_the_value_back() {
                 RaggedValue::from_tensor_nested_lengths(padded, &lengths).unwrap(),
                 RaggedValue::from_value_rowids(values, rowids[0], Some(x.nrows().into_param())).unwrap(),
             ];
-            let exe = g.compile(&same.map(AnyValue::from)).unwrap();
+            let exe = g.compile(same.map(AnyValue::from)).unwrap();
             for case in 0..12 {
                 let seeds: Vec<u8> = (0..case * 3).map(|_| rng.below(4) as u8).collect();
                 let rt = tensor(ragged_rank, &[2], &seeds, dtype);

@@ -9,7 +9,7 @@ use shapeflow::{
 fn same<'g>(got: Result<RaggedValue<'g>>, flat: Result<Value<'g>>, of: RaggedValue<'g>) {
     let (got, flat) = (got.unwrap(), flat.unwrap());
     let outputs = [got.into(), AnyValue::Dense(flat), AnyValue::Dense(of.row_splits())];
-    let results = got.graph().compile(&outputs).unwrap().run_named(&[]).unwrap();
+    let results = got.graph().compile(outputs).unwrap().run_named(&[]).unwrap();
     let items: Vec<_> = results.items().unwrap().into_iter().map(|(_, item)| item).collect();
     let [got, flat, splits] = <[_; 3]>::try_from(items).unwrap();
     let got = got.ragged().unwrap();
