@@ -1,9 +1,9 @@
 //! `bucketize`: the number of the bucket that holds each element.
 
-use shapeflow_shape_fns::{Attribute, Attrs, DType};
+use shapeflow_shape_fns::{Attribute, Attrs, DType, InferenceContext, ShapeError};
 
 use crate::dtype;
-use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::error::Result;
 use crate::expr::Scalar;
 use crate::graph::Value;
 use crate::op::{HostCx, OpDef, Operand, TfOp};
@@ -37,20 +37,20 @@ impl<'g> Value<'g> {
 pub(crate) static DEF: OpDef = OpDef::host("bucketize", run)
     .attrs(&[Attribute::floats("boundaries")])
     .operands(&[Operand::Data("input")])
-    .shape_fn(shapeflow_shape_fns::common::unary)
-    .dtype_rule(dtypes)
-    .tensorflow(&[TfOp::new("Bucketize")]);
-
-fn dtypes(operands: &[DType], attrs: &Attrs) -> Result<Vec<DType>> {
-    let boundaries = boundaries(attrs);
-    if !boundaries.is_sorted() {
-        let message = format!("boundaries must ascend, got {boundaries:?}");
-        return Err(Error::new(ErrorKind::Attribute, Phase::Build, message));
-    }
-    match operands {
+    .shape_fn(shape)
+    .dtype_rule(|operands: &[DType], _: &Attrs| match operands {
         [DType::I32 | DType::I64 | DType::F32 | DType::F64] => Ok(vec![DType::I32]),
         other => dtype::refuse(format!("the element type must be i32, i64, f32 or f64, got {other:?}")),
+    })
+    .tensorflow(&[TfOp::new("Bucketize")]);
+
+/// `x[..] -> [..]`.
+fn shape(cx: &mut InferenceContext<'_>) -> shapeflow_shape_fns::Result<()> {
+    let boundaries = boundaries(cx.attrs());
+    if !boundaries.is_sorted() {
+        return Err(ShapeError::new(format_args!("boundaries must ascend, got {boundaries:?}")));
     }
+    shapeflow_shape_fns::common::unary(cx)
 }
 
 /// Returns the boundaries, rounded to f32.

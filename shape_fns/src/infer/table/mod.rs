@@ -1,6 +1,7 @@
 //! [`DimTable`]: the knowledge of a graph about its dimensions.
 
 mod equality;
+mod lower_bounds;
 mod provenance;
 mod reliable;
 mod requirement;
@@ -12,7 +13,7 @@ pub use provenance::Provenance;
 pub use requirement::GuardRecord;
 pub use undo::Mark;
 
-use reliable::ReliableBounds;
+use lower_bounds::ReliableBounds;
 use rustc_hash::{FxHashMap, FxHashSet};
 use undo::Undo;
 

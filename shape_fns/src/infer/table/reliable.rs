@@ -1,4 +1,4 @@
-//! [`ReliableBounds`]: the guards that may simplify the dims of a node.
+//! The guards that may simplify the dims of a node: see [`ReliableBounds`].
 //!
 //! A program may read the dims of a node and pass them to another node. A graph that has only some of the nodes must
 //! give these dims the same values. So a guard may simplify a dim only if every graph that has the node has the guard
@@ -6,32 +6,9 @@
 //! requires `n >= 3`. A table in the order of definitions belongs to a graph whose nodes are all needed, so there every
 //! guard is reliable.
 
-use rustc_hash::FxHashMap;
-
 use super::DimTable;
-use super::requirement::{as_lower_bound, decide_by_bounds};
+use super::lower_bounds::{ReliableBounds, decide_by_bounds};
 use crate::{Dim, Guard};
-
-/// The lower bounds that may simplify the dims of the current node.
-#[derive(Debug, Default)]
-pub(super) struct ReliableBounds {
-    /// As `DimTable::lower_bounds`.
-    bounds: FxHashMap<Dim, i64>,
-    /// Whether no other bound may simplify dims.
-    is_complete: bool,
-    /// Whether another bound has simplified a dim.
-    used_others: bool,
-}
-
-impl ReliableBounds {
-    /// Adds the lower bound that a `>=` guard implies.
-    pub(super) fn add(&mut self, guard: &Guard) {
-        if let Some((sum, least)) = as_lower_bound(guard) {
-            let bound = self.bounds.entry(sum).or_insert(least);
-            *bound = least.max(*bound);
-        }
-    }
-}
 
 impl DimTable {
     /// Returns whether a bound that the current node does not require simplified a dim of the node. The caller then

@@ -1,8 +1,7 @@
 //! [`GuardRecord`]: an undecided condition on dimensions, which is checked when sizes are known.
 
-use rustc_hash::FxHashMap;
-
 use super::DimTable;
+use super::lower_bounds::{as_lower_bound, bounds_given, decide_by_bounds};
 use super::undo::Undo;
 use crate::Guard;
 use crate::dim::symbol::Symbol;
@@ -146,40 +145,4 @@ impl DimTable {
         self.watch(&guard, u32::try_from(self.guards.len()).unwrap_or(u32::MAX));
         self.guards.push(GuardRecord { guard, origin: self.origin });
     }
-}
-
-/// Rewrites a `>=` guard as `sum >= least`, where `sum` has no constant term and its coefficients have no common factor,
-/// and returns `(sum, least)`.
-pub(super) fn as_lower_bound(guard: &Guard) -> Option<(Dim, i64)> {
-    let Guard::Ge(a, b) = guard else { return None };
-    let (sum, constant) = a.plus_times(b, -1).ok()?.without_constant()?;
-    let content = sum.content();
-    let least = Dim::known(constant.checked_neg()?).ceil_div(Dim::known(content)).ok()?.as_known()?;
-    Some((sum.exact_div(Dim::known(content))?, least))
-}
-
-/// Decides a `>=` guard by these lower bounds of sums.
-pub(super) fn decide_by_bounds(guard: &Guard, lower_bounds: &FxHashMap<Dim, i64>) -> Option<bool> {
-    let Guard::Ge(a, b) = guard else { return None };
-    if lower_bounds.is_empty() {
-        return None;
-    }
-    let bounds = bounds_given(&a.plus_times(b, -1).ok()?, lower_bounds);
-    if bounds.is_above(-1) || bounds.is_below(0) {
-        return Some(bounds.is_above(-1));
-    }
-    let (sum, least) = as_lower_bound(guard)?;
-    (*lower_bounds.get(&sum)? >= least).then_some(true)
-}
-
-/// Returns the interval in which a dimension lies, given lower bounds of sums.
-fn bounds_given(dim: &Dim, lower_bounds: &FxHashMap<Dim, i64>) -> Bounds {
-    if lower_bounds.is_empty() {
-        return dim.bounds();
-    }
-    dim.bounds_given(&|symbol| {
-        let recorded = lower_bounds.get(&Dim::from(symbol)).map(|least| i128::from(*least));
-        let kind_bounds = Bounds::of_kind(symbol.kind());
-        Bounds { lower: kind_bounds.lower.max(recorded), upper: kind_bounds.upper }
-    })
 }
