@@ -124,7 +124,7 @@ impl fmt::Display for Position<'_> {
 }
 
 macro_rules! positions {
-    ($($type:ty, |$position:ident| $converted:expr;)*) => {$(
+    ($($type:ty => |$position:ident| $converted:expr;)*) => {$(
         impl<'g> From<$type> for Position<'g> {
             fn from($position: $type) -> Position<'g> {
                 $converted
@@ -139,12 +139,12 @@ macro_rules! positions {
     )*};
 }
 positions! {
-    i32, |position| Position::Dim(position.into_dim());
-    i64, |position| Position::Dim(position.into_dim());
-    usize, |position| Position::Dim(position.into_dim());
-    Dim, |position| Position::Dim(position);
-    &Dim, |position| Position::Dim(position.clone());
-    Value<'g>, |position| Position::Value(position);
+    i32 => |position| Position::Dim(position.into_dim());
+    i64 => |position| Position::Dim(position.into_dim());
+    usize => |position| Position::Dim(position.into_dim());
+    Dim => |position| Position::Dim(position);
+    &Dim => |position| Position::Dim(position.clone());
+    Value<'g> => |position| Position::Value(position);
 }
 
 impl From<RangeFull> for SliceItem<'_> {
