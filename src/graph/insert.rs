@@ -30,6 +30,7 @@ impl GraphData {
     }
 
     pub(super) fn rollback(&mut self, to: Checkpoint) {
+        self.forget_symbols(&to);
         for node in to.nodes..self.nodes.len() {
             self.constants.remove(&NodeIx(node as u32));
         }
@@ -83,6 +84,26 @@ impl GraphData {
                 Err(self.with_dim_names(error, &node, attrs))
             }
         }
+    }
+
+    /// Checks a call by the stricter shape function of its op, if the op has one. Leaves the graph unchanged.
+    ///
+    /// # Errors
+    /// The function refuses the call.
+    pub(super) fn check_call(
+        &mut self,
+        op: &OpRef,
+        operands: &[ValueIx],
+        given_operands: OperandMask,
+        attrs: &Attrs,
+    ) -> Result<()> {
+        let Some(shape_fn) = op.stricter_shape_function() else { return Ok(()) };
+        let mark = self.table.begin();
+        let operands = operands.iter().map(|value| operand_info(&self.values[value.index()]));
+        let call = Call { op, given_operands, attrs, operands: operands.collect() };
+        let inferred = call.infer_by(shape_fn, &mut self.table);
+        self.table.rollback(mark);
+        inferred.map(drop)
     }
 
     /// Infers the results of a node, in a transaction that stays open.

@@ -104,7 +104,6 @@ impl Drop for OpenRegion<'_> {
     fn drop(&mut self) {
         let checkpoint = self.checkpoint.take().expect("a region is dropped once");
         let mut data = self.graph.write();
-        data.forget_symbols(&checkpoint);
         let (nodes, values) = (checkpoint.nodes as u32, data.values.len());
         data.refused.retain(|node, _| node.0 < nodes);
         data.rollback(checkpoint);
@@ -151,8 +150,8 @@ impl GraphData {
         }
     }
 
-    /// Forgets the elements of values from before the region, if these elements mention symbols of the region.
-    fn forget_symbols(&mut self, checkpoint: &Checkpoint) {
+    /// Forgets the elements of values from before a checkpoint, if these elements mention symbols from after it.
+    pub(super) fn forget_symbols(&mut self, checkpoint: &Checkpoint) {
         let first_node = checkpoint.nodes as u32;
         let read: FxHashSet<ValueIx> = self.nodes[checkpoint.nodes..]
             .iter()
