@@ -141,9 +141,10 @@ mod tests {
             for spelling in def.tensorflow_ops() {
                 // Two ops may share a spelling if their dtypes differ: `range` takes integers, `float_range` takes
                 // floats. They may also differ in the values of an attribute: `batch_norm` takes `is_training = false`,
-                // `batch_norm_training` takes `is_training = true`. `conv_2d` imports the op type that `convolve_windows` exports, and `conv_3d` the op type that
-                // `convolve_volume_windows` exports. `matmul_to` takes dtypes that `matmul` refuses, and
-                // `bitcast_complex` takes dtypes that `bitcast` refuses.
+                // `batch_norm_training` takes `is_training = true`. `conv_2d` imports the op type that
+                // `convolve_windows` exports, and `conv_3d` the op type that `convolve_volume_windows` exports.
+                // `matmul_to` takes dtypes that `matmul` refuses, and `bitcast_complex` takes dtypes that `bitcast`
+                // refuses.
                 let is_new = spellings.insert(spelling.op_type);
                 assert!(is_new || SHARED.contains(&def.name()), "two ops import {}", spelling.op_type);
             }
@@ -152,7 +153,7 @@ mod tests {
     }
 
     /// Ops that need attributes, or operands of several ranks. Tests beside the ops run them.
-    const OF_SEVERAL_RANKS: [&str; 31] = [
+    const OF_SEVERAL_RANKS: [&str; 32] = [
         "avg_pool",
         "avg_pool_3d",
         "avg_pool_grad",
@@ -173,6 +174,7 @@ mod tests {
         "depthwise_conv_2d",
         "dilation_2d",
         "einsum",
+        "list_as_shape",
         "lrn",
         "max_pool",
         "max_pool_3d",

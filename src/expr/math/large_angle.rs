@@ -122,7 +122,7 @@ fn quarter_turns_to_radians([high, middle, low]: [u64; 3]) -> (f64, f64) {
 fn high_product(a: u128, b: u128) -> u128 {
     let (a_high, a_low, b_high, b_low) =
         (a >> 64, a & u128::from(u64::MAX), b >> 64, b & u128::from(u64::MAX));
-    a_high * b_high + (a_high * b_low >> 64) + (a_low * b_high >> 64)
+    a_high * b_high + ((a_high * b_low) >> 64) + ((a_low * b_high) >> 64)
 }
 
 /// Evaluates the polynomial with these coefficients, the highest power first.

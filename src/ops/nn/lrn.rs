@@ -79,7 +79,7 @@ fn sums_of_neighbours<'g>(attrs: &Attrs, x: Value<'g>) -> Result<Value<'g>> {
     paddings[3] = [Dim::known(radius), Dim::known(radius)];
     let padded = padded(x, &paddings, Scalar::zero(x.dtype()))?;
     let sums = x.graph().op(&reduce_window::DEF).data(padded).attr("op", "sum");
-    sums.attr("sizes", [1, 1, 1, 2 * radius + 1]).attr("strides", [1, 1, 1, 1]).finish()
+    sums.size("sizes", [1, 1, 1, 2 * radius + 1]).size("strides", [1, 1, 1, 1]).finish()
 }
 
 /// Returns `bias + alpha * Σ x²` for each element of `x`, with the sum over neighbours.
