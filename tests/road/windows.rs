@@ -372,7 +372,7 @@ fn windows_may_be_values() -> Result<()> {
         let shares = largest.avg_pool_grad(x.shape(), sizes, strides, padding.clone(), last)?;
         let results = [largest, channels_last(mean, 2)?, gradient, shares];
         for backend in [Backend::Jit, Backend::Interpreter] {
-            let exe = graph.compile_with(&CompileOptions::new().backend(backend), &results)?;
+            let exe = graph.compile_with(&CompileOptions::new().backend(backend), results)?;
             for _ in 0..40 {
                 let mut below = |limit| 1 + rng.below(limit);
                 let windows = Windows::new(&[below(3), below(4)], &[below(3), below(3)], padding.clone());
