@@ -10,7 +10,8 @@ Each line is a JSON object. Attributes and tensors are protobuf text (AttrValue 
     {"op": .., "attrs": "..", "inputs": ["..", ..], "fed": [true, ..], "error": "Class: message"}
 
 `fed` tells which inputs are data that a graph may feed. The other inputs are parameters. The inputs of a case differ
-from each other, so that swapped operands change the result, unless the op is commutative.
+from each other, so that swapped operands change the result, unless the op is commutative. A line with `"unknown": true`
+is a node that learns the shapes and the elements of its inputs only when it runs.
 """
 
 import json
@@ -147,11 +148,12 @@ class Recorder:
         self.types = set()
         self.seen = set()
 
-    def record(self, op, attrs=None, error=False, each=False, attempt=False, unset=0, version=None, **inputs):
+    def record(self, op, attrs=None, error=False, each=False, attempt=False, unset=0, version=None, known=True, **inputs):
         """Runs and records one node of `op`. Keywords are TensorFlow's names of inputs; a list is an input of several
         tensors. `error` tells whether TensorFlow must refuse the node. With `each`, a node is left out if TensorFlow has
         no kernel for its dtypes, and with `attempt` if TensorFlow refuses it for any reason. TensorFlow does not set the last `unset` outputs, which are left out. `version` is the
-        GraphDef version of the graph; the default is the current one."""
+        GraphDef version of the graph; the default is the current one. Unless `known`, the graph does not know the shapes of
+        the inputs."""
         declared = op_def_registry.get(op).input_arg
         assert {arg.name for arg in declared} == set(inputs), f"{op} must get the inputs {declared}, got {set(inputs)}"
         # Inputs are in the order of TensorFlow's declaration, whatever the order of the keywords.
@@ -164,7 +166,8 @@ class Recorder:
         for index, value in enumerate(given):
             placeholder = graph.node.add(name=f"x{index}", op="Placeholder")
             placeholder.attr["dtype"].CopyFrom(attribute(value.dtype))
-            placeholder.attr["shape"].shape.CopyFrom(tf.TensorShape(value.shape).as_proto())
+            shape = tf.TensorShape(value.shape if known else None)
+            placeholder.attr["shape"].shape.CopyFrom(shape.as_proto())
         node = graph.node.add(name="y", op=op, input=[f"x{index}" for index in range(len(given))])
         for name, value in (attrs or {}).items():
             node.attr[name].CopyFrom(attribute(value))
@@ -203,12 +206,13 @@ class Recorder:
                 return
         assert (refusal is not None) == error, f"{op} {attrs} {inputs}: {refusal}"
         line = {"op": op, "attrs": text(kept), "inputs": [tensor(value) for value in given], "fed": fed}
+        line |= {} if known else {"unknown": True}
         line |= {"error": refusal} if error else {"outputs": [tensor(value) for value in outputs]}
         self.lines.append(json.dumps(line))
         if not attempt:
             self.seen.add(self.lines[-1])
         self.types.update((op, arg.type_attr, node.attr[arg.type_attr].type) for arg in declared if arg.type_attr)
-        if not error and version is None:
+        if not error and version is None and known:
             self.calls.setdefault(op, []).append((attrs, unset, inputs))
 
 
@@ -761,7 +765,8 @@ def window_cases(out):
             out.record("MaxPoolV2", padding, input=image.astype(np.float32), ksize=P(sizes), strides=P(strides))
             out.record("AvgPool", attrs, value=image.astype(np.float64))
     out.record("MaxPool", {"ksize": [1, 1, 1, 2], "strides": [1, 1, 1, 2], "padding": "VALID"}, input=image + 0.5)
-    out.record("MaxPool", {"ksize": [1, 6, 1, 1], "strides": [1] * 4, "padding": "VALID"}, input=image + 0.5, error=True)
+    attrs = {"ksize": [1, 6, 1, 1], "strides": [1] * 4, "padding": "VALID"}
+    out.record("MaxPool", attrs, input=P(image + 0.5, np.float64), error=True)
     weights = (np.arange(3 * 2 * 2 * 2) * 5 % 13 - 6).reshape(3, 2, 2, 2)
     x, w = image.astype(np.float32), weights.astype(np.float32)
     for padding in paddings:
@@ -2735,6 +2740,99 @@ def drawing_cases(out):
     out.record("DrawBoundingBoxesV2", images=half, boxes=boxes[:1], colors=f32([0.1, 0.7, 3, 4]))
 
 
+def unknown_shape_cases(out):
+    def record(op, attrs=None, error=False, **inputs):
+        out.record(op, attrs, error=error, known=False, **inputs)
+
+    image = (np.arange(5 * 4 * 2) * 7 % 31 - 11).reshape(1, 5, 4, 2).astype(np.float32)
+    pools = [
+        ([1, 2, 2, 1], [1, 2, 2, 1]),
+        ([1, 3, 1, 1], [1, 1, 3, 1]),
+        ([1, 6, 2, 1], [1, 1, 1, 1]),
+        ([1, 8, 2, 1], [1, 2, 1, 1]),
+    ]
+    for padding in ("VALID", "SAME"):
+        for sizes, strides in pools:
+            windows = {"ksize": i32(*sizes), "strides": i32(*strides)}
+            record("MaxPoolV2", {"padding": padding}, input=image, **windows)
+        for sizes, strides in pools[:2]:
+            windows = {"ksize": i32(*sizes), "strides": i32(*strides)}
+            attrs = {"padding": padding, "ksize": sizes, "strides": strides}
+            pooled = tf.raw_ops.MaxPool(input=image, **attrs).numpy()
+            given = {"orig_input": image, "orig_output": pooled} | windows
+            record("MaxPoolGradV2", {"padding": padding}, grad=pooled % 5, **given)
+            record("MaxPoolGradGradV2", {"padding": padding}, grad=image % 5, **given)
+    wrong = (
+        ([2, 1, 1, 1], [1] * 4),
+        ([1] * 4, [2, 1, 1, 1]),
+        ([1, 0, 1, 1], [1] * 4),
+        ([1] * 4, [1, 1, 0, 1]),
+        ([1] * 3, [1] * 4),
+        ([1, 7, 1, 1], [1] * 4),
+        ([1, 9, 1, 1], [1, 2, 1, 1]),
+    )
+    for sizes, strides in wrong:
+        windows = {"ksize": i32(*sizes), "strides": i32(*strides)}
+        record("MaxPoolV2", {"padding": "VALID"}, input=image, error=True, **windows)
+    valid = {"padding": "VALID"}
+    volume = np.arange(4 * 3 * 2 * 2, dtype=np.float32).reshape(1, 4, 3, 2, 2)
+    # Windows of 6 rows and of a depth of 5 exceed the image and the volume. A run refuses some of them.
+    for stride in (1, 2):
+        for rows, refused in ((5, False), (4, stride == 1), (3, stride == 1)):
+            x, rows_of_6 = image[:, :rows], {"strides": [1, stride, 1, 1]} | valid
+            pool = {"ksize": [1, 6, 1, 1]} | rows_of_6
+            for op, name in (("MaxPool", "input"), ("AvgPool", "value")):
+                record(op, pool, error=refused, **{name: x})
+            record("MaxPoolWithArgmax", pool, error=refused, input=x)
+            record("Conv2D", rows_of_6, error=refused, input=x, filter=np.ones((6, 1, 2, 3), np.float32))
+            attrs = {"strides": [1, stride, stride, 1]} | valid
+            record("DepthwiseConv2dNative", attrs, error=refused, input=x, filter=np.ones((6, 1, 2, 1), np.float32))
+            attrs = rows_of_6 | {"rates": [1] * 4}
+            record("Dilation2D", attrs, error=refused, input=x, filter=np.ones((6, 1, 2), np.float32))
+            record("ExtractImagePatches", attrs | {"ksizes": [1, 6, 1, 1]}, error=refused, images=x)
+        for depth, refused in ((4, False), (3, stride == 1)):
+            x, depth_of_5 = volume[:, :depth], {"strides": [1, stride, 1, 1, 1]} | valid
+            for op in ("MaxPool3D", "AvgPool3D"):
+                record(op, {"ksize": [1, 5, 1, 1, 1]} | depth_of_5, error=refused, input=x)
+            record("Conv3D", depth_of_5, error=refused, input=x, filter=np.ones((5, 1, 1, 2, 3), np.float32))
+    dy = (np.arange(24) % 7 - 3).reshape(1, 3, 2, 4).astype(np.float32)
+    w = (np.arange(3 * 3 * 2 * 4) * 5 % 13 - 6).reshape(3, 3, 2, 4).astype(np.float32)
+    attrs = {"strides": [1] * 4} | valid
+    for sizes, refused in (([1, 5, 4, 2], False), ([5, 4], False), ([2, 5, 4, 2], True), ([1, 5, 4, 4], True), ([1, 5, 5, 2], True), ([5, 4, 2], True)):
+        record("Conv2DBackpropInput", attrs, error=refused, input_sizes=i32(*sizes), filter=w, out_backprop=dy)
+    strided = {"strides": [1, 2, 2, 1], "padding": "SAME"}
+    record("Conv2DBackpropInput", strided, input_sizes=i32(1, 6, 3, 2), filter=w, out_backprop=dy)
+    record("Conv2DBackpropInput", {"strides": [1] * 4} | valid, input_sizes=i32(1, 2, 4, 2), filter=w, out_backprop=dy[:, :0])
+    for sizes, refused in (([1, 5, 4, 2], False), ([2, 5, 4, 2], True), ([1, 5, 4, 4], True)):
+        given = {"input_sizes": i32(*sizes), "filter": w[..., :2], "out_backprop": dy}
+        record("DepthwiseConv2dNativeBackpropInput", attrs, error=refused, **given)
+    for sizes, refused in (([1, 1, 5, 4, 2], False), ([2, 1, 5, 4, 2], True), ([1, 1, 5, 4, 4], True), ([1, 5, 4, 2], True)):
+        given = {"input_sizes": i32(*sizes), "filter": w[None], "out_backprop": dy[:, None]}
+        record("Conv3DBackpropInputV2", {"strides": [1] * 5} | valid, error=refused, **given)
+    for sizes, refused in (([1, 5, 4, 4], False), ([5, 4], True)):
+        attrs = {"ksize": [1, 3, 3, 1], "strides": [1] * 4} | valid
+        record("AvgPoolGrad", attrs, error=refused, orig_input_shape=i32(*sizes), grad=np.abs(dy) + 1)
+    matrix = np.arange(6, dtype=np.float32).reshape(2, 3)
+    first = {"data_format": "NCHW"}
+    record("BiasAdd", first, value=matrix, bias=f32(5, 7, -1))
+    record("BiasAdd", first, value=matrix, bias=f32(5, 7), error=True)
+    record("BiasAdd", first, value=f32(1, 2), bias=f32(5, 7), error=True)
+    record("BiasAddGrad", first, out_backprop=matrix)
+    for axes in ([0, 0], [0, -2], [5], [-9], [0], []):
+        axes = np.array(axes, np.int32)
+        record("ReverseV2", tensor=matrix[:0], axis=axes)
+        record("ReverseV2", tensor=matrix[:, :0], axis=axes)
+        refused = len(axes) == 2 or (len(axes) == 1 and axes[0] != 0)
+        record("ReverseV2", tensor=matrix, axis=axes, error=refused)
+
+
+def large_angle_cases(out):
+    x = np.array([1048575.9, -1048576.5, 2.0**49, -1e22, 6381956970095103 * 2.0**797, 1.7e308, np.inf, np.nan])
+    for op in ("Sin", "Cos", "Tan"):
+        out.record(op, x=x)
+    out.record("Exp", x=np.array([0.5 + 1e22j, -0.5 - 3e300j]))
+
+
 FAMILIES = (
     unary_cases,
     binary_cases,
@@ -2805,6 +2903,8 @@ FAMILIES = (
     joined_range_cases,
     general_convolution_cases,
     drawing_cases,
+    unknown_shape_cases,
+    large_angle_cases,
 )
 
 

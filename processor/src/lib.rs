@@ -27,7 +27,8 @@ const STACK: usize = 1 << 17;
 /// The address that the function returns to. No region contains it.
 const CALLER: u64 = 0x0dea_d000_0000_0000;
 
-/// A function of the C library or of the host. The processor computes its effect directly and does not run its instructions.
+/// A function of the C library or of the host. The processor computes its effect directly and does not run its
+/// instructions.
 #[derive(Clone, Copy, Debug)]
 pub enum LibraryFunction {
     /// `memcpy` and `memmove`.

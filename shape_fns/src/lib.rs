@@ -71,7 +71,8 @@
 //! - `reverse` takes any rank, and `einsum` takes any number of operands.
 //! - `substr` takes `pos` and `len` even if the shape of one of them is unknown.
 //! - An unknown axis of `split_v` is not assumed to be the last axis.
-//! - A window of image patches that overhangs by less than a stride yields 0 outputs, as in TensorFlow's kernel.
+//! - A window of image patches that overhangs by less than two strides yields 0 outputs, as in TensorFlow's kernel. So
+//!   does a window of a convolution or pool along an axis of unknown size.
 //! - A convolution or pool whose window may not fit records a guard.
 //! - Softmax cross entropy also broadcasts unknown dimensions.
 //! - A Fourier transform over named axes takes its lengths as given.

@@ -9,6 +9,7 @@
 //! **Order of work:** [`Jit::add`] verifies a body and gives it to an emitter. `simd` emits AVX2 or AVX-512 machine
 //! code itself. `clif` goes through Cranelift, for all other machines and for the bodies that `simd` does not support.
 //! Kernels of both emitters compute the same bits; `repr`, `uniform` and `legalize` hold the rules that both follow.
+//! Kernels call the functions in `angle_calls` for the sines of large doubles and the like.
 //! Without the feature `cranelift`, a body that only Cranelift can compile is refused. [`Jit::finish`] makes the
 //! functions executable: `code_buffer` holds the functions of `simd`, `cranelift_module` the functions of Cranelift.
 //! `disasm` prints them.

@@ -1,7 +1,7 @@
 //! `Call`: an op with its attributes and what is known of its operands; inference of dtypes and shapes.
 
 use shapeflow_shape_fns::{
-    Attrs, DType, DimTable, InferenceContext, InferenceResult, OperandInfo, ShapeError,
+    Attrs, DType, DimTable, InferenceContext, InferenceResult, OperandInfo, ShapeError, ShapeFn,
 };
 use smallvec::SmallVec;
 
@@ -33,6 +33,14 @@ impl Call<'_> {
         let Some(shape_fn) = self.op.shape_function() else {
             return Err(Error::new(ErrorKind::Attribute, Phase::Build, "the op needs a shape function"));
         };
+        self.infer_by(shape_fn, table)
+    }
+
+    /// Runs the dtype rule and the given shape function. On an error the caller rolls `table` back.
+    ///
+    /// # Errors
+    /// A data operand is missing, or the dtype rule or the shape function refuses the call.
+    pub fn infer_by(&self, shape_fn: ShapeFn, table: &mut DimTable) -> Result<Inference> {
         let dtypes = self.infer_dtypes()?;
         let names = self.op.names_of(self.given_operands);
         let mut cx = InferenceContext::new(&names, &self.operands, self.attrs, table, dtypes.len());

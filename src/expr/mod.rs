@@ -122,8 +122,8 @@ pub enum BinaryOp {
     Lt,
     /// Less or equal, as bool; false for NaN.
     Le,
-    /// `f(y)` if `|y|` is at least 2^20, else `x`; f64 only. `f(y)` is precise, and NaN if `y` is infinite. `x` is what an
-    /// expression made of `y` that is precise for smaller `|y|`.
+    /// `f(y)` if `|y|` is at least 2^20, else `x`; f64 only. `f(y)` is precise, and NaN if `y` is infinite. `x` is what
+    /// an expression made of `y` that is precise for smaller `|y|`.
     LargeAngle(AngleFunction),
 }
 

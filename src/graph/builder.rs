@@ -204,7 +204,11 @@ impl<'g> OpBuilder<'g> {
         self.operands.sort_by_key(|(place, _)| *place);
         let operands: SmallVec<[ValueIx; 2]> = self.operands.iter().map(|(_, value)| *value).collect();
         let given_operands = self.operands.iter().map(|(place, _)| *place as usize).collect();
-        let outcome = graph.write().add(&self.op, operands, given_operands, &self.attrs, None, location);
+        let mut data = graph.write();
+        let outcome = data
+            .check_call(&self.op, &operands, given_operands, &self.attrs)
+            .and_then(|()| data.add(&self.op, operands, given_operands, &self.attrs, None, location));
+        drop(data);
         match outcome {
             Ok(values) => Ok(values.map(|value| Value::new(graph, value)).collect()),
             Err(error) => Err(self.locate(error, location)),

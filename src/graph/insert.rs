@@ -102,6 +102,26 @@ impl GraphData {
         }
     }
 
+    /// Checks a call by the stricter shape function of its op, if the op has one. Leaves the graph unchanged.
+    ///
+    /// # Errors
+    /// The function refuses the call.
+    pub(super) fn check_call(
+        &mut self,
+        op: &OpRef,
+        operands: &[ValueIx],
+        given_operands: OperandMask,
+        attrs: &Attrs,
+    ) -> Result<()> {
+        let Some(shape_fn) = op.stricter_shape_function() else { return Ok(()) };
+        let mark = self.table.begin();
+        let operands = operands.iter().map(|value| operand_info(&self.values[value.index()]));
+        let call = Call { op, given_operands, attrs, operands: operands.collect() };
+        let inferred = call.infer_by(shape_fn, &mut self.table);
+        self.table.rollback(mark);
+        inferred.map(drop)
+    }
+
     /// Infers the results of a node, in a transaction that stays open.
     fn attempt(&mut self, node: &Node, attrs: &Attrs) -> Attempt {
         let attempt = self.attempt_given(node, attrs, None);

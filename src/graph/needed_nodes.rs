@@ -62,8 +62,26 @@ pub(crate) fn definer(graph: &GraphData, symbol: Symbol) -> Option<NodeIx> {
     origin.map(NodeIx)
 }
 
-/// Returns the first node that `values` do not need and that found an equality which the knowledge of `dim` may rest on.
-/// Only equalities of symbols that these values or their operands have matter.
+impl GraphData {
+    /// Returns whether the nodes that define the symbols of these dims have the symbols among their sizes. A node that
+    /// has a symbol only among its elements does not define it for a graph that does not read these elements.
+    pub(crate) fn have_sizes(&self, dims: &[Dim]) -> bool {
+        let mut all = true;
+        let mut check = |symbol: Symbol| {
+            all &= definer(self, symbol).is_some_and(|definer| {
+                let node = &self.nodes[definer.index()];
+                let derived = node.derived().iter().flat_map(|(_, dims)| dims);
+                node.values().any(|value| has_symbol(self, value, symbol))
+                    || derived.into_iter().any(|dim| mentions(dim, symbol))
+            });
+        };
+        dims.iter().for_each(|dim| self.table.resolve(dim).symbols(&mut check));
+        all
+    }
+}
+
+/// Returns the first node that `values` do not need and that found an equality which the knowledge of `dim` may rest
+/// on. Only equalities of symbols that these values or their operands have matter.
 pub(super) fn first_equality_of_others(graph: &GraphData, values: &[ValueIx], dim: &Dim) -> Option<u32> {
     let dim = graph.table.resolve(dim);
     // A number may stand for any symbol that equals a number.

@@ -128,6 +128,8 @@ pub struct OpDef {
     divides: bool,
     outputs: fn(&Attrs, usize) -> usize,
     shape_fn: Option<ShapeFn>,
+    /// A stricter shape function, which only calls of builders must pass.
+    builder_shape_fn: Option<ShapeFn>,
     dtype_rule: DTypeRule,
     pub(crate) body: Body,
     whole: Option<WholeFn>,
@@ -166,6 +168,7 @@ impl OpDef {
             divides: false,
             outputs: one_output,
             shape_fn: None,
+            builder_shape_fn: None,
             dtype_rule: same_as_first,
             body,
             whole: None,
@@ -257,6 +260,13 @@ impl OpDef {
         self
     }
 
+    /// Sets a stricter shape function. A call that is added to a graph must pass it too. A run that finds out more
+    /// about the shapes need not: TensorFlow refuses some calls only if it knows their shapes before a run.
+    pub(crate) const fn builder_shape_fn(mut self, shape_fn: ShapeFn) -> OpDef {
+        self.builder_shape_fn = Some(shape_fn);
+        self
+    }
+
     /// Sets the dtype rule. The default gives the result the dtype of the first operand.
     pub const fn dtype_rule(mut self, rule: DTypeRule) -> OpDef {
         self.dtype_rule = rule;
@@ -344,6 +354,11 @@ impl OpDef {
 
     pub(crate) fn shape_function(&self) -> Option<ShapeFn> {
         self.shape_fn
+    }
+
+    /// Returns the stricter shape function of calls that are added to a graph, if there is one.
+    pub(crate) fn stricter_shape_function(&self) -> Option<ShapeFn> {
+        self.builder_shape_fn
     }
 
     /// Returns how a call whose first operand has this dtype is made of other ops; `None` if the op has a body for it.

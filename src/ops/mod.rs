@@ -154,7 +154,7 @@ mod tests {
     }
 
     /// Ops that need attributes, or operands of several ranks. Tests beside the ops run them.
-    const OF_SEVERAL_RANKS: [&str; 31] = [
+    const OF_SEVERAL_RANKS: [&str; 32] = [
         "avg_pool",
         "avg_pool_3d",
         "avg_pool_grad",
@@ -175,6 +175,7 @@ mod tests {
         "depthwise_conv_2d",
         "dilation_2d",
         "einsum",
+        "list_as_shape",
         "lrn",
         "max_pool",
         "max_pool_3d",

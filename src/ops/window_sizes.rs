@@ -16,15 +16,3 @@ pub(super) fn window<'g, const N: usize>(
 ) -> Result<[i64; N]> {
     given.into_param().known_array(name).map_err(|error| error.at(location))
 }
-
-/// Returns the integers of an argument `name`: one for each spatial axis.
-///
-/// # Errors
-/// The argument is not integers that are known when the graph is built.
-pub(super) fn windows<'g>(
-    given: impl IntoParam<'g>,
-    name: &str,
-    location: &'static Location<'static>,
-) -> Result<Vec<i64>> {
-    given.into_param().known_ints(name).map_err(|error| error.at(location))
-}

@@ -1,7 +1,9 @@
 //! Convolutions and pools against loops over their windows, at known and unknown sizes and in both formats.
 
 use shapeflow::shape_fns::TensorShape;
-use shapeflow::{Backend, CompileOptions, DType, DataFormat, Graph, Padding, Result, Tensor, Value};
+use shapeflow::{Backend, CompileOptions, DType, DataFormat, Graph, Padding, Result, Tensor, Value, shape};
+
+use crate::rng::Rng;
 
 /// The windows of a test. The entries are for the spatial axes: rows and columns, or depth, rows and columns.
 #[derive(Clone, Debug)]
@@ -356,4 +358,144 @@ fn wrong_windows_are_refused_with_the_reason() {
         let message = result.unwrap_err().to_string();
         assert!(message.contains(reason), "{message}");
     }
+}
+
+/// Returns a parameter of a run: sizes or strides.
+fn entries(list: &[usize]) -> Tensor {
+    Tensor::from_vec(&[list.len()], list.iter().map(|entry| *entry as i32).collect::<Vec<_>>()).unwrap()
+}
+
+/// One executable runs pools whose windows are values, with other windows and other sizes in every run.
+#[test]
+fn windows_may_be_values() -> Result<()> {
+    let mut rng = Rng::new(3);
+    for (padding, length) in [(Padding::Same, shape![2]), (Padding::Valid, shape![?])] {
+        let graph = Graph::new();
+        let x = graph.input("x", DType::F64, shape![?, ?, ?, ?])?;
+        let sizes = graph.input("sizes", DType::I32, length.clone())?;
+        let strides = graph.input("strides", DType::I32, length)?;
+        let (last, first) = (DataFormat::ChannelsLast, DataFormat::ChannelsFirst);
+        let largest = x.max_pool(sizes, strides, padding.clone(), last)?;
+        let mean = channels_first(x, 2).avg_pool(sizes, strides, padding.clone(), first)?;
+        let gradient = largest.max_pool_grad(x, sizes, strides, padding.clone(), last)?;
+        let shares = largest.avg_pool_grad(x.shape(), sizes, strides, padding.clone(), last)?;
+        let results = [largest, channels_last(mean, 2)?, gradient, shares];
+        for backend in [Backend::Jit, Backend::Interpreter] {
+            let exe = graph.compile_with(&CompileOptions::new().backend(backend), results)?;
+            for _ in 0..40 {
+                let mut below = |limit| 1 + rng.below(limit);
+                let windows = Windows::new(&[below(3), below(4)], &[below(3), below(3)], padding.clone());
+                let images = [below(2), 2 + below(5), 3 + below(9), below(9)];
+                let x = Images::new(&images);
+                let (mut maxima, mut means) = (Vec::new(), Vec::new());
+                let mut share_sum = 0.0;
+                let shape = each_window(&x, &windows, x.channels(), |channel, elements| {
+                    let inside: Vec<f64> = elements(channel).iter().filter_map(|(_, x)| *x).collect();
+                    maxima.push(inside.iter().copied().fold(f64::NEG_INFINITY, f64::max));
+                    means.push(inside.iter().sum::<f64>() / inside.len() as f64);
+                    share_sum += maxima.last().unwrap();
+                });
+                let (sizes, strides) = (entries(&windows.sizes), entries(&windows.strides));
+                let got = exe.run_all(&[x.tensor().view(), sizes.view(), strides.view()])?;
+                let what = format!("{images:?} {windows:?} {backend:?}");
+                for (got, expected) in got.iter().zip([&maxima, &means]) {
+                    assert_eq!(got.sizes(), shape, "{what}");
+                    for (got, expected) in got.to_vec::<f64>()?.iter().zip(expected) {
+                        assert!((got - expected).abs() < 1e-12, "{what}: {got} and not {expected}");
+                    }
+                }
+                // Both gradients pass every gradient on.
+                for gradient in &got[2..] {
+                    assert_eq!(gradient.sizes(), images, "{what}");
+                    let sum: f64 = gradient.to_vec::<f64>()?.iter().sum();
+                    assert!((sum - share_sum).abs() < 1e-9, "{what}: {sum} and not {share_sum}");
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn a_run_refuses_windows_that_are_values() -> Result<()> {
+    let graph = Graph::new();
+    let x = graph.input("x", DType::F32, shape![1, ?, 4, 2])?;
+    let sizes = graph.input("sizes", DType::I32, [2])?;
+    let strides = graph.input("strides", DType::I32, [2])?;
+    let y = x.max_pool(sizes, strides, Padding::Valid, DataFormat::ChannelsLast)?;
+    let exe = graph.compile(y)?;
+    let x = Tensor::full(&[1, 5, 4, 2], 1.0f32)?;
+    let run = |sizes: [i32; 2], strides: [i32; 2]| {
+        let (sizes, strides) = (Tensor::from(sizes), Tensor::from(strides));
+        exe.run::<1>(&[x.view(), sizes.view(), strides.view()]).map(|[y]| y.sizes().to_vec())
+    };
+    assert_eq!(run([2, 3], [1, 1])?, [1, 4, 2, 2]);
+    for (sizes, strides) in
+        [([0, 1], [1, 1]), ([1, -1], [1, 1]), ([1, 1], [0, 1]), ([7, 1], [1, 1]), ([1, 9], [1, 2])]
+    {
+        assert!(run(sizes, strides).is_err(), "{sizes:?} {strides:?}");
+    }
+    // These windows exceed the image by less than two strides.
+    assert_eq!(run([6, 1], [1, 1])?, [1, 0, 4, 2]);
+    assert_eq!(run([8, 1], [2, 1])?, [1, 0, 4, 2]);
+    assert_eq!(run([5, 4], [3, 3])?, [1, 1, 1, 2]);
+    let error =
+        x_of_rank_3(&graph).max_pool(sizes, [1, 1], Padding::Valid, DataFormat::ChannelsLast).unwrap_err();
+    assert!(error.message().contains("rank 4"), "{error}");
+    let three = graph.input("three", DType::I32, [3])?;
+    let error =
+        x_of_rank_3(&graph).max_pool([1, 1], three, Padding::Valid, DataFormat::ChannelsLast).unwrap_err();
+    assert!(error.message().contains("strides must be 2 integers, as sizes, got 3"), "{error}");
+    Ok(())
+}
+
+fn x_of_rank_3(graph: &Graph) -> Value<'_> {
+    graph.constant([[[1.0f32]]]).unwrap()
+}
+
+/// Returns pools and convolutions with windows of 5 rows.
+fn windows_of_5_rows(x: Value<'_>, stride: i64) -> [Result<Value<'_>>; 4] {
+    let (valid, last) = (Padding::Valid, DataFormat::ChannelsLast);
+    let convolved = |groups: usize| {
+        let filter = x.graph().constant(Tensor::full(&[5, 1, 2 / groups, 2], 1.0f64)?)?;
+        x.conv_2d(filter, [stride, 1], [1, 1], valid.clone(), last)
+    };
+    [
+        x.max_pool([5, 1], [stride, 1], valid.clone(), last),
+        x.avg_pool([5, 1], [stride, 1], valid.clone(), last),
+        convolved(1),
+        convolved(2),
+    ]
+}
+
+/// TensorFlow refuses a window that exceeds an image of known size. If the size is unknown, a run has 0 windows for a
+/// window that exceeds the image by less than two strides.
+#[test]
+fn windows_may_exceed_images_of_unknown_size() -> Result<()> {
+    for stride in 1..4i64 {
+        let graph = Graph::new();
+        let results = windows_of_5_rows(graph.input("x", DType::F64, shape![1, ?, ?, 2])?, stride);
+        let results = results.map(Result::unwrap);
+        let exe = graph.compile(results)?;
+        for rows in 0..8i64 {
+            let x = Tensor::full(&[1, rows as usize, 3, 2], 1.0f64)?;
+            let count = (rows - 5 + stride) / stride;
+            match exe.run_all(&[x.view()]) {
+                Ok(got) => {
+                    let expected = [1, usize::try_from(count).unwrap(), 3, 2];
+                    assert!(
+                        got.iter().all(|y| y.sizes() == expected),
+                        "{rows} rows, stride {stride}: {got:?}"
+                    );
+                }
+                Err(error) => assert!(count < 0, "{rows} rows, stride {stride}: {error}"),
+            }
+            let known = Graph::new();
+            let x = known.input("x", DType::F64, [1, rows, 3, 2])?;
+            for result in windows_of_5_rows(x, stride) {
+                assert_eq!(result.is_err(), rows < 5, "{rows} rows, stride {stride}");
+            }
+        }
+    }
+    Ok(())
 }

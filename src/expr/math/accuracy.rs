@@ -259,9 +259,8 @@ fn functions_of_large_angles_are_within_the_stated_bounds() {
     let rows = include_str!("../../../tests/reference/large_angles.txt").lines();
     let rows: Vec<Vec<&str>> = rows.map(|line| line.split(' ').collect()).collect();
     let double = |word: &str| f64::from_bits(u64::from_str_radix(word, 16).unwrap());
-    type Function = fn(Expr) -> Expr;
-    let functions = [(sin as Function, 0.9), (cos, 0.9), (tan, 1.8)];
-    for (number, (function, bound)) in functions.into_iter().enumerate() {
+    let functions: [fn(Expr) -> Expr; 3] = [sin, cos, tan];
+    for (number, (function, bound)) in functions.into_iter().zip([0.9, 0.9, 1.8]).enumerate() {
         for has_fma in [true, false] {
             let build = |x: Expr, _: Expr| function(x);
             with(build, DType::F64, has_fma, |value| {

@@ -2,8 +2,8 @@
 //!
 //! An `f32` is multiplied in `f64` arithmetic by 1/(2π), given as 200 bits in several parts. Each product is a number
 //! of turns (a turn is 2π), and its whole turns are dropped. This reduction is exact for every argument. An `f64` is
-//! reduced by multiples of π/2, given in four parts, if its magnitude is below 2^20. `large_angle` computes the functions of
-//! larger numbers.
+//! reduced by multiples of π/2, given in four parts, if its magnitude is below 2^20. `large_angle` computes the
+//! functions of larger numbers.
 
 use std::f64::consts::{FRAC_2_PI, PI};
 

@@ -1,6 +1,6 @@
 //! `reverse`: reverses axes.
 
-use shapeflow_shape_fns::{Attrs, DType, Dim, TensorShape};
+use shapeflow_shape_fns::{Attrs, DType, Dim, Guard, InferenceContext, TensorShape};
 
 use crate::dtype;
 use crate::error::{Error, Result};
@@ -30,7 +30,8 @@ impl<'g> Value<'g> {
     /// ```
     ///
     /// # Errors
-    /// An axis is out of range or given twice.
+    /// An axis is out of range or given twice. A run accepts every axis for a tensor without elements, if the axes are
+    /// a value or the rank is unknown when the graph is built.
     #[doc(alias = "flip")]
     #[track_caller]
     pub fn reverse(self, axes: impl IntoParam<'g>) -> Result<Value<'g>> {
@@ -40,9 +41,30 @@ impl<'g> Value<'g> {
 
 pub(crate) static DEF: OpDef = OpDef::compute("reverse", lower)
     .operands(&[Operand::Data("x"), Operand::Structure("axis")])
-    .shape_fn(shapeflow_shape_fns::array::reverse)
+    .shape_fn(shape)
+    .builder_shape_fn(shapeflow_shape_fns::array::reverse)
     .dtype_rule(dtype::unary::any)
     .tensorflow(&[TfOp::new("ReverseV2")]);
+
+/// Infers the shape by the shape function of `ReverseV2`. If it refuses the axes, the tensor must be empty:
+/// TensorFlow's kernel returns an empty tensor whatever the axes are.
+fn shape(cx: &mut InferenceContext<'_>) -> shapeflow_shape_fns::Result<()> {
+    let refused = match shapeflow_shape_fns::array::reverse(cx) {
+        Ok(()) => return Ok(()),
+        Err(refused) => refused,
+    };
+    let Some(dims) = cx.input(0).dims().map(<[Dim]>::to_vec) else { return Err(refused) };
+    let mut count = Dim::known(1);
+    for dim in &dims {
+        count = cx.mul(&count, dim)?;
+    }
+    if cx.require(Guard::Eq(count, Dim::known(0))).is_err() {
+        return Err(refused);
+    }
+    cx.forward(0, 0);
+    cx.set_derived("axis", []);
+    Ok(())
+}
 
 /// An op for import only: a bool for every axis tells whether to reverse it.
 pub(crate) static BY_FLAGS: OpDef = OpDef::composite("reverse_by_flags", |_, values| {
@@ -94,7 +116,32 @@ fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::graph::Graph;
     use crate::ops::testing::shape_table;
+    use crate::shape;
+    use crate::tensor::Tensor;
+
+    #[test]
+    fn a_run_reverses_an_empty_tensor_along_any_axes() {
+        let g = Graph::new();
+        let (x, axes) = (
+            g.input("x", DType::F32, shape![?, ?]).unwrap(),
+            g.input("axes", DType::I32, shape![?]).unwrap(),
+        );
+        let exe = g.compile(x.reverse(axes).unwrap()).unwrap();
+        let run = |sizes: &[usize], axes: &[i32]| {
+            let axes = Tensor::from_vec(&[axes.len()], axes.to_vec()).unwrap();
+            exe.run::<1>(&[Tensor::full(sizes, 1.0f32).unwrap().view(), axes.view()])
+        };
+        for axes in [&[0, 0][..], &[1, -1], &[7], &[-3]] {
+            for sizes in [[0, 3], [2, 0]] {
+                assert_eq!(run(&sizes, axes).unwrap()[0].sizes(), sizes);
+            }
+            let error = run(&[2, 3], axes).unwrap_err();
+            assert!(error.to_string().contains("axis"), "{error}");
+        }
+        assert!(g.input("y", DType::F32, [0, 3]).unwrap().reverse([0, 0]).is_err());
+    }
 
     shape_table! { DEF, {"axis": [0, -1]},
         "[n, 2, 3]" => "[n, 2, 3]",

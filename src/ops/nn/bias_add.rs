@@ -2,7 +2,7 @@
 
 use std::panic::Location;
 
-use shapeflow_shape_fns::Attribute;
+use shapeflow_shape_fns::{Attribute, InferenceContext, TensorShape};
 
 use crate::dtype;
 use crate::error::Result;
@@ -31,7 +31,8 @@ impl<'g> Value<'g> {
     ///
     /// # Errors
     /// The dtypes differ or are not integers, floats or complex numbers, the rank of `self` is below 2 (3 if the
-    /// channels are axis 1), or `bias` does not have one element per channel.
+    /// channels are axis 1 and the rank is known when the graph is built), or `bias` does not have one element per
+    /// channel.
     #[track_caller]
     pub fn bias_add(self, bias: impl IntoOperand<'g>, format: DataFormat) -> Result<Value<'g>> {
         let location = Location::caller();
@@ -56,7 +57,7 @@ impl<'g> Value<'g> {
     ///
     /// # Errors
     /// The element type is not an integer, a float or a complex number, or the rank is below 2 (3 if the channels are
-    /// axis 1).
+    /// axis 1 and the rank is known when the graph is built).
     #[track_caller]
     pub fn bias_add_grad(self, format: DataFormat) -> Result<Value<'g>> {
         self.graph().op(&GRADIENT).data(self).attr("data_format", format.name(2)).finish()
@@ -66,16 +67,39 @@ impl<'g> Value<'g> {
 pub(crate) static DEF: OpDef = OpDef::compute("bias_add", lower)
     .attrs(&[Attribute::str_or("data_format", "NHWC")])
     .operands(&[Operand::Data("value"), Operand::Data("bias")])
-    .shape_fn(shape_fns::nn::bias_add)
+    .shape_fn(shape)
+    .builder_shape_fn(shape_fns::nn::bias_add)
     .dtype_rule(dtype::binary::numeric)
     .tensorflow(&[TfOp::new("BiasAdd"), TfOp::new("BiasAddV1")]);
 
 pub(crate) static GRADIENT: OpDef = OpDef::compute("bias_add_grad", lower_gradient)
     .attrs(&[Attribute::str_or("data_format", "NHWC")])
     .operands(&[Operand::Data("out_backprop")])
-    .shape_fn(shape_fns::nn::bias_add_grad)
+    .shape_fn(gradient_shape)
+    .builder_shape_fn(shape_fns::nn::bias_add_grad)
     .dtype_rule(dtype::unary::numeric)
     .tensorflow(&[TfOp::new("BiasAddGrad")]);
+
+/// As the shape function of `BiasAdd`, which refuses matrices if the channels are axis 1. TensorFlow's kernel takes
+/// them.
+fn shape(cx: &mut InferenceContext<'_>) -> shapeflow_shape_fns::Result<()> {
+    if cx.input(0).rank() != Some(2) {
+        return shape_fns::nn::bias_add(cx);
+    }
+    let ([rows, columns], [bias]) = (cx.axes::<2>(0)?, cx.axes::<1>(1)?);
+    let channels = cx.agree("the numbers of channels of value and bias", &columns, &bias)?;
+    cx.set_output(0, TensorShape::new([rows, channels]));
+    Ok(())
+}
+
+fn gradient_shape(cx: &mut InferenceContext<'_>) -> shapeflow_shape_fns::Result<()> {
+    if cx.input(0).rank() != Some(2) {
+        return shape_fns::nn::bias_add_grad(cx);
+    }
+    let [_, channels] = cx.axes::<2>(0)?;
+    cx.set_output(0, TensorShape::new([channels]));
+    Ok(())
+}
 
 /// Returns the axis of the channels among `rank` axes. Formats whose names begin with `NC` have the channels first.
 fn channel_axis(cx: &dyn LowerCx, rank: usize) -> usize {
@@ -105,6 +129,7 @@ mod tests {
 
     use super::{DEF, GRADIENT};
     use crate::ops::testing::{check_tensor, run_one, shape_table, tensor};
+    use crate::{DType, DataFormat, Graph, Tensor, shape};
 
     shape_table! { DEF, {},
         "[n, ?]; [3]" => "[d0_0, 3]",
@@ -115,6 +140,24 @@ mod tests {
     shape_table! { gradient: GRADIENT, {"data_format": "NCHW"},
         "[n, c, 4]" => "[d0_1]",
         "[n, 4]" => error "rank",
+    }
+
+    #[test]
+    fn a_run_takes_a_matrix_with_the_channels_in_axis_1() {
+        let g = Graph::new();
+        let (x, bias) =
+            (g.input("x", DType::F32, shape![..]).unwrap(), g.input("bias", DType::F32, shape![..]).unwrap());
+        let first = DataFormat::ChannelsFirst;
+        let exe = g.compile([x.bias_add(bias, first).unwrap(), x.bias_add_grad(first).unwrap()]).unwrap();
+        let run = |x: Tensor, bias: Tensor| exe.run::<2>(&[x.view(), bias.view()]);
+        let [sum, gradient] =
+            run(Tensor::from([[1.0f32, 2.0], [3.0, 4.0]]), Tensor::from([10.0f32, 20.0])).unwrap();
+        assert_eq!(sum, Tensor::from([[11.0f32, 22.0], [13.0, 24.0]]));
+        assert_eq!(gradient, Tensor::from([4.0f32, 6.0]));
+        assert!(run(Tensor::from([1.0f32, 2.0]), Tensor::from([10.0f32, 20.0])).is_err());
+        assert!(run(Tensor::from([[1.0f32, 2.0]]), Tensor::from([10.0f32])).is_err());
+        let matrix = g.constant([[1.0f32]]).unwrap();
+        assert!(matrix.bias_add_grad(first).unwrap_err().message().contains("rank"));
     }
 
     #[test]

@@ -38,7 +38,8 @@ impl<'g> Value<'g> {
     ///
     /// # Errors
     /// The dtypes differ or are neither integers nor floats, a rank is not 4, the channels do not fit, a stride or
-    /// dilation is less than 1, or no window fits.
+    /// dilation is less than 1, or no window fits. [`Value::max_pool`] says when a run fails because of a size that is
+    /// unknown when the graph is built.
     #[doc(alias = "conv2d")]
     #[doc(alias = "convolution")]
     #[track_caller]
@@ -185,7 +186,7 @@ pub(super) struct Geometry {
     /// The format of the op's images.
     format: DataFormat,
     /// The strides along the spatial axes.
-    strides: Vec<i64>,
+    pub(super) strides: Vec<i64>,
     /// The dilations along the spatial axes.
     dilations: Vec<i64>,
     /// `padding` and `explicit_paddings`, for images with the channels last.
@@ -268,7 +269,8 @@ impl Geometry {
         let one = [Dim::known(1)];
         let sizes = [&one, sizes, &one].concat();
         let spatial_list = |list: &[i64]| DataFormat::ChannelsLast.entries(1, list);
-        let (strides, dilations) = (spatial_list(&self.strides), spatial_list(&self.dilations));
+        let strides = spatial_list(&self.strides).into_iter().map(Dim::known).collect();
+        let dilations = spatial_list(&self.dilations);
         Windows::new(&self.attrs, DataFormat::ChannelsLast, dims, sizes, strides, dilations)
     }
 
@@ -337,6 +339,7 @@ pub(super) fn convolve<'g>(geometry: &Geometry, x: Value<'g>, filter: Value<'g>)
     let spatial = geometry.spatial();
     let (dims, sizes) = (dims_of(x), dims_of(filter));
     let windows = geometry.windows(&dims, &sizes[..spatial])?;
+    windows.require_fit(&dims)?;
     let padded = windows.pad(x, Scalar::zero(x.dtype()))?;
     let has_one_group = dims[spatial + 1].same(&sizes[spatial]) == Some(true);
     let splits_groups = has_short_groups(&dims[spatial + 1], &sizes);

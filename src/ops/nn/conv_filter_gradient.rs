@@ -4,9 +4,9 @@
 use shapeflow_shape_fns::{Attr, Attribute, Attrs, DType, Dim};
 
 use super::conv::{Geometry, IMAGE_ATTRS, VOLUME_ATTRS};
-use super::conv_gradient::{of_windows, sizes};
+use super::conv_gradient::{of_windows, result_dims};
 use super::convolve_windows;
-use super::window::{dims_of, of_rank, padded, refuse, with_shape};
+use super::window::{dims_of, of_rank, padded, param_dims, refuse, with_shape};
 use crate::dtype;
 use crate::error::Result;
 use crate::expr::Scalar;
@@ -58,12 +58,20 @@ fn same_as_others(dtypes: &[DType], _: &Attrs) -> Result<Vec<DType>> {
     Ok(vec![dtype::common(&ends, 0, 2, dtype::Class::Number)?])
 }
 
+/// Returns the dimensions of a filter of images.
+fn filter_dims(cx: &CompositeCx<'_>, fed: Option<&Value<'_>>) -> Result<Vec<Dim>> {
+    match param_dims(cx.attrs(), "filter_sizes", fed) {
+        Some(dims) => Ok(dims),
+        None => refuse("filter_sizes must be known when the graph is built, got a fed tensor".to_string()),
+    }
+}
+
 fn build_images<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value<'g>>> {
     let [x, fed @ .., gradient] = values else {
         return refuse("the gradient of a filter needs an input and a gradient".to_string());
     };
     dtype::common(&[x.dtype(), gradient.dtype()], 0, 2, dtype::Class::Number)?;
-    let weights = sizes(cx, "filter_sizes", fed.first())?;
+    let weights = filter_dims(cx, fed.first())?;
     Ok(vec![Operands::new(cx.attrs(), [*x, *gradient], weights, false)?.one_group()?])
 }
 
@@ -72,7 +80,7 @@ fn build_depthwise<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec
         return refuse("the gradient of a filter needs an input and a gradient".to_string());
     };
     dtype::common(&[x.dtype(), gradient.dtype()], 0, 2, dtype::Class::Number)?;
-    let weights = sizes(cx, "filter_sizes", fed.first())?;
+    let weights = filter_dims(cx, fed.first())?;
     Ok(vec![Operands::new(cx.attrs(), [*x, *gradient], weights, true)?.one_group_per_channel()?])
 }
 
@@ -163,7 +171,8 @@ fn build_volumes<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<V
         return refuse("the gradient of a filter needs an input and a gradient".to_string());
     };
     dtype::common(&[x.dtype(), gradient.dtype()], 0, 2, dtype::Class::Number)?;
-    let weights = sizes(cx, "filter_sizes", fed.first())?;
+    let fed = fed.first().copied();
+    let weights = result_dims(cx, "filter_sizes", fed, 5, None)?;
     Ok(vec![of_volumes(cx.attrs(), [*x, *gradient], weights)?])
 }
 
@@ -201,7 +210,7 @@ fn of_volumes<'g>(attrs: &Attrs, [x, gradient]: [Value<'g>; 2], weights: Vec<Dim
     let filter = gradient.transpose([1, 2, 3, 0, 4])?;
     let call = x.graph().op(&convolve_windows::VOLUMES).data(images).data(filter).attr("padding", "VALID");
     let call = call.attr("strides", Attr::Ints(windows.dilations.clone().into()));
-    let all = call.attr("dilations", Attr::Ints(windows.strides.clone().into())).finish()?;
+    let all = call.attr("dilations", DataFormat::ChannelsLast.attr(&geometry.strides)).finish()?;
     // Behind the filter are the products with elements that no window reaches.
     let mut size = vec![dims_of(all)[0].clone()];
     size.extend(weights[..3].iter().cloned());

@@ -4,6 +4,7 @@
 use shapeflow_shape_fns::{Attribute, Attrs, DType, Dim};
 
 use super::conv::{Geometry, IMAGE_ATTRS, VOLUME_ATTRS, convolve};
+use super::list_as_shape::{Requirements, list_dims};
 use super::window::{Windows, dims_of, of_rank, padded, param_dims, refuse, with_shape};
 use crate::dtype;
 use crate::error::Result;
@@ -54,18 +55,47 @@ fn same_as_last(dtypes: &[DType], _: &Attrs) -> Result<Vec<DType>> {
     Ok(vec![dtype::common(dtypes, dtypes.len().saturating_sub(1), dtypes.len(), dtype::Class::Number)?])
 }
 
-/// Returns the dimensions that the parameter `name` holds. `fed` is the operand that holds the parameter, if it is not
-/// an attribute.
-pub(super) fn sizes<'g>(cx: &CompositeCx<'_>, name: &str, fed: Option<&Value<'g>>) -> Result<Vec<Dim>> {
-    match (param_dims(cx.attrs(), name, fed), fed) {
-        (Some(dims), _) => Ok(dims),
-        // The dimensions of a tensor of shape `fed` are the elements of `fed`.
-        (None, Some(fed)) => match fed.graph().fill(*fed, 0u8)?.shape().dims() {
-            Some(dims) => Ok(dims.to_vec()),
-            None => refuse(format!("{name} must have a known number of elements")),
-        },
-        (None, None) => refuse(format!("{name} must be given: it is a list of sizes")),
+/// Returns the dimensions that the parameter `name` holds: the sizes of `rank` axes. `value` holds the parameter if it
+/// is not an attribute. If the parameter may hold the sizes of the spatial axes only, `others` are the batch size and
+/// the number of channels, and the axis of the channels; the result may then be short if its length is known.
+///
+/// # Errors
+/// The parameter is absent, or provably has another length.
+pub(super) fn result_dims<'g>(
+    cx: &CompositeCx<'_>,
+    name: &'static str,
+    value: Option<Value<'g>>,
+    rank: usize,
+    others: Option<([Dim; 2], usize)>,
+) -> Result<Vec<Dim>> {
+    if let Some(dims) = param_dims(cx.attrs(), name, value.as_ref())
+        && value.is_none_or(|value| value.graph().read().have_sizes(&dims))
+    {
+        return Ok(dims);
     }
+    match value {
+        Some(value) => {
+            list_dims(value.graph(), value, Requirements { name, rank, least: 0, ones: &[], others })
+        }
+        None => refuse(format!("{name} must be given: it is a list of sizes")),
+    }
+}
+
+/// Returns the gradient with respect to an input whose sizes are the parameter `input_sizes`.
+fn input_gradient_of_sizes<'g>(
+    cx: &CompositeCx<'_>,
+    geometry: &Geometry,
+    fed: Option<&Value<'g>>,
+    [filter, gradient]: [Value<'g>; 2],
+    is_depthwise: bool,
+) -> Result<Vec<Value<'g>>> {
+    let (spatial, rank) = (geometry.spatial(), geometry.spatial() + 2);
+    let filter = of_rank(filter, rank, "the filter of a convolution")?;
+    let gradient = of_rank(gradient, rank, "the gradient of a convolution")?;
+    let others = [dims_of(gradient)[0].clone(), dims_of(filter)[spatial].clone()];
+    let channel_axis = if geometry.channels_are_first() { 1 } else { rank - 1 };
+    let given = result_dims(cx, "input_sizes", fed.copied(), rank, Some((others, channel_axis)))?;
+    input_gradient(geometry, given, filter, gradient, is_depthwise)
 }
 
 fn build_input<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>], spatial: usize) -> Result<Vec<Value<'g>>> {
@@ -74,8 +104,7 @@ fn build_input<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>], spatial: usize) -
     };
     dtype::common(&[filter.dtype(), gradient.dtype()], 0, 2, dtype::Class::Number)?;
     let geometry = Geometry::new(cx.attrs(), spatial)?;
-    let given = sizes(cx, "input_sizes", fed.first())?;
-    input_gradient(&geometry, given, *filter, *gradient, false)
+    input_gradient_of_sizes(cx, &geometry, fed.first(), [*filter, *gradient], false)
 }
 
 fn build_depthwise_input<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value<'g>>> {
@@ -83,8 +112,8 @@ fn build_depthwise_input<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Resu
         return refuse("the gradient of a convolution needs a filter and a gradient".to_string());
     };
     dtype::common(&[filter.dtype(), gradient.dtype()], 0, 2, dtype::Class::Number)?;
-    let given = sizes(cx, "input_sizes", fed.first())?;
-    input_gradient(&Geometry::new(cx.attrs(), 2)?, given, *filter, *gradient, true)
+    let geometry = Geometry::new(cx.attrs(), 2)?;
+    input_gradient_of_sizes(cx, &geometry, fed.first(), [*filter, *gradient], true)
 }
 
 fn build_volumes_input_like<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value<'g>>> {
@@ -97,8 +126,8 @@ fn build_volumes_input_like<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> R
     input_gradient(&Geometry::new(&attrs, 3)?, dims_of(input), filter, gradient, false)
 }
 
-/// Returns the gradient with respect to an input of the sizes `given`: all of them, or the sizes of the spatial axes. The
-/// convolution has one group, or, if it `is_depthwise`, one group for each channel of the input.
+/// Returns the gradient with respect to an input of the sizes `given`: all of them, or the sizes of the spatial axes.
+/// The convolution has one group, or, if it `is_depthwise`, one group for each channel of the input.
 fn input_gradient<'g>(
     geometry: &Geometry,
     given: Vec<Dim>,
@@ -130,9 +159,7 @@ fn input_gradient<'g>(
     let reversed = filter.reverse(filter_axes)?.transpose(swapped)?;
     let geometry = geometry.of_stride_1();
     let result = convolve(&geometry, gradient, reversed)?;
-    let mut dims = dims_of(result);
-    dims[spatial + 1] = channels.clone();
-    let result = with_shape("the channels of input_sizes and of the filter", result, &dims)?;
+    let result = with_shape("the input and its gradient", result, &image)?;
     Ok(vec![geometry.in_format(result)?])
 }
 
@@ -181,7 +208,7 @@ pub(super) fn spread_over<'g>(
     let mut paddings = vec![[zero.clone(), zero.clone()]; image.len()];
     let mut gradient = gradient;
     for axis in axes {
-        gradient = spread(gradient, axis, windows.strides[axis])?;
+        gradient = spread(gradient, axis, &windows.strides[axis])?;
         let ([front, back], span) = (&windows.paddings[axis], windows.span(axis)?);
         let before = span.checked_sub(Dim::known(1))?.checked_sub(front)?;
         let after = image[axis].checked_add(front)?.checked_sub(&dims_of(gradient)[axis])?;
@@ -196,20 +223,20 @@ pub(super) fn spread_over<'g>(
 }
 
 /// Puts `stride - 1` zeros between the elements along an axis.
-fn spread<'g>(x: Value<'g>, axis: usize, stride: i64) -> Result<Value<'g>> {
-    if stride == 1 {
+fn spread<'g>(x: Value<'g>, axis: usize, stride: &Dim) -> Result<Value<'g>> {
+    if stride.as_known() == Some(1) {
         return Ok(x);
     }
     let mut dims = dims_of(x);
-    let (zero, one, stride) = (Dim::known(0), Dim::known(1), Dim::known(stride));
+    let (zero, one) = (Dim::known(0), Dim::known(1));
     let mut paddings = vec![[zero.clone(), zero.clone()]; dims.len() + 1];
     paddings[axis + 1][1] = stride.checked_sub(&one)?;
     let spread = padded(x.expand_dims(axis as i64 + 1)?, &paddings, Scalar::zero(x.dtype()))?;
     let count = dims[axis].clone();
-    dims[axis] = count.checked_mul(&stride)?;
+    dims[axis] = count.checked_mul(stride)?;
     let spread = spread.reshape(&dims[..])?;
     // The zeros after the last element are cut off.
-    dims[axis] = count.checked_sub(&one)?.checked_mul(&stride)?.checked_add(&one)?.max(&zero)?;
+    dims[axis] = count.checked_sub(&one)?.checked_mul(stride)?.checked_add(&one)?.max(&zero)?;
     spread.slice(vec![0; dims.len()], &dims[..])
 }
 

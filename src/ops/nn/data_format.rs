@@ -1,5 +1,7 @@
 //! `DataFormat`: the axis of the channels.
 
+use std::slice::from_ref;
+
 use shapeflow_shape_fns::Attr;
 
 /// The axis of the channels in a batch of images or volumes. Volumes have an axis of depth before the height.
@@ -15,10 +17,10 @@ pub enum DataFormat {
 impl DataFormat {
     /// Returns one entry for each axis, in the order of the format: `spatial` for the spatial axes, and `other` for the
     /// batch and the channels.
-    pub(super) fn entries<T: Copy>(self, other: T, spatial: &[T]) -> Vec<T> {
+    pub(super) fn entries<T: Clone>(self, other: T, spatial: &[T]) -> Vec<T> {
         match self {
-            DataFormat::ChannelsLast => [&[other], spatial, &[other]].concat(),
-            DataFormat::ChannelsFirst => [&[other, other], spatial].concat(),
+            DataFormat::ChannelsLast => [from_ref(&other), spatial, from_ref(&other)].concat(),
+            DataFormat::ChannelsFirst => [from_ref(&other), from_ref(&other), spatial].concat(),
         }
     }
 

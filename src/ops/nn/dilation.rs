@@ -39,7 +39,7 @@ impl<'g> Value<'g> {
     ///
     /// # Errors
     /// The element type is neither an integer nor a float, the dtypes or the numbers of channels differ, a rank is
-    /// wrong, a stride or a rate is less than 1, or a window exceeds the images by a stride or more.
+    /// wrong, a stride or a rate is less than 1, or a window exceeds the images by two strides or more.
     #[doc(alias = "morphology")]
     #[track_caller]
     pub fn dilation_2d(
@@ -60,8 +60,8 @@ impl<'g> Value<'g> {
     ///
     /// `[n, h, w, c], filter [kh, kw, c] -> [n, oh, ow, c]`, signed integers (which wrap) and floats of one dtype. As
     /// TensorFlow's `tf.nn.erosion2d`: the dilation of `-self` by the reversed filter, negated. With
-    /// [`WindowPadding::Same`] and an odd number of elements of padding, the larger part is behind the image. Fuses into
-    /// kernels.
+    /// [`WindowPadding::Same`] and an odd number of elements of padding, the larger part is behind the image. Fuses
+    /// into kernels.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor, WindowPadding};
@@ -89,11 +89,11 @@ impl<'g> Value<'g> {
     }
 
     /// The gradient of [`Value::dilation_2d`] with respect to the images. `self` is the gradient of the loss with
-    /// respect to the result; `input` and `filter` are the operands of `dilation_2d`. The element of a window that gives
-    /// the maximum gets the gradient of the window.
+    /// respect to the result; `input` and `filter` are the operands of `dilation_2d`. The element of a window that
+    /// gives the maximum gets the gradient of the window.
     ///
-    /// `[n, oh, ow, c], input [n, h, w, c], filter [kh, kw, c] -> [n, h, w, c]`, integers (which wrap) and floats of one
-    /// dtype. Of equal sums, the first one in row-major order is the maximum. In a window of NaN, the first element
+    /// `[n, oh, ow, c], input [n, h, w, c], filter [kh, kw, c] -> [n, h, w, c]`, integers (which wrap) and floats of
+    /// one dtype. Of equal sums, the first one in row-major order is the maximum. In a window of NaN, the first element
     /// inside the image gets the gradient. f16 and bf16 are added as f32 and rounded once. As TensorFlow's
     /// `Dilation2DBackpropInput`. The op is composed of ops that run on the host.
     ///

@@ -81,7 +81,7 @@ fn sums_of_neighbours<'g>(attrs: &Attrs, x: Value<'g>) -> Result<Value<'g>> {
     paddings[3] = [Dim::known(radius), Dim::known(radius)];
     let padded = padded(x, &paddings, Scalar::zero(x.dtype()))?;
     let sums = x.graph().op(&reduce_window::DEF).data(padded).attr("op", "sum");
-    let sums = sums.attr("sizes", [1, 1, 1, 2 * radius + 1]).attr("strides", [1, 1, 1, 1]);
+    let sums = sums.size("sizes", [1, 1, 1, 2 * radius + 1]).size("strides", [1, 1, 1, 1]);
     sums.size("positions", &dims_of(x)[..]).finish()
 }
 

@@ -36,6 +36,7 @@ pub(crate) mod gradient_from_result;
 pub(crate) mod l2_loss;
 pub(crate) mod leaky_relu;
 pub(crate) mod leaky_relu_grad;
+mod list_as_shape;
 pub(crate) mod log_softmax;
 pub(crate) mod lrn;
 mod normalize;
@@ -98,6 +99,7 @@ pub(crate) static ALL: &[&[&OpDef]] = &[
         &l2_loss::DEF,
         &leaky_relu::DEF,
         &leaky_relu_grad::DEF,
+        &list_as_shape::DEF,
         &log_softmax::DEF,
         &lrn::DEF,
         &lrn::GRADIENT,

@@ -2,19 +2,19 @@
 
 use std::panic::Location;
 
-use shapeflow_shape_fns::{Attr, Attribute, Dim};
+use shapeflow_shape_fns::{Attribute, Dim};
 
 use super::reduce_window;
 use super::window::{
-    Padding, Windows, data_format, dims_of, entries, of_rank, refuse, require_spatial, with_windows,
+    Padding, Windows, data_format, dims_of, list_text, of_rank, operand_values, refuse, window_dims,
+    with_pool_windows,
 };
 use crate::dtype;
 use crate::error::Result;
 use crate::expr::Scalar;
-use crate::graph::{IntoParam, Value};
+use crate::graph::{IntoParam, Param, Value};
 use crate::op::{CompositeCx, OpDef, Operand, TfOp};
 use crate::ops::nn::DataFormat;
-use crate::ops::window_sizes::windows;
 
 impl<'g> Value<'g> {
     /// Returns the maximum of every window of `sizes`: rows and columns of images, or depth, rows and columns of
@@ -44,6 +44,10 @@ impl<'g> Value<'g> {
     /// The element type is neither an integer nor a float, there are not 2 or 3 sizes and as many strides, the rank is
     /// not the number of sizes plus 2, a size or stride is less than 1, no window fits, volumes have an explicit
     /// padding, or an explicit padding is not less than the size of the windows.
+    ///
+    /// A run checks what is unknown when the graph is built, such as sizes and strides that are values. Without
+    /// [`Padding::Same`], the number of windows along an axis is `(h - size + stride) / stride`, rounded toward zero.
+    /// The run fails if this number is negative.
     #[doc(alias = "max_pool2d")]
     #[doc(alias = "max_pool3d")]
     #[track_caller]
@@ -54,10 +58,8 @@ impl<'g> Value<'g> {
         padding: Padding,
         format: DataFormat,
     ) -> Result<Value<'g>> {
-        let location = Location::caller();
-        let sizes = windows(sizes, "sizes", location)?;
-        let strides = windows(strides, "strides", location)?;
-        pooled(self, [&MAX, &MAX_OF_VOLUMES], [&sizes, &strides], &padding, format, location)
+        let params = [sizes.into_param(), strides.into_param()];
+        pooled(self, [&MAX, &MAX_OF_VOLUMES], params, &padding, format, Location::caller())
     }
 
     /// Returns the mean of every window. Takes the parameters of [`Value::max_pool`]. The mean leaves out
@@ -90,10 +92,8 @@ impl<'g> Value<'g> {
         padding: Padding,
         format: DataFormat,
     ) -> Result<Value<'g>> {
-        let location = Location::caller();
-        let sizes = windows(sizes, "sizes", location)?;
-        let strides = windows(strides, "strides", location)?;
-        pooled(self, [&AVG, &AVG_OF_VOLUMES], [&sizes, &strides], &padding, format, location)
+        let params = [sizes.into_param(), strides.into_param()];
+        pooled(self, [&AVG, &AVG_OF_VOLUMES], params, &padding, format, Location::caller())
     }
 }
 
@@ -101,83 +101,80 @@ impl<'g> Value<'g> {
 fn pooled<'g>(
     x: Value<'g>,
     [images, volumes]: [&'static OpDef; 2],
-    [sizes, strides]: [&[i64]; 2],
+    [sizes, strides]: [Param<'g>; 2],
     padding: &Padding,
     format: DataFormat,
     location: &'static Location<'static>,
 ) -> Result<Value<'g>> {
-    check_counts(sizes, strides).map_err(|error| error.at(location))?;
-    let call = x.graph().op(if sizes.len() == 2 { images } else { volumes }).data(x);
-    let lists = [("ksize", sizes), ("strides", strides)];
-    with_windows(call, lists, padding, format, location)?.finish_at(location)
+    let _call = x.graph().open_call_at(location);
+    let spatial = spatial_axes(x, &sizes, &strides).map_err(|error| error.at(location))?;
+    let call = x.graph().op(if spatial == 2 { images } else { volumes }).data(x);
+    with_pool_windows(call, [sizes, strides], spatial, padding, format, location)?.finish_at(location)
 }
 
-/// Checks that the windows are windows of images or volumes.
+/// Returns the number of spatial axes: the number of sizes, or of axes of `x` besides the batch and the channels.
 ///
 /// # Errors
-/// There are not 2 or 3 sizes and as many strides.
-fn check_counts(sizes: &[i64], strides: &[i64]) -> Result<()> {
-    let count = sizes.len();
-    match count {
-        2 | 3 if strides.len() == count => Ok(()),
-        2 | 3 => refuse(format!("strides must be {count} integers, as sizes, got {}", strides.len())),
-        _ => refuse(format!("sizes must be 2 integers for images or 3 integers for volumes, got {count}")),
+/// There are not 2 or 3 sizes and as many strides, or neither their number nor the rank of `x` is known.
+fn spatial_axes<'g>(x: Value<'g>, sizes: &Param<'g>, strides: &Param<'g>) -> Result<usize> {
+    let count = |list: &Param<'g>| match list {
+        Param::Elements(list) => Some(list.elements().len() as i64),
+        Param::Value(value) => value.shape().dims().and_then(|dims| dims.first()?.as_known()),
+        Param::Refused(_) => None,
+    };
+    let by_rank = || x.shape().rank().map(|rank| rank as i64 - 2);
+    let Some(spatial) = count(sizes).or_else(|| count(strides)).or_else(by_rank) else {
+        return refuse("the number of sizes or the rank of the operand must be known".to_string());
+    };
+    match (spatial, count(strides)) {
+        (2 | 3, Some(other)) if other != spatial => {
+            refuse(format!("strides must be {spatial} integers, as sizes, got {other}"))
+        }
+        (2 | 3, _) => Ok(spatial as usize),
+        _ => refuse(format!("sizes must be 2 integers for images or 3 integers for volumes, got {spatial}")),
     }
 }
 
 /// The attributes of a pool of images.
 pub(super) const IMAGE_ATTRS: &[Attribute] = &[
-    Attribute::ints("ksize"),
-    Attribute::ints("strides"),
-    Attribute::str("padding"),
-    Attribute::ints_or("explicit_paddings", &[]),
-    Attribute::str_or("data_format", "NHWC"),
-];
-
-/// The attributes of a pool of images whose sizes and strides may be operands.
-pub(super) const PADDING_ATTRS: &[Attribute] = &[
     Attribute::str("padding"),
     Attribute::ints_or("explicit_paddings", &[]),
     Attribute::str_or("data_format", "NHWC"),
 ];
 
 /// The attributes of a pool of volumes.
-pub(super) const VOLUME_ATTRS: &[Attribute] = &[
-    Attribute::ints("ksize"),
-    Attribute::ints("strides"),
-    Attribute::str("padding"),
-    Attribute::str_or("data_format", "NDHWC"),
-];
+pub(super) const VOLUME_ATTRS: &[Attribute] =
+    &[Attribute::str("padding"), Attribute::str_or("data_format", "NDHWC")];
 
 pub(crate) static MAX: OpDef = OpDef::composite("max_pool", |cx, values| build(cx, values, 2, "max"))
-    .attrs(PADDING_ATTRS)
+    .attrs(IMAGE_ATTRS)
     .operands(&[Operand::Data("input"), Operand::Size("ksize"), Operand::Size("strides")])
     .tensorflow(&[TfOp::new("MaxPool"), TfOp::new("MaxPoolV2")]);
 
 pub(crate) static MAX_OF_VOLUMES: OpDef =
     OpDef::composite("max_pool_3d", |cx, values| build(cx, values, 3, "max"))
         .attrs(VOLUME_ATTRS)
-        .operands(&[Operand::Data("input")])
+        .operands(&[Operand::Data("input"), Operand::Size("ksize"), Operand::Size("strides")])
         .tensorflow(&[TfOp::new("MaxPool3D")]);
 
 pub(crate) static AVG: OpDef = OpDef::composite("avg_pool", |cx, values| build(cx, values, 2, "mean"))
     .attrs(IMAGE_ATTRS)
-    .operands(&[Operand::Data("value")])
+    .operands(&[Operand::Data("value"), Operand::Size("ksize"), Operand::Size("strides")])
     .tensorflow(&[TfOp::new("AvgPool")]);
 
 pub(crate) static AVG_OF_VOLUMES: OpDef =
     OpDef::composite("avg_pool_3d", |cx, values| build(cx, values, 3, "mean"))
         .attrs(VOLUME_ATTRS)
-        .operands(&[Operand::Data("input")])
+        .operands(&[Operand::Data("input"), Operand::Size("ksize"), Operand::Size("strides")])
         .tensorflow(&[TfOp::new("AvgPool3D")]);
 
 /// Refuses a padding in which a window of a pool may lie without an element of the operand.
 ///
 /// # Errors
 /// A padding is not less than the size of the windows along its axis.
-fn require_padding_below(sizes: &[i64], paddings: &[[Dim; 2]]) -> Result<()> {
+fn require_padding_below(sizes: &[Dim], paddings: &[[Dim; 2]]) -> Result<()> {
     for (axis, (size, pair)) in sizes.iter().zip(paddings).enumerate() {
-        if let Some(padding) = pair.iter().filter_map(Dim::as_known).find(|padding| padding >= size) {
+        if let Some(padding) = pair.iter().find(|padding| padding.lt(size) == Some(false)) {
             return refuse(format!(
                 "the padding of a pool must be less than its windows, got {padding} for windows of {size} at axis {axis}"
             ));
@@ -197,34 +194,46 @@ fn build<'g>(
     dtype::common(&[values[0].dtype()], 0, 1, class)?;
     let format = data_format(cx.attrs(), spatial)?;
     let rank = spatial + 2;
-    let sizes = entries(cx.attrs(), "ksize", values.get(1), rank, false)?;
-    let strides = entries(cx.attrs(), "strides", values.last(), rank, false)?;
-    if spatial == 3 {
-        require_spatial(format, &sizes, &strides)?;
-    }
-    if sizes[0] != 1 || strides[0] != 1 {
-        return refuse(format!(
-            "a window must not span the batch, got ksize {sizes:?} and strides {strides:?}"
-        ));
-    }
+    let [_, sizes, strides] = operand_values(cx, ["input", "ksize", "strides"], values);
+    // A window of an image may span its channels.
+    let channels = (spatial == 3).then(|| format.channel_axis(rank));
+    let ones: Vec<usize> = [0].into_iter().chain(channels).collect();
+    let sizes = window_dims(cx.attrs(), "ksize", sizes, rank, &ones)?;
+    let strides = window_dims(cx.attrs(), "strides", strides, rank, &ones)?;
+    require_ones(&ones, &sizes, &strides)?;
     let x = of_rank(values[0], rank, "the operand of a pool")?;
     let dims = dims_of(x);
-    let known = sizes.iter().map(|size| Dim::known(*size)).collect();
-    let windows = Windows::new(cx.attrs(), format, &dims, known, strides.clone(), vec![1; rank])?;
+    let windows = Windows::with_ones(cx.attrs(), format, &dims, [&sizes, &strides], &ones)?;
     if cx.attrs().str("padding") == "EXPLICIT" {
         require_padding_below(&sizes, &windows.paddings)?;
     }
+    windows.require_fit(&dims)?;
     let border = if op == "max" { Scalar::lowest(x.dtype()) } else { Scalar::zero(x.dtype()) };
     let before: Vec<Dim> = windows.paddings.iter().map(|[before, _]| before.clone()).collect();
     let positions = windows.positions();
     let call = x.graph().op(&reduce_window::DEF).data(windows.pad(x, border)?);
-    let call = call.attr("sizes", Attr::Ints(sizes.into())).attr("strides", Attr::Ints(strides.into()));
+    let call = call.size("sizes", &sizes[..]).size("strides", &strides[..]);
     let call = call.attr("op", op).size("positions", &positions[..]);
     let call = match op {
         "mean" => call.size("before", &before[..]).size("extents", &dims[..]),
         _ => call,
     };
     Ok(vec![call.finish()?])
+}
+
+/// Refuses windows that provably span the batch, or the channels if their axis is in `ones`.
+///
+/// # Errors
+/// The size or the stride of a window is provably not 1 along an axis of `ones`.
+pub(super) fn require_ones(ones: &[usize], sizes: &[Dim], strides: &[Dim]) -> Result<()> {
+    let one = Dim::known(1);
+    let is_other = |list: &[Dim]| ones.iter().any(|axis| list[*axis].same(&one) == Some(false));
+    if !is_other(sizes) && !is_other(strides) {
+        return Ok(());
+    }
+    let what = if ones.len() == 1 { "the batch" } else { "the batch or the channels" };
+    let (sizes, strides) = (list_text(sizes), list_text(strides));
+    refuse(format!("a window must not span {what}, got ksize [{sizes}] and strides [{strides}]"))
 }
 
 #[cfg(test)]

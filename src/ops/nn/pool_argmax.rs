@@ -2,9 +2,13 @@
 
 use std::panic::Location;
 
-use shapeflow_shape_fns::{Attr, Attribute, Attrs, DType};
+use shapeflow_shape_fns::{Attribute, Attrs, DType, Dim, InferenceContext, ShapeError, TensorShape};
 
-use super::window::{Padding, data_format, entries, of_rank, refuse, require_spatial, with_windows};
+use super::pool::require_ones;
+use super::reduce_window::{given_dims, position_count};
+use super::window::{
+    Padding, Windows, data_format, dims_of, of_rank, operand_values, refuse, window_dims, with_pool_windows,
+};
 use crate::dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::{IntoParam, Value};
@@ -14,8 +18,6 @@ use crate::ops::host_params::param_ints;
 use crate::ops::nn::DataFormat;
 use crate::ops::row_major::RowMajor;
 use crate::ops::sort::order::order_keys;
-use crate::ops::window_sizes::window;
-use crate::shape_fns;
 
 impl<'g> Value<'g> {
     /// Returns the maximum of every window, as [`Value::max_pool`] does, and its position: the number of the element in
@@ -49,25 +51,23 @@ impl<'g> Value<'g> {
         format: DataFormat,
     ) -> Result<[Value<'g>; 2]> {
         let location = Location::caller();
-        let sizes: [i64; 2] = window(sizes, "sizes", location)?;
-        let strides: [i64; 2] = window(strides, "strides", location)?;
-        let lists = [("ksize", &sizes[..]), ("strides", &strides)];
-        let call = with_windows(self.graph().op(&DEF).data(self), lists, &padding, format, location)?;
+        let _call = self.graph().open_call_at(location);
+        let params = [sizes.into_param(), strides.into_param()];
+        let call = self.graph().op(&DEF).data(self);
+        let call = with_pool_windows(call, params, 2, &padding, format, location)?;
         exactly(call.finish_all_at(location)?.into_vec())
     }
 }
 
 pub(crate) static DEF: OpDef = OpDef::composite("max_pool_with_argmax", build)
     .attrs(&[
-        Attribute::ints("ksize"),
-        Attribute::ints("strides"),
         Attribute::dtype_or("Targmax", DType::I64),
         Attribute::bool_or("include_batch_in_index", false),
         Attribute::str("padding"),
         Attribute::ints_or("explicit_paddings", &[]),
         Attribute::str_or("data_format", "NHWC"),
     ])
-    .operands(&[Operand::Data("input")])
+    .operands(&[Operand::Data("input"), Operand::Size("ksize"), Operand::Size("strides")])
     .outputs(|_, _| 2)
     .dtype_rule(|dtypes, attrs| {
         Ok(vec![dtype::common(dtypes, 0, 1, dtype::Class::Number)?, index_dtype(attrs)?])
@@ -78,36 +78,66 @@ pub(crate) static DEF: OpDef = OpDef::composite("max_pool_with_argmax", build)
 /// elements of all earlier images. A window without elements has the position -1.
 pub(super) static POSITIONS: OpDef = OpDef::host("max_pool_positions", run)
     .attrs(&[
-        Attribute::ints("ksize"),
-        Attribute::ints("strides"),
         Attribute::bool_or("include_batch_in_index", false),
         Attribute::str("padding"),
         Attribute::ints_or("explicit_paddings", &[]),
         Attribute::str_or("data_format", "NHWC"),
     ])
-    .operands(&[Operand::Data("input")])
-    .shape_fn(shape_fns::nn::max_pool)
+    .operands(&[Operand::Data("input"), Operand::Size("ksize"), Operand::Size("strides")])
+    .shape_fn(shape)
     .dtype_rule(|dtypes, _| dtype::common(dtypes, 0, 1, dtype::Class::Number).map(|_| vec![DType::I64]));
+
+/// Infers the number of windows, which is 0 for a window that exceeds the image a little: see `reduce_window`.
+fn shape(cx: &mut InferenceContext<'_>) -> shapeflow_shape_fns::Result<()> {
+    let image = cx.axes::<4>(0)?;
+    let (Some(sizes), Some(strides)) = (given_dims(cx, "ksize")?, given_dims(cx, "strides")?) else {
+        let unknown = cx.unknown_shape_of_rank(4);
+        cx.set_output(0, unknown);
+        return Ok(());
+    };
+    if sizes.len() != 4 || strides.len() != 4 {
+        return Err(ShapeError::new("ksize and strides must have 4 entries"));
+    }
+    let explicit = cx.ints_or("explicit_paddings", &[])?.to_vec();
+    let is_same = cx.str("padding")? == "SAME";
+    let mut counts = Vec::with_capacity(4);
+    for (axis, extent) in image.iter().enumerate() {
+        let (size, stride) = (&sizes[axis], &strides[axis]);
+        counts.push(if is_same {
+            cx.ceil_div(extent, stride)?
+        } else {
+            let padding = explicit.iter().skip(2 * axis).take(2).sum();
+            let padded = cx.add(extent, &Dim::known(padding))?;
+            position_count(cx, axis, &padded, [size, stride], None)?
+        });
+    }
+    cx.set_output(0, TensorShape::from(counts));
+    Ok(())
+}
 
 /// Returns the positions of the maxima of the windows that `attrs` and the values `params` of `ksize` and `strides`
 /// describe. Positions count from the first element of the first image, or of each image.
 ///
 /// # Errors
-/// The attributes are invalid, a parameter is not known when the graph is built, or windows span images or channels.
+/// The attributes are invalid, or windows provably span images or channels.
 pub(super) fn positions<'g>(
     x: Value<'g>,
     attrs: &Attrs,
-    params: &[Value<'g>],
+    [sizes, strides]: [Option<Value<'g>>; 2],
     from_first_image: bool,
 ) -> Result<Value<'g>> {
-    let sizes = entries(attrs, "ksize", params.first(), 4, false)?;
-    let strides = entries(attrs, "strides", params.last(), 4, false)?;
-    require_spatial(data_format(attrs, 2)?, &sizes, &strides)?;
+    let format = data_format(attrs, 2)?;
+    let ones = [0, format.channel_axis(4)];
+    let sizes = window_dims(attrs, "ksize", sizes, 4, &ones)?;
+    let strides = window_dims(attrs, "strides", strides, 4, &ones)?;
+    require_ones(&ones, &sizes, &strides)?;
+    let dims = dims_of(x);
+    Windows::with_ones(attrs, format, &dims, [&sizes, &strides], &ones)?.require_fit(&dims)?;
     let call = x.graph().op(&POSITIONS).data(x);
     let kept = ["padding", "explicit_paddings", "data_format"];
     let kept = kept.into_iter().filter_map(|name| Some((name, attrs.get(name)?.clone())));
     let call = kept.fold(call, |call, (name, value)| call.attr(name, value));
-    let call = call.attr("ksize", Attr::Ints(sizes.into())).attr("strides", Attr::Ints(strides.into()));
+    let call = call.size("ksize", &sizes[..]).size("strides", &strides[..]);
     call.attr("include_batch_in_index", from_first_image).finish()
 }
 
@@ -126,11 +156,12 @@ fn build<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value<'g>
         return refuse("padding must be SAME or VALID, got EXPLICIT".to_string());
     }
     let x = of_rank(values[0], 4, "the operand of a pool")?;
-    let places = positions(x, cx.attrs(), &[], true)?;
+    let [_, sizes, strides] = operand_values(cx, ["input", "ksize", "strides"], values);
+    let places = positions(x, cx.attrs(), [sizes, strides], true)?;
     let largest = x.reshape([-1])?.gather(places, 0)?;
     let places = match cx.attrs().bool("include_batch_in_index") {
         true => places,
-        false => positions(x, cx.attrs(), &[], false)?,
+        false => positions(x, cx.attrs(), [sizes, strides], false)?,
     };
     Ok(vec![largest, places.cast(index)?])
 }
@@ -159,8 +190,10 @@ impl PoolAxis {
                 let missing = (count.saturating_sub(1) * stride + size).saturating_sub(extent);
                 (count, missing / 2)
             }
-            _ => match (explicit[0] + extent + explicit[1]).checked_sub(size) {
-                Some(slack) => (slack / stride + 1, explicit[0]),
+            // `(padded - size + stride) / stride`, rounded toward zero.
+            _ => match (explicit[0] + extent + explicit[1] + stride).checked_sub(size) {
+                Some(dividend) => (dividend / stride, explicit[0]),
+                None if explicit[0] + extent + explicit[1] + 2 * stride > size => (0, explicit[0]),
                 None => {
                     let message = format!("a window must fit into the input, got {size} and {extent}");
                     return Err(Error::new(ErrorKind::Shape, Phase::Run, message));

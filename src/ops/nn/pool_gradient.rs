@@ -2,15 +2,15 @@
 
 use std::panic::Location;
 
-use shapeflow_shape_fns::{Attr, Attribute, Attrs, DType, Dim};
+use shapeflow_shape_fns::{Attribute, Attrs, DType, Dim};
 
-use super::conv_gradient::{sizes, spread_over};
-use super::pool::{IMAGE_ATTRS, PADDING_ATTRS, VOLUME_ATTRS};
+use super::conv_gradient::{result_dims, spread_over};
+use super::pool::{IMAGE_ATTRS, VOLUME_ATTRS, require_ones};
 use super::pool_argmax::positions;
 use super::reduce_window;
 use super::window::{
-    Padding, Windows, agree, data_format, dims_of, entries, of_rank, refuse, require_spatial, with_shape,
-    with_windows,
+    Padding, Windows, agree, data_format, dims_of, of_rank, operand_values, refuse, window_dims,
+    with_pool_windows, with_shape,
 };
 use crate::dtype;
 use crate::error::Result;
@@ -19,7 +19,6 @@ use crate::graph::{IntoOperand, IntoParam, IntoShapeArg, Value};
 use crate::op::{CompositeCx, OpDef, Operand, TfOp};
 use crate::ops::nn::DataFormat;
 use crate::ops::reduce::Axes;
-use crate::ops::window_sizes::window;
 
 impl<'g> Value<'g> {
     /// The gradient of [`Value::max_pool`]. `self` is the gradient of the loss with respect to the result, and `input`
@@ -55,13 +54,20 @@ impl<'g> Value<'g> {
         format: DataFormat,
     ) -> Result<Value<'g>> {
         let location = Location::caller();
-        let sizes: [i64; 2] = window(sizes, "sizes", location)?;
-        let strides: [i64; 2] = window(strides, "strides", location)?;
+        let _call = self.graph().open_call_at(location);
+        let params = [sizes.into_param(), strides.into_param()];
         let input = input.into_operand(self, location);
-        let pooled = input.max_pool(sizes, strides, padding.clone(), format)?;
+        let call = with_pool_windows(
+            self.graph().op(&super::pool::MAX).data(input),
+            params.clone(),
+            2,
+            &padding,
+            format,
+            location,
+        )?;
+        let pooled = call.finish_at(location)?;
         let call = self.graph().op(&MAX).data(input).data(pooled).data(self);
-        let lists = [("ksize", &sizes[..]), ("strides", &strides)];
-        with_windows(call, lists, &padding, format, location)?.finish_at(location)
+        with_pool_windows(call, params, 2, &padding, format, location)?.finish_at(location)
     }
 
     /// The gradient of [`Value::avg_pool`]. `self` is the gradient of the loss with respect to the result, and
@@ -95,16 +101,15 @@ impl<'g> Value<'g> {
         format: DataFormat,
     ) -> Result<Value<'g>> {
         let location = Location::caller();
-        let sizes: [i64; 2] = window(sizes, "sizes", location)?;
-        let strides: [i64; 2] = window(strides, "strides", location)?;
+        let _call = self.graph().open_call_at(location);
+        let params = [sizes.into_param(), strides.into_param()];
         let call = self.graph().op(&AVG).size("orig_input_shape", input_sizes.into_shape_arg()).data(self);
-        let lists = [("ksize", &sizes[..]), ("strides", &strides)];
-        with_windows(call, lists, &padding, format, location)?.finish_at(location)
+        with_pool_windows(call, params, 2, &padding, format, location)?.finish_at(location)
     }
 }
 
 pub(crate) static MAX: OpDef = OpDef::composite("max_pool_grad", build_max)
-    .attrs(PADDING_ATTRS)
+    .attrs(IMAGE_ATTRS)
     .operands(&[
         Operand::Data("orig_input"),
         Operand::Data("orig_output"),
@@ -128,34 +133,44 @@ pub(crate) static MAX_WITH_ARGMAX: OpDef =
 
 pub(crate) static AVG: OpDef = OpDef::composite("avg_pool_grad", |cx, values| build_avg(cx, values, 2))
     .attrs(IMAGE_ATTRS)
-    .operands(&[Operand::Size("orig_input_shape"), Operand::Data("grad")])
-    .dtype_rule(last_float)
+    .operands(AVG_OPERANDS)
+    .dtype_rule(gradient_float)
     .tensorflow(&[TfOp::new("AvgPoolGrad")]);
 
 /// As [`AVG`] for volumes: `orig_input_shape, grad [n, od, oh, ow, c] -> orig_input_shape`.
 pub(crate) static AVG_OF_VOLUMES: OpDef =
     OpDef::composite("avg_pool_3d_grad", |cx, values| build_avg(cx, values, 3))
         .attrs(VOLUME_ATTRS)
-        .operands(&[Operand::Size("orig_input_shape"), Operand::Data("grad")])
-        .dtype_rule(last_float)
+        .operands(AVG_OPERANDS)
+        .dtype_rule(gradient_float)
         .tensorflow(&[TfOp::new("AvgPool3DGrad")]);
 
-fn last_float(dtypes: &[DType], _: &Attrs) -> Result<Vec<DType>> {
-    Ok(vec![dtype::common(dtypes, dtypes.len().saturating_sub(1), dtypes.len(), dtype::Class::Float)?])
+const AVG_OPERANDS: &[Operand] = &[
+    Operand::Size("orig_input_shape"),
+    Operand::Data("grad"),
+    Operand::Size("ksize"),
+    Operand::Size("strides"),
+];
+
+/// The dtype of the gradient, which is the operand after `orig_input_shape`.
+fn gradient_float(dtypes: &[DType], attrs: &Attrs) -> Result<Vec<DType>> {
+    let place = usize::from(attrs.get("orig_input_shape").is_none());
+    Ok(vec![dtype::common(dtypes, place, place + 1, dtype::Class::Float)?])
 }
 
 fn build_max<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value<'g>>> {
-    let [x, pooled, gradient, params @ ..] = values else {
+    let names = ["orig_input", "orig_output", "grad", "ksize", "strides"];
+    let [Some(x), Some(pooled), Some(gradient), params @ ..] = operand_values(cx, names, values) else {
         return refuse("max_pool_grad needs an input, an output and a gradient".to_string());
     };
     dtype::common(&[x.dtype(), pooled.dtype(), gradient.dtype()], 0, 3, dtype::Class::Number)?;
-    let x = of_rank(*x, 4, "the input of a pool")?;
+    let x = of_rank(x, 4, "the input of a pool")?;
     let positions = positions(x, cx.attrs(), params, true)?;
-    for (value, what) in [(*pooled, "the output of a pool"), (*gradient, "the gradient of a pool")] {
+    for (value, what) in [(pooled, "the output of a pool"), (gradient, "the gradient of a pool")] {
         let value = of_rank(value, 4, what)?;
         agree(&format!("{what} and its windows"), &dims_of(value), &dims_of(positions))?;
     }
-    Ok(vec![scattered(x, positions, *gradient)?])
+    Ok(vec![scattered(x, positions, gradient)?])
 }
 
 /// Returns a tensor of the shape of `x` that has the sums of the gradients for each position, and zeros elsewhere.
@@ -183,36 +198,39 @@ fn build_max_with_argmax<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Resu
 /// Divides the gradient of each window by the number of its elements, and adds for each element the quotients of its
 /// windows: the sums of windows of stride 1 over the quotients, spread by the strides.
 fn build_avg<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>], spatial: usize) -> Result<Vec<Value<'g>>> {
-    let [fed @ .., gradient] = values else {
+    let names = ["orig_input_shape", "grad", "ksize", "strides"];
+    let [fed, Some(gradient), sizes, strides] = operand_values(cx, names, values) else {
         return refuse("the gradient of a pool needs a gradient".to_string());
     };
     let dtype = dtype::common(&[gradient.dtype()], 0, 1, dtype::Class::Float)?;
     let rank = spatial + 2;
     let format = data_format(cx.attrs(), spatial)?;
-    let extents = sizes(cx, "orig_input_shape", fed.first())?;
+    let gradient = of_rank(gradient, rank, "the gradient of a pool")?;
+    let extents = result_dims(cx, "orig_input_shape", fed, rank, None)?;
     if extents.len() != rank {
         return refuse(format!("orig_input_shape must have {rank} entries, got {}", extents.len()));
     }
-    let lengths = entries(cx.attrs(), "ksize", None, rank, false)?;
-    let strides = entries(cx.attrs(), "strides", None, rank, false)?;
-    require_spatial(format, &lengths, &strides)?;
-    let pooled: Vec<usize> = (0..rank).filter(|axis| lengths[*axis] != 1 || strides[*axis] != 1).collect();
-    let gradient = of_rank(*gradient, rank, "the gradient of a pool")?;
+    let ones = [0, format.channel_axis(rank)];
+    let lengths = window_dims(cx.attrs(), "ksize", sizes, rank, &ones)?;
+    let strides = window_dims(cx.attrs(), "strides", strides, rank, &ones)?;
+    require_ones(&ones, &lengths, &strides)?;
+    let is_one = |dim: &Dim| dim.as_known() == Some(1);
+    let pooled: Vec<usize> =
+        (0..rank).filter(|axis| !is_one(&lengths[*axis]) || !is_one(&strides[*axis])).collect();
     let wide = if matches!(dtype, DType::F16 | DType::BF16) { DType::F32 } else { dtype };
-    let known = lengths.iter().map(|size| Dim::known(*size)).collect();
-    let windows = Windows::new(cx.attrs(), format, &extents, known, strides.clone(), vec![1; rank])?;
+    let windows = Windows::new(cx.attrs(), format, &extents, lengths.clone(), strides, vec![1; rank])?;
     let expected = windows.all_counts(&extents)?;
     let gradient = with_shape("the windows and the gradient of a pool", gradient, &expected)?.cast(wide)?;
     let counts = counts(&windows, gradient, &extents, &lengths, &pooled)?;
     let shares = gradient.div(counts)?;
     let shares = spread_over(shares, &windows, &extents, pooled)?;
-    Ok(vec![window_sums(shares, &lengths, &vec![1; rank], &extents)?.cast(dtype)?])
+    Ok(vec![window_sums(shares, &lengths, &vec![Dim::known(1); rank], &extents)?.cast(dtype)?])
 }
 
 /// Adds the elements of each window. `positions` are the numbers of windows along the axes.
-fn window_sums<'g>(x: Value<'g>, sizes: &[i64], strides: &[i64], positions: &[Dim]) -> Result<Value<'g>> {
+fn window_sums<'g>(x: Value<'g>, sizes: &[Dim], strides: &[Dim], positions: &[Dim]) -> Result<Value<'g>> {
     let call = x.graph().op(&reduce_window::DEF).data(x).attr("op", "sum");
-    let call = call.attr("sizes", Attr::Ints(sizes.into())).attr("strides", Attr::Ints(strides.into()));
+    let call = call.size("sizes", sizes).size("strides", strides);
     call.size("positions", positions).finish()
 }
 
@@ -221,7 +239,7 @@ fn counts<'g>(
     windows: &Windows,
     gradient: Value<'g>,
     extents: &[Dim],
-    lengths: &[i64],
+    lengths: &[Dim],
     pooled: &[usize],
 ) -> Result<Value<'g>> {
     let mut image = vec![Dim::known(1); extents.len()];
@@ -267,6 +285,22 @@ mod tests {
                 g.compile(y).unwrap().run(&[Tensor::full(&[1, 0, 4, 3], 1.0f32).unwrap().view()]).unwrap();
             assert_eq!(y.sizes(), [1, 0, 8, 3]);
         }
+    }
+
+    #[test]
+    fn a_refused_gradient_leaves_no_symbols_in_the_list_of_sizes() {
+        let g = Graph::new();
+        let sizes = g.input("sizes", DType::I32, [4]).unwrap();
+        let gradient = g.input("gradient", DType::F32, shape![1, 2, 2, 1]).unwrap();
+        let last = DataFormat::ChannelsLast;
+        assert!(gradient.avg_pool_grad(sizes, [0, 1], [1, 1], Padding::Valid, last).is_err());
+        let x = g.input("x", DType::F32, shape![?, ?, ?, ?]).unwrap();
+        let exe = g.compile([g.fill(sizes, 1.0f32).unwrap(), x.neg().unwrap()]).unwrap();
+        let (sizes, x) = (Tensor::from([1, 2, 3, 4]), Tensor::full(&[4, 3, 2, 1], 1.0f32).unwrap());
+        let feeds: Vec<_> =
+            exe.inputs().iter().map(|port| if port.name == "x" { x.view() } else { sizes.view() }).collect();
+        let [filled, negated] = exe.run(&feeds).unwrap();
+        assert_eq!((filled.sizes(), negated.sizes()), (&[1, 2, 3, 4][..], &[4, 3, 2, 1][..]));
     }
 
     #[test]

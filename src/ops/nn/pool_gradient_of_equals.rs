@@ -1,10 +1,14 @@
 //! `max_pool_3d_grad`, `max_pool_grad_grad` and `max_pool_3d_grad_grad`: gradients of pools that look for the elements
 //! equal to the maximum.
 
-use shapeflow_shape_fns::{Attr, Attribute, Attrs, DType, Dim, InferenceContext, TensorShape};
+use shapeflow_shape_fns::{Attribute, Attrs, DType, Dim, InferenceContext, TensorShape};
 
 use super::conv_gradient::spread_over;
-use super::window::{Windows, data_format, dims_of, entries, of_rank, refuse, require_spatial, with_shape};
+use super::pool::{VOLUME_ATTRS, require_ones};
+use super::reduce_window::{dims_param, given_dims, sizes_and_strides};
+use super::window::{
+    Windows, data_format, dims_of, of_rank, operand_values, refuse, window_dims, with_shape,
+};
 use crate::dtype;
 use crate::error::Result;
 use crate::expr::{Expr, InRange, Index, LowerCx, ReduceOp};
@@ -13,19 +17,20 @@ use crate::op::{CompositeCx, OpDef, Operand, TfOp};
 use crate::ops::nn::DataFormat;
 use crate::ops::widen::widen;
 
-const VOLUME_ATTRIBUTES: &[Attribute] = &[
-    Attribute::ints("ksize"),
-    Attribute::ints("strides"),
-    Attribute::str("padding"),
-    Attribute::str_or("data_format", "NDHWC"),
+const OPERANDS: &[Operand] = &[
+    Operand::Data("orig_input"),
+    Operand::Data("orig_output"),
+    Operand::Data("grad"),
+    Operand::Size("ksize"),
+    Operand::Size("strides"),
 ];
 
-/// An op for import only: the gradient of `max_pool_3d`. Each element gets the gradients of the windows whose maximum it
-/// is equal to: `orig_input [n, d, h, w, c], orig_output [n, od, oh, ow, c], grad [n, od, oh, ow, c] -> [n, d, h, w, c]`.
-/// f16 and bf16 are added as f32 and rounded once. As TensorFlow's `MaxPool3DGrad`.
+/// An op for import only: the gradient of `max_pool_3d`. Each element gets the gradients of the windows whose maximum
+/// it is equal to: `orig_input [n, d, h, w, c], orig_output [n, od, oh, ow, c], grad [n, od, oh, ow, c] -> [n, d, h, w,
+/// c]`. f16 and bf16 are added as f32 and rounded once. As TensorFlow's `MaxPool3DGrad`.
 pub(crate) static VOLUMES: OpDef = OpDef::composite("max_pool_3d_grad", build_volumes)
-    .attrs(VOLUME_ATTRIBUTES)
-    .operands(&[Operand::Data("orig_input"), Operand::Data("orig_output"), Operand::Data("grad")])
+    .attrs(VOLUME_ATTRS)
+    .operands(OPERANDS)
     .tensorflow(&[TfOp::new("MaxPool3DGrad")]);
 
 /// An op for import only: the gradient of the gradient of `max_pool` with respect to the gradient of its result. Each
@@ -35,30 +40,29 @@ pub(crate) static VOLUMES: OpDef = OpDef::composite("max_pool_3d_grad", build_vo
 pub(crate) static IMAGES_TWICE: OpDef =
     OpDef::composite("max_pool_grad_grad", |cx, values| build_twice(cx, values, 2))
         .attrs(&[Attribute::str("padding"), Attribute::str_or("data_format", "NHWC")])
-        .operands(&[
-            Operand::Data("orig_input"),
-            Operand::Data("orig_output"),
-            Operand::Data("grad"),
-            Operand::Size("ksize"),
-            Operand::Size("strides"),
-        ])
+        .operands(OPERANDS)
         .tensorflow(&[TfOp::new("MaxPoolGradGrad"), TfOp::new("MaxPoolGradGradV2")]);
 
 /// As [`IMAGES_TWICE`] for volumes. As TensorFlow's `MaxPool3DGradGrad`.
 pub(crate) static VOLUMES_TWICE: OpDef =
     OpDef::composite("max_pool_3d_grad_grad", |cx, values| build_twice(cx, values, 3))
-        .attrs(VOLUME_ATTRIBUTES)
-        .operands(&[Operand::Data("orig_input"), Operand::Data("orig_output"), Operand::Data("grad")])
+        .attrs(VOLUME_ATTRS)
+        .operands(OPERANDS)
         .tensorflow(&[TfOp::new("MaxPool3DGradGrad")]);
 
 /// A part of gradients of pools: for each element of `x`, the sum of the elements of a window of `values` where the
 /// window of `maxima` has elements equal to it. The windows have the sizes `sizes`, one entry per axis, and start at
 /// the index of the element. f16 and bf16 are added as f32 and rounded once.
 pub(super) static SUMS: OpDef = OpDef::compute("sum_at_equals", lower_sums)
-    .attrs(&[Attribute::ints("sizes")])
-    .operands(&[Operand::Data("x"), Operand::Data("maxima"), Operand::Data("values")])
+    .operands(&[Operand::Data("x"), Operand::Data("maxima"), Operand::Data("values"), Operand::Size("sizes")])
     .shape_fn(|cx: &mut InferenceContext<'_>| {
-        let rank = cx.ints("sizes")?.len();
+        let Some(sizes) = given_dims(cx, "sizes")? else {
+            let x = cx.input(0).clone();
+            cx.set_output(0, x);
+            return Ok(());
+        };
+        let rank = sizes.len();
+        cx.set_derived("sizes", sizes);
         let x = cx.with_rank(0, rank)?;
         for operand in [1, 2] {
             cx.with_rank(operand, rank)?;
@@ -71,8 +75,13 @@ pub(super) static SUMS: OpDef = OpDef::compute("sum_at_equals", lower_sums)
 /// A part of gradients of pools: for each window of `x`, the position of its first element that is equal to the element
 /// of `maxima`, or the greatest i64. Window `i` starts `before` elements before element `i * strides` of an axis.
 pub(super) static POSITIONS: OpDef = OpDef::compute("positions_of_equals", lower_positions)
-    .attrs(&[Attribute::ints("sizes"), Attribute::ints("strides")])
-    .operands(&[Operand::Data("x"), Operand::Data("maxima"), Operand::Size("before")])
+    .operands(&[
+        Operand::Data("x"),
+        Operand::Data("maxima"),
+        Operand::Size("sizes"),
+        Operand::Size("strides"),
+        Operand::Size("before"),
+    ])
     .shape_fn(positions_shape)
     .dtype_rule(|dtypes, _| {
         dtype::common(dtypes, 0, 2, dtype::Class::Number)?;
@@ -80,19 +89,24 @@ pub(super) static POSITIONS: OpDef = OpDef::compute("positions_of_equals", lower
     });
 
 fn positions_shape(cx: &mut InferenceContext<'_>) -> shapeflow_shape_fns::Result<()> {
-    let rank = cx.ints("sizes")?.len();
+    let Some([sizes, _]) = sizes_and_strides(cx)? else {
+        let output = cx.input(1).clone();
+        cx.set_output(0, output);
+        return Ok(());
+    };
+    let rank = sizes.len();
     cx.with_rank(0, rank)?;
     let output: TensorShape = cx.with_rank(1, rank)?;
-    let before = super::reduce_window::dims_param(cx, "before")?;
+    let before = dims_param(cx, "before")?;
     cx.set_derived("before", before.unwrap_or_else(|| vec![Dim::known(0); rank]));
     cx.set_output(0, output);
     Ok(())
 }
 
 fn lower_sums(cx: &mut dyn LowerCx, output: usize, index: &[Index]) -> Expr {
-    let sizes = cx.ints("sizes");
-    let axes: Vec<usize> = (0..sizes.len()).filter(|axis| sizes[*axis] > 1).collect();
-    let extents: Vec<Dim> = axes.iter().map(|axis| Dim::known(sizes[*axis])).collect();
+    let sizes = cx.derived("sizes");
+    let axes: Vec<usize> = (0..sizes.len()).filter(|axis| sizes[*axis].as_known() != Some(1)).collect();
+    let extents: Vec<Dim> = axes.iter().map(|axis| sizes[*axis].clone()).collect();
     let dtype = cx.output_dtype(output);
     let element = |cx: &mut dyn LowerCx, inner: &[Index]| {
         let mut read = index.to_vec();
@@ -112,15 +126,17 @@ fn lower_sums(cx: &mut dyn LowerCx, output: usize, index: &[Index]) -> Expr {
 }
 
 fn lower_positions(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
-    let (sizes, strides, dims) = (cx.ints("sizes"), cx.ints("strides"), cx.dims(0));
+    let (sizes, strides, dims) = (cx.derived("sizes"), cx.derived("strides"), cx.dims(0));
     let before = cx.derived("before");
-    let axes: Vec<usize> = (0..sizes.len()).filter(|axis| sizes[*axis] > 1 || strides[*axis] > 1).collect();
-    let extents: Vec<Dim> = axes.iter().map(|axis| Dim::known(sizes[*axis])).collect();
+    let is_one = |dim: &Dim| dim.as_known() == Some(1);
+    let axes: Vec<usize> =
+        (0..sizes.len()).filter(|axis| !is_one(&sizes[*axis]) || !is_one(&strides[*axis])).collect();
+    let extents: Vec<Dim> = axes.iter().map(|axis| sizes[*axis].clone()).collect();
     let none = || Expr::constant(i64::MAX);
     let element = |cx: &mut dyn LowerCx, inner: &[Index]| {
         let (mut read, mut inside) = (index.to_vec(), Vec::new());
         for (axis, inner) in axes.iter().copied().zip(inner) {
-            let start = index[axis].clone() * strides[axis] - Index::constant(before[axis].clone());
+            let start = index[axis].clone() * strides[axis].clone() - Index::constant(before[axis].clone());
             read[axis] = start + inner.clone();
             let (low, high) = (Dim::known(0), dims[axis].clone());
             inside.push(InRange { index: read[axis].clone(), low, high });
@@ -146,24 +162,25 @@ fn lower_positions(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Exp
     }
 }
 
-/// The windows of a pool with the channels last, its input and the sizes of the windows.
+/// Returns the windows of a pool with the channels last, its `ksize` and its `strides`.
 fn windows_of<'g>(
     attrs: &Attrs,
     x: Value<'g>,
-    params: &[Value<'g>],
+    [sizes, strides]: [Option<Value<'g>>; 2],
     spatial: usize,
-) -> Result<(Windows, Vec<i64>)> {
+) -> Result<(Windows, [Vec<Dim>; 2])> {
     let rank = spatial + 2;
     if data_format(attrs, spatial)? == DataFormat::ChannelsFirst {
         let last = DataFormat::ChannelsLast.name(spatial);
         return refuse(format!("data_format must be {last}, got {:?}", attrs.str("data_format")));
     }
-    let sizes = entries(attrs, "ksize", params.first(), rank, false)?;
-    let strides = entries(attrs, "strides", params.last(), rank, false)?;
-    require_spatial(DataFormat::ChannelsLast, &sizes, &strides)?;
-    let known = sizes.iter().map(|size| Dim::known(*size)).collect();
+    let ones = [0, rank - 1];
+    let sizes = window_dims(attrs, "ksize", sizes, rank, &ones)?;
+    let strides = window_dims(attrs, "strides", strides, rank, &ones)?;
+    require_ones(&ones, &sizes, &strides)?;
     let format = DataFormat::ChannelsLast;
-    Ok((Windows::new(attrs, format, &dims_of(x), known, strides, vec![1; rank])?, sizes))
+    let windows = Windows::with_ones(attrs, format, &dims_of(x), [&sizes, &strides], &ones)?;
+    Ok((windows, [sizes, strides]))
 }
 
 /// Returns `value`, which must have an element for each window of `x`.
@@ -172,36 +189,40 @@ fn of_windows<'g>(windows: &Windows, x: Value<'g>, value: Value<'g>, name: &str)
     with_shape(&format!("{name} and its windows"), of_rank(value, expected.len(), name)?, &expected)
 }
 
+/// Returns the values of the operands of a gradient.
+fn operands_of<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> [Option<Value<'g>>; 5] {
+    operand_values(cx, ["orig_input", "orig_output", "grad", "ksize", "strides"], values)
+}
+
 fn build_volumes<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value<'g>>> {
-    let [x, output, gradient] = *values else {
+    let [Some(x), Some(output), Some(gradient), params @ ..] = operands_of(cx, values) else {
         return refuse("max_pool_3d_grad needs an input, an output and a gradient".to_string());
     };
     dtype::common(&[x.dtype(), output.dtype(), gradient.dtype()], 0, 3, dtype::Class::Number)?;
     let x = of_rank(x, 5, "the input of a pool")?;
-    let (windows, sizes) = windows_of(cx.attrs(), x, &[], 3)?;
+    let (windows, [sizes, _]) = windows_of(cx.attrs(), x, params, 3)?;
     let spread = |value, name| -> Result<Value<'g>> {
         spread_over(of_windows(&windows, x, value, name)?, &windows, &dims_of(x), 1..4)
     };
     let output = spread(output, "the output of a pool")?;
     let gradient = spread(gradient, "the gradient of a pool")?;
     let call = x.graph().op(&SUMS).data(x).data(output).data(gradient);
-    Ok(vec![call.attr("sizes", Attr::Ints(sizes.into())).finish()?])
+    Ok(vec![call.size("sizes", &sizes[..]).finish()?])
 }
 
 fn build_twice<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>], spatial: usize) -> Result<Vec<Value<'g>>> {
-    let [x, output, gradient, params @ ..] = values else {
+    let [Some(x), Some(output), Some(gradient), params @ ..] = operands_of(cx, values) else {
         return refuse("the gradient of a gradient needs an input, an output and a gradient".to_string());
     };
     dtype::common(&[x.dtype(), output.dtype(), gradient.dtype()], 0, 3, dtype::Class::Number)?;
-    let x = of_rank(*x, spatial + 2, "the input of a pool")?;
-    let (windows, sizes) = windows_of(cx.attrs(), x, params, spatial)?;
-    let output = of_windows(&windows, x, *output, "the output of a pool")?;
-    let gradient = of_rank(*gradient, spatial + 2, "the gradient of a gradient")?;
+    let x = of_rank(x, spatial + 2, "the input of a pool")?;
+    let (windows, [sizes, strides]) = windows_of(cx.attrs(), x, params, spatial)?;
+    let output = of_windows(&windows, x, output, "the output of a pool")?;
+    let gradient = of_rank(gradient, spatial + 2, "the gradient of a gradient")?;
     let gradient = with_shape("the gradient and the input of a pool", gradient, &dims_of(x))?;
     let before: Vec<Dim> = windows.paddings.iter().map(|[before, _]| before.clone()).collect();
     let call = x.graph().op(&POSITIONS).data(x).data(output).size("before", &before[..]);
-    let call = call.attr("sizes", Attr::Ints(sizes.into()));
-    let positions = call.attr("strides", Attr::Ints(windows.strides.clone().into())).finish()?;
+    let positions = call.size("sizes", &sizes[..]).size("strides", &strides[..]).finish()?;
     let is_found = positions.not_equal(i64::MAX)?;
     let elements = gradient.reshape([-1])?.gather(is_found.select(positions, positions.zeros_like()?)?, 0)?;
     Ok(vec![is_found.select(elements, elements.zeros_like()?)?])

@@ -1,19 +1,25 @@
 //! `reduce_window`: the maximum, sum or mean of every window.
 
-use shapeflow_shape_fns::{Attribute, Dim, InferenceContext, List, ShapeError, TensorShape};
+use shapeflow_shape_fns::{Attribute, Dim, Guard, InferenceContext, List, ShapeError, TensorShape};
 
+use super::window::list_text;
 use crate::dtype;
 use crate::expr::{Expr, Index, LowerCx, ReduceOp};
 use crate::op::{OpDef, Operand};
 use crate::ops::widen::widen;
 
-/// A part of pools, over a padded tensor. Attributes: `sizes` and `strides`, one entry per axis; `op`, which is `max`,
-/// `sum` or `mean`; `positions`, the number of windows along each axis, or -1 for all that fit. A mean counts only the
-/// elements inside the original tensor, which begins after `before` elements and has the sizes `extents`.
+/// A part of pools, over a padded tensor. Parameters: `sizes` and `strides`, one entry per axis; `positions`, the
+/// number of windows along each axis, or -1 for all that fit. Attribute `op` is `max`, `sum` or `mean`. A mean counts
+/// only the elements inside the original tensor, which begins after `before` elements and has the sizes `extents`.
+///
+/// Along an axis of size `h`, `(h - size + stride) / stride` windows fit, rounded toward zero. The number must not be
+/// negative.
 pub(crate) static DEF: OpDef = OpDef::compute("reduce_window", lower)
-    .attrs(&[Attribute::str("op"), Attribute::ints("sizes"), Attribute::ints("strides")])
+    .attrs(&[Attribute::str("op")])
     .operands(&[
         Operand::Data("x"),
+        Operand::Size("sizes"),
+        Operand::Size("strides"),
         Operand::Size("positions"),
         Operand::Size("before"),
         Operand::Size("extents"),
@@ -29,6 +35,21 @@ pub(super) fn dims_param(
     match cx.param_vector(name)? {
         List::Elements(dims) => Ok(Some(dims)),
         _ => Ok(None),
+    }
+}
+
+/// Returns the elements of a parameter; `None` if they are unknown.
+///
+/// # Errors
+/// The parameter is absent.
+pub(super) fn given_dims(
+    cx: &InferenceContext<'_>,
+    name: &str,
+) -> shapeflow_shape_fns::Result<Option<Vec<Dim>>> {
+    match cx.param_vector(name)? {
+        List::Elements(dims) => Ok(Some(dims)),
+        List::Unknown(_) => Ok(None),
+        List::Absent => Err(ShapeError::new(format_args!("{name} must be given: it is a list of sizes"))),
     }
 }
 
@@ -48,24 +69,51 @@ pub(super) fn position_count(
         return Ok(extent.clone());
     }
     let slack = cx.sub(extent, span)?;
-    cx.require(shapeflow_shape_fns::Guard::Ge(slack.clone(), Dim::known(0))).map_err(|_| {
+    let dividend = cx.add(&slack, stride)?;
+    // The quotient is rounded toward zero, so it is not negative for a dividend above -stride.
+    let least = cx.add(&dividend, stride)?;
+    cx.require(Guard::Ge(least, Dim::known(1))).map_err(|_| {
         ShapeError::new(format_args!(
             "a window must fit into the input, got a window of {span} for {extent} at axis {axis}"
         ))
     })?;
-    let further = cx.floordiv(&slack, stride)?;
-    cx.add(&further, &Dim::known(1))
+    let count = cx.floordiv(&dividend, stride)?;
+    cx.max(&count, &Dim::known(0))
+}
+
+/// Reads the parameters `sizes` and `strides` of windows, which have one entry of at least 1 per axis, and derives
+/// them. Returns them, or `None` if they are unknown.
+pub(super) fn sizes_and_strides(
+    cx: &mut InferenceContext<'_>,
+) -> shapeflow_shape_fns::Result<Option<[Vec<Dim>; 2]>> {
+    let (Some(sizes), Some(strides)) = (given_dims(cx, "sizes")?, given_dims(cx, "strides")?) else {
+        return Ok(None);
+    };
+    let fits = sizes.len() == strides.len()
+        && sizes
+            .iter()
+            .chain(&strides)
+            .all(|entry| cx.require(Guard::Ge(entry.clone(), Dim::known(1))).is_ok());
+    if !fits {
+        let (sizes, strides) = (list_text(&sizes), list_text(&strides));
+        return Err(ShapeError::new(format_args!(
+            "sizes and strides must have one entry of at least 1 per axis, got [{sizes}] and [{strides}]"
+        )));
+    }
+    cx.set_derived("sizes", sizes.clone());
+    cx.set_derived("strides", strides.clone());
+    Ok(Some([sizes, strides]))
 }
 
 fn shape(cx: &mut InferenceContext<'_>) -> shapeflow_shape_fns::Result<()> {
-    let (sizes, strides) = (cx.ints("sizes")?.to_vec(), cx.ints("strides")?.to_vec());
+    let Some([sizes, strides]) = sizes_and_strides(cx)? else {
+        let rank = cx.input(0).rank();
+        let unknown = rank.map_or(TensorShape::unranked(), |rank| cx.unknown_shape_of_rank(rank));
+        cx.set_output(0, unknown);
+        return Ok(());
+    };
     let x = cx.with_rank(0, sizes.len())?;
     let dims = x.dims().unwrap_or_default().to_vec();
-    if strides.len() != sizes.len() || sizes.iter().chain(&strides).any(|entry| *entry < 1) {
-        return Err(ShapeError::new(format_args!(
-            "sizes and strides must have one entry of at least 1 per axis, got {sizes:?} and {strides:?}"
-        )));
-    }
     let given = dims_param(cx, "positions")?;
     for name in ["before", "extents"] {
         let values = dims_param(cx, name)?.unwrap_or_default();
@@ -73,20 +121,20 @@ fn shape(cx: &mut InferenceContext<'_>) -> shapeflow_shape_fns::Result<()> {
     }
     let mut output = Vec::new();
     for (axis, extent) in dims.iter().enumerate() {
-        let (size, stride) = (Dim::known(sizes[axis]), Dim::known(strides[axis]));
         let given = given.as_ref().and_then(|given| given.get(axis));
-        output.push(position_count(cx, axis, extent, [&size, &stride], given)?);
+        output.push(position_count(cx, axis, extent, [&sizes[axis], &strides[axis]], given)?);
     }
     cx.set_output(0, TensorShape::from(output));
     Ok(())
 }
 
 fn lower(cx: &mut dyn LowerCx, output: usize, index: &[Index]) -> Expr {
-    let (sizes, strides) = (cx.ints("sizes"), cx.ints("strides"));
+    let (sizes, strides) = (cx.derived("sizes"), cx.derived("strides"));
     let kind = cx.attrs().str("op").to_string();
-    let starts: Vec<Index> = index.iter().zip(&strides).map(|(at, stride)| at.clone() * *stride).collect();
-    let axes: Vec<usize> = (0..sizes.len()).filter(|axis| sizes[*axis] > 1).collect();
-    let extents: Vec<Dim> = axes.iter().map(|axis| Dim::known(sizes[*axis])).collect();
+    let starts: Vec<Index> =
+        index.iter().zip(&strides).map(|(at, stride)| at.clone() * stride.clone()).collect();
+    let axes: Vec<usize> = (0..sizes.len()).filter(|axis| sizes[*axis].as_known() != Some(1)).collect();
+    let extents: Vec<Dim> = axes.iter().map(|axis| sizes[*axis].clone()).collect();
     let dtype = cx.output_dtype(output);
     let is_max = kind == "max";
     let element = |cx: &mut dyn LowerCx, inner: &[Index]| {
@@ -108,10 +156,10 @@ fn lower(cx: &mut dyn LowerCx, output: usize, index: &[Index]) -> Expr {
     let (before, inside) = (cx.derived("before"), cx.derived("extents"));
     let counts = axes.iter().map(|axis| {
         let start = Expr::iota(starts[*axis].clone());
-        let end = Expr::iota(starts[*axis].clone() + Index::from(sizes[*axis]));
+        let end = Expr::iota(starts[*axis].clone() + Index::constant(sizes[*axis].clone()));
         let (first, count) = match (before.get(*axis), inside.get(*axis)) {
             (Some(first), Some(count)) => (Expr::size(first.clone()), Expr::size(count.clone())),
-            _ => return Expr::constant(sizes[*axis]),
+            _ => return Expr::size(sizes[*axis].clone()),
         };
         end.minimum(&first + count) - start.maximum(first)
     });

@@ -4,9 +4,12 @@ use std::panic::Location;
 
 use shapeflow_shape_fns::{Attr, Attrs, Dim, TensorShape};
 
+use super::list_as_shape::{Requirements, list_dims};
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::expr::Scalar;
-use crate::graph::{OpBuilder, Value};
+use crate::graph::{IntoParam, OpBuilder, Param, Value};
+use crate::op::CompositeCx;
+use crate::ops::array::concat::concat;
 use crate::ops::nn::DataFormat;
 
 /// The padding around an image or a volume.
@@ -34,6 +37,54 @@ pub(super) fn with_windows<'g>(
 ) -> Result<OpBuilder<'g>> {
     let spatial = lists[0].1.len();
     let call = lists.into_iter().fold(call, |call, (name, list)| call.attr(name, format.attr(list)));
+    with_padding(call, spatial, padding, format, location)
+}
+
+/// Adds the parameters `ksize` and `strides`, which have an entry for each of the `spatial` axes, the padding and the
+/// format to a call.
+///
+/// # Errors
+/// A parameter provably has another number of entries, or volumes have an explicit padding.
+pub(super) fn with_pool_windows<'g>(
+    call: OpBuilder<'g>,
+    [sizes, strides]: [Param<'g>; 2],
+    spatial: usize,
+    padding: &Padding,
+    format: DataFormat,
+    location: &'static Location<'static>,
+) -> Result<OpBuilder<'g>> {
+    let all = |name: &str, list| all_entries(format, name, list, spatial).map_err(|error| error.at(location));
+    let (sizes, strides) = (all("sizes", sizes)?, all("strides", strides)?);
+    with_padding(call.size("ksize", sizes).size("strides", strides), spatial, padding, format, location)
+}
+
+/// Returns the parameter with `spatial`, which has `count` entries, for the spatial axes, and 1 for the batch and the
+/// channels.
+///
+/// # Errors
+/// The parameter provably has another number of entries.
+fn all_entries<'g>(format: DataFormat, name: &str, spatial: Param<'g>, count: usize) -> Result<Param<'g>> {
+    match spatial {
+        Param::Elements(list) if list.elements().len() != count => {
+            refuse(format!("{name} must be {count} integers, got {}", list.elements().len()))
+        }
+        Param::Elements(list) => Ok(format.entries(Dim::known(1), list.elements()).into_param()),
+        Param::Value(value) => {
+            let one = value.graph().constant([1i32])?.cast(value.dtype())?;
+            Ok(concat(&format.entries(one, &[value]), 0)?.into_param())
+        }
+        refused => Ok(refused),
+    }
+}
+
+/// Adds the padding and the format to a call.
+fn with_padding<'g>(
+    call: OpBuilder<'g>,
+    spatial: usize,
+    padding: &Padding,
+    format: DataFormat,
+    location: &'static Location<'static>,
+) -> Result<OpBuilder<'g>> {
     let call = call.attr("data_format", format.name(spatial));
     match padding {
         Padding::Valid => Ok(call.attr("padding", "VALID")),
@@ -51,7 +102,7 @@ pub(super) fn with_windows<'g>(
 /// Windows along the axes of a tensor, and the padding of the tensor.
 pub(super) struct Windows {
     pub sizes: Vec<Dim>,
-    pub strides: Vec<i64>,
+    pub strides: Vec<Dim>,
     pub dilations: Vec<i64>,
     /// The number of elements before and after each axis.
     pub paddings: Vec<[Dim; 2]>,
@@ -102,6 +153,51 @@ pub(super) fn entries(
     }
 }
 
+/// Returns the values of a call for these operands, in the order of their declaration; `None` for a parameter that is
+/// an attribute.
+pub(super) fn operand_values<'g, const N: usize>(
+    cx: &CompositeCx<'_>,
+    names: [&str; N],
+    values: &[Value<'g>],
+) -> [Option<Value<'g>>; N] {
+    let mut rest = values.iter().copied();
+    names.map(|name| if cx.attrs().get(name).is_some() { None } else { rest.next() })
+}
+
+/// Returns the list `name` of `rank` integers, which is `ksize` or `strides`: an attribute or `value`. A run checks
+/// entries that are unknown when the graph is built, if the graph uses them.
+///
+/// # Errors
+/// The list is absent, provably does not have one entry per axis, or provably has an entry below 1, or other than 1 for
+/// an axis of `ones`.
+pub(super) fn window_dims(
+    attrs: &Attrs,
+    name: &'static str,
+    value: Option<Value<'_>>,
+    rank: usize,
+    ones: &[usize],
+) -> Result<Vec<Dim>> {
+    let given = param_dims(attrs, name, value.as_ref());
+    let known: Option<Vec<i64>> = given.as_ref().and_then(|dims| dims.iter().map(Dim::as_known).collect());
+    if known.is_none()
+        && let Some(value) = value
+    {
+        let requirements = Requirements { name, rank, least: 1, ones, others: None };
+        return list_dims(value.graph(), value, requirements);
+    }
+    let known = known.map(|entries| entries.into_iter().map(Dim::known).collect());
+    let Some(dims): Option<Vec<Dim>> = known.or(given) else {
+        return refuse(format!("{name} must be given: it is a list of integers"));
+    };
+    if dims.len() != rank {
+        return refuse(format!("{name} must have {rank} entries, got {}", dims.len()));
+    }
+    match dims.iter().find(|entry| entry.lt(&Dim::known(1)) == Some(true)) {
+        Some(entry) => refuse(format!("{name} must be at least 1, got {entry}")),
+        None => Ok(dims),
+    }
+}
+
 /// Returns an error about an attribute.
 pub(super) fn refuse<T>(message: String) -> Result<T> {
     Err(Error::new(ErrorKind::Attribute, Phase::Build, message))
@@ -123,18 +219,9 @@ pub(super) fn data_format(attrs: &Attrs, spatial: usize) -> Result<DataFormat> {
     }
 }
 
-/// Refuses windows that span the batch or the channels.
-///
-/// # Errors
-/// The size or the stride of a window is not 1 along one of these axes.
-pub(super) fn require_spatial(format: DataFormat, sizes: &[i64], strides: &[i64]) -> Result<()> {
-    let axes = [0, format.channel_axis(sizes.len())];
-    if axes.iter().all(|axis| sizes[*axis] == 1 && strides[*axis] == 1) {
-        return Ok(());
-    }
-    refuse(format!(
-        "a window must not span the batch or the channels, got ksize {sizes:?} and strides {strides:?}"
-    ))
+/// Returns the entries of `dims`, separated by commas.
+pub(super) fn list_text(dims: &[Dim]) -> String {
+    dims.iter().map(Dim::to_string).collect::<Vec<_>>().join(", ")
 }
 
 impl Windows {
@@ -147,7 +234,7 @@ impl Windows {
         format: DataFormat,
         dims: &[Dim],
         sizes: Vec<Dim>,
-        strides: Vec<i64>,
+        strides: Vec<Dim>,
         dilations: Vec<i64>,
     ) -> Result<Windows> {
         let (zero, one) = (Dim::known(0), Dim::known(1));
@@ -168,12 +255,12 @@ impl Windows {
             "VALID" => {}
             "SAME" => {
                 for (axis, extent) in dims.iter().enumerate() {
-                    let stride = Dim::known(windows.strides[axis]);
-                    if windows.sizes[axis].as_known() == Some(1) && windows.strides[axis] == 1 {
+                    if windows.is_element(axis) {
                         continue;
                     }
-                    let count = extent.ceil_div(&stride)?;
-                    let last = count.checked_sub(&one)?.checked_mul(&stride)?;
+                    let stride = &windows.strides[axis];
+                    let count = extent.ceil_div(stride)?;
+                    let last = count.checked_sub(&one)?.checked_mul(stride)?;
                     let end = last.checked_add(windows.span(axis)?)?;
                     let missing = end.checked_sub(extent)?.max(&zero)?;
                     let before = missing.floordiv(Dim::known(2))?;
@@ -215,15 +302,78 @@ impl Windows {
         Ok(steps.checked_mul(Dim::known(self.dilations[axis]))?.checked_add(Dim::known(1))?)
     }
 
-    /// Returns the number of windows along an axis of this size.
+    /// Makes windows whose sizes and strides are 1 along the axes `ones` of a tensor with dimensions `dims`, also where
+    /// the lists say so only in a run.
+    ///
+    /// # Errors
+    /// As [`Windows::new`].
+    pub fn with_ones(
+        attrs: &Attrs,
+        format: DataFormat,
+        dims: &[Dim],
+        [sizes, strides]: [&[Dim]; 2],
+        ones: &[usize],
+    ) -> Result<Windows> {
+        let one = Dim::known(1);
+        let plain = |list: &[Dim]| -> Vec<Dim> {
+            let entry = |axis: usize| if ones.contains(&axis) { one.clone() } else { list[axis].clone() };
+            (0..list.len()).map(entry).collect()
+        };
+        let mut windows =
+            Windows::new(attrs, format, dims, plain(sizes), plain(strides), vec![1; dims.len()])?;
+        for &axis in ones {
+            if sizes[axis] != one || strides[axis] != one {
+                windows.counts[axis] = Some(dims[axis].clone());
+            }
+        }
+        Ok(windows)
+    }
+
+    /// Returns whether every element along an axis is a window.
+    fn is_element(&self, axis: usize) -> bool {
+        self.sizes[axis].as_known() == Some(1) && self.strides[axis].as_known() == Some(1)
+    }
+
+    /// Returns the padded size of an axis of this size.
+    fn padded(&self, axis: usize, extent: &Dim) -> Result<Dim> {
+        let [before, after] = &self.paddings[axis];
+        Ok(extent.checked_add(before)?.checked_add(after)?)
+    }
+
+    /// Returns the number of windows along an axis of this size, as `reduce_window` does.
     pub fn count(&self, axis: usize, extent: &Dim) -> Result<Dim> {
         if let Some(count) = &self.counts[axis] {
             return Ok(count.clone());
         }
-        let [before, after] = &self.paddings[axis];
-        let padded = extent.checked_add(before)?.checked_add(after)?;
-        let further = padded.checked_sub(self.span(axis)?)?.floordiv(Dim::known(self.strides[axis]))?;
-        Ok(further.checked_add(Dim::known(1))?)
+        let padded = self.padded(axis, extent)?;
+        if self.is_element(axis) {
+            return Ok(padded);
+        }
+        let stride = &self.strides[axis];
+        let count = padded.checked_sub(self.span(axis)?)?.checked_add(stride)?.floordiv(stride)?;
+        // With a stride of 1, a run refuses every size for which this number is negative.
+        if stride.as_known() == Some(1) { Ok(count) } else { Ok(count.max(Dim::known(0))?) }
+    }
+
+    /// Refuses a window that provably exceeds a padded axis of a tensor with dimensions `dims`. Only a run decides
+    /// about sizes that are unknown when the graph is built: it accepts a window that exceeds the axis a little.
+    ///
+    /// # Errors
+    /// The window exceeds the axis.
+    pub fn require_fit(&self, dims: &[Dim]) -> Result<()> {
+        for (axis, extent) in dims.iter().enumerate() {
+            if self.counts[axis].is_some() || self.is_element(axis) {
+                continue;
+            }
+            let (padded, span) = (self.padded(axis, extent)?, self.span(axis)?);
+            if padded.lt(&span) == Some(true) {
+                let message = format!(
+                    "a window must fit into the input, got a window of {span} for {padded} at axis {axis}"
+                );
+                return Err(Error::new(ErrorKind::Shape, Phase::Build, message));
+            }
+        }
+        Ok(())
     }
 
     /// Returns the number of windows along each axis of a tensor with dimensions `dims`.
@@ -295,8 +445,7 @@ pub(super) fn with_shape<'g>(what: &str, x: Value<'g>, dims: &[Dim]) -> Result<V
 /// Refuses shapes that provably differ.
 pub(super) fn agree(what: &str, a: &[Dim], b: &[Dim]) -> Result<()> {
     if a.iter().zip(b).any(|(a, b)| a.same(b) == Some(false)) {
-        let list = |dims: &[Dim]| dims.iter().map(Dim::to_string).collect::<Vec<_>>().join(", ");
-        let message = format!("{what} must agree, got [{}] and [{}]", list(a), list(b));
+        let message = format!("{what} must agree, got [{}] and [{}]", list_text(a), list_text(b));
         return Err(Error::new(ErrorKind::Shape, Phase::Build, message));
     }
     Ok(())

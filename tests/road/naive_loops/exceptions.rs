@@ -9,6 +9,7 @@ pub const WITHOUT_LOOP: &[(&str, &str)] = &[
     ("convolve_grouped_windows", PART),
     ("convolve_groups", PART),
     ("flags_of_axes", PART),
+    ("list_as_shape", PART),
     ("positions_of_equals", PART),
     ("quantize_in_range", PART),
     ("reduce_window", PART),

@@ -200,6 +200,7 @@ pub const OPS: &[(&str, usize)] = &[
     ("less_equal", 2),
     ("lgamma", 1),
     ("linspace", 1),
+    ("list_as_shape", 1),
     ("list_diff", 1),
     ("log", 2),
     ("log1p", 2),

@@ -252,6 +252,7 @@ pub fn add_op(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex
         | "max_pool_positions"
         | "max_pool_with_argmax" => window::pool(g, op),
         "max_pool_grad" | "max_pool_with_argmax_grad" | "avg_pool_grad" => window::pool_gradient(g, op),
+        "list_as_shape" => window::list_as_shape(g),
         "reduce_window" => window::reduce_window(g),
         "conv" => window::conv_of_batches(g),
         "conv_2d"

@@ -31,21 +31,14 @@ fn images(g: &mut GraphGenerator<'_>, dtype: DType, spatial: usize, channels: i6
 
 /// Returns a list for the axes of images or volumes: 1 for the batch and the channels, and at most `limit` for the
 /// spatial axes.
-fn list(g: &mut GraphGenerator<'_>, spatial: usize, limit: usize) -> Attr {
+fn list(g: &mut GraphGenerator<'_>, spatial: usize, limit: usize) -> Vec<i64> {
     let inner = (0..spatial).map(|_| 1 + g.rng.below(limit) as i64);
-    Attr::Ints([1].into_iter().chain(inner).chain([1]).collect::<Vec<_>>().into())
+    [1].into_iter().chain(inner).chain([1]).collect()
 }
 
-/// Adds attributes to a call: `strides`, `padding`, and the sizes of windows under the name `sizes_name` if it is
-/// given.
-fn windows(g: &mut GraphGenerator<'_>, call: Call, spatial: usize, sizes_name: Option<&'static str>) -> Call {
-    let mut entry = |limit| list(g, spatial, limit);
-    let call = match sizes_name {
-        Some(name) => call.attr(name, entry(3)),
-        None => call,
-    };
-    let call = call.attr("strides", entry(2));
-    call.attr("padding", if g.rng.chance(2, 3) { "SAME" } else { "VALID" })
+/// Returns the padding of a call.
+fn padding(g: &mut GraphGenerator<'_>) -> &'static str {
+    if g.rng.chance(2, 3) { "SAME" } else { "VALID" }
 }
 
 /// Returns the properties of sums of small integers; `None` for f16 and bf16.
@@ -72,9 +65,12 @@ pub fn pool(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex> 
     let channels = 1 + g.rng.below(9) as i64;
     let spatial = spatial_axes(op);
     let x = images(g, dtype, spatial, channels)?;
-    let call = windows(g, Call::new(op), spatial, Some("ksize"));
+    let (sizes, strides) = (list(g, spatial, 3), list(g, spatial, 2));
+    let mut params = Vec::new();
+    let call = g.param(Call::new(op), &mut params, "ksize", &sizes, true)?;
+    let call = g.param(call, &mut params, "strides", &strides, true)?.attr("padding", padding(g));
     let props = if is_mean { summed(g, &[x])? } else { props_of(g, &[x]) };
-    g.add_step(call, &[x], &[], props)
+    g.add_step(call, &[x], &params, props)
 }
 
 /// Adds the gradient of a pool of images of 5 rows and 4 columns, with windows at every position.
@@ -112,10 +108,19 @@ pub fn reduce_window(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
     let (sizes, strides) = (entries(2), entries(3));
     let is_max = g.rng.chance(1, 2);
     let props = if is_max { props_of(g, &[x]) } else { summed(g, &[x])? };
-    let call = Call::new("reduce_window").attr("sizes", Attr::Ints(sizes.into()));
-    let call =
-        call.attr("strides", Attr::Ints(strides.into())).attr("op", if is_max { "max" } else { "sum" });
-    g.add_step(call, &[x], &[], props)
+    let mut params = Vec::new();
+    let call = g.param(Call::new("reduce_window"), &mut params, "sizes", &sizes, true)?;
+    let call = g.param(call, &mut params, "strides", &strides, true)?;
+    g.add_step(call.attr("op", if is_max { "max" } else { "sum" }), &[x], &params, props)
+}
+
+/// Adds a tensor whose sizes are the elements of a list.
+pub fn list_as_shape(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
+    let sizes: Vec<i64> = (0..g.rng.below(4)).map(|_| g.rng.below(5) as i64).collect();
+    let mut params = Vec::new();
+    let call = g.param(Call::new("list_as_shape"), &mut params, "list", &sizes, true)?;
+    let call = call.attr("name", "sizes").attr("rank", sizes.len() as i64);
+    g.add_step(call, &[], &params, ElementProps::INTEGERS)
 }
 
 /// Adds a convolution.
@@ -133,11 +138,12 @@ pub fn conv(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex> 
     let filter = g.source(dtype, sizes, Content::Range(-2, 2), false)?;
     let props = summed(g, &[x, filter])?;
     if op.starts_with("convolve_") {
-        let (strides, dilations) = (list(g, spatial, 2), list(g, spatial, 2));
+        let [strides, dilations] = [(); 2].map(|()| Attr::Ints(list(g, spatial, 2).into()));
         let call = Call::new(op).attr("strides", strides).attr("dilations", dilations);
         return g.add_step(call, &[x, filter], &[], props);
     }
-    let call = windows(g, Call::new(op), spatial, None);
+    let call = Call::new(op).attr("strides", Attr::Ints(list(g, spatial, 2).into()));
+    let call = call.attr("padding", padding(g));
     g.add_step(call, &[x, filter], &[], props)
 }
 

@@ -40,12 +40,12 @@ fn extract(cx: &mut InferenceContext<'_>, rank: usize, rates: Vec<i64>) -> Resul
 /// `[n, h, w, c], ksizes=[1, kh, kw, 1] -> [n, oh, ow, kh*kw*c]`, with attributes `strides`, `rates` (dilations) and
 /// `padding`.
 ///
-/// A window that exceeds the image by less than a stride yields 0 positions, as in TensorFlow's kernel. Sets the
+/// A window that exceeds the image by less than two strides yields 0 positions, as in TensorFlow's kernel. Sets the
 /// derived parameter `before`: the number of padding zeros before the first element of each spatial axis.
 ///
 /// # Errors
-/// The rank is not 4, a list does not have 4 entries of at least 1, or the window provably exceeds the image by a
-/// stride or more.
+/// The rank is not 4, a list does not have 4 entries of at least 1, or the window provably exceeds the image by two
+/// strides or more.
 pub fn extract_image_patches(cx: &mut InferenceContext<'_>) -> Result<()> {
     let rates = entries(cx, "rates", 4)?;
     extract(cx, 4, rates)
@@ -69,7 +69,7 @@ mod tests {
         {ksizes: [1, 3, 2, 1], strides: [1, 1, 2, 1], rates: [1, 1, 1, 1], padding: "VALID"} "[n, ?, ?, 2]" => "[n, d0_1-2, floordiv(d0_2, 2), 12] if d0_1-1 >= 1";
         {ksizes: [1, 3, 2, 1], strides: [1, 1, 2, 1], rates: [1, 1, 1, 1], padding: "SAME"} "[n, h, ?, 2]" => "[n, h, ceildiv(d0_2, 2), 12]";
         {ksizes: [1, 3, 3, 1], strides: [1, 1, 3, 1], rates: [1, 1, 1, 1], padding: "VALID"} "[n, 2, 1, 2]" => "[n, 0, 0, 18]";
-        {ksizes: [1, 3, 3, 1], strides: [1, 1, 1, 1], rates: [1, 1, 1, 1], padding: "VALID"} "[n, 1, 3, 2]" => "error a window must not exceed the input by a stride or more, got a window of 3 for 1 at axis 1";
+        {ksizes: [1, 3, 3, 1], strides: [1, 1, 1, 1], rates: [1, 1, 1, 1], padding: "VALID"} "[n, 1, 3, 2]" => "error a window must exceed the input by less than two strides, got a window of 3 for 1 at axis 1";
         {ksizes: [1, 3, 3], strides: [1, 1, 1, 1], rates: [1, 1, 1, 1], padding: "VALID"} "[n, 1, 3, 2]" => "error ksizes must have 4 entries, got 3";
     }
     shape_table! { volumes: extract_volume_patches, ["input"];

@@ -33,7 +33,8 @@ enum Channels {
 /// `NCHW_VECT_C`).
 ///
 /// With padding `SAME`, an axis of size `d` has `ceildiv(d, stride)` window positions. With `VALID` it has
-/// `floordiv(d - (k-1)*dilation - 1, stride) + 1`. `EXPLICIT` adds `explicit_paddings` to `d` first.
+/// `floordiv(d - (k-1)*dilation - 1, stride) + 1`. `EXPLICIT` adds `explicit_paddings` to `d` first. If `d` is unknown,
+/// the window may exceed the axis by less than two strides: the axis then has no positions.
 ///
 /// # Errors
 /// An operand has the wrong rank, the window provably does not fit, the number of input channels is provably not a
@@ -233,9 +234,9 @@ mod tests {
     shape_table! { two_spatial_axes: conv_2d, ["input", "filter"];
         {strides: [1, 1, 1, 1], padding: "SAME"} "[?, h, w, 3]; [3, 3, 3, m]" => "[d0_0, h, w, m]";
         {strides: [1, 2, 2, 1], padding: "SAME"} "[n, h, 7, 3]; [3, 3, 3, 8]" => "[n, ceildiv(h, 2), 4, 8]";
-        {strides: [1, 1, 1, 1], padding: "VALID"} "[n, ?, 7, 3]; [3, 3, 3, 8]" => "[n, d0_1-2, 5, 8] if d0_1-3 >= 0";
+        {strides: [1, 1, 1, 1], padding: "VALID"} "[n, ?, 7, 3]; [3, 3, 3, 8]" => "[n, d0_1-2, 5, 8] if d0_1-1 >= 1";
         {strides: [1, 1, 2, 1], padding: "VALID", dilations: [1, 1, 2, 1]} "[n, 9, 9, 4]; [1, 3, 2, 8]" => "[n, 9, 3, 8]";
-        {strides: [1, 1, 1, 1], padding: "VALID", data_format: "NCHW"} "[n, 3, 9, w]; [1, 1, 3, 8]" => "[n, 8, 9, w] if w-1 >= 0";
+        {strides: [1, 1, 1, 1], padding: "VALID", data_format: "NCHW"} "[n, 3, 9, w]; [1, 1, 3, 8]" => "[n, 8, 9, w]";
         {strides: [1, 1, 1, 1], padding: "EXPLICIT", explicit_paddings: [0, 0, 1, 2, 0, 0, 0, 0]} "[n, h, 4, 1]; [3, 1, 1, 1]" => "[n, h+1, 4, 1]";
         {strides: [1, 1, 1, 1], padding: "VALID", data_format: "NCHW_VECT_C"} "[n, 2, 5, 5, 4]; [8, 2, 3, 3, 4]" => "[n, 2, 3, 3, 4]";
         {strides: [1, 1, 1, 1], padding: "SAME"} "?; ?" => "[?, ?, ?, ?]";

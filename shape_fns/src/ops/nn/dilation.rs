@@ -6,11 +6,11 @@ use crate::{Dim, InferenceContext, Result, TensorShape};
 
 /// `input[n, h, w, c], filter[kh, kw, c] -> [n, oh, ow, c]`, with attributes `strides`, `rates` and `padding`.
 ///
-/// A window that exceeds the image by less than a stride yields 0 positions, as in TensorFlow's kernel. Sets the
+/// A window that exceeds the image by less than two strides yields 0 positions, as in TensorFlow's kernel. Sets the
 /// derived parameter `before`: the number of elements of padding before the rows and before the columns.
 ///
 /// # Errors
-/// An operand has the wrong rank, the channels provably differ, the window provably exceeds the image by a stride or
+/// An operand has the wrong rank, the channels provably differ, the window provably exceeds the image by two strides or
 /// more, or an attribute is out of range.
 pub fn dilation_2d(cx: &mut InferenceContext<'_>) -> Result<()> {
     let layout = Layout { spatial: 2, channels_first: false, has_vectors: false };

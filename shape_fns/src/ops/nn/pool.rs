@@ -180,7 +180,8 @@ mod tests {
     use crate::testing::shape_table;
 
     shape_table! { averages: avg_pool, ["value"];
-        {ksize: [1, 2, 2, 1], strides: [1, 2, 2, 1], padding: "VALID"} "[n, h, 7, c]" => "[n, floordiv(h, 2), 3, c] if h-2 >= 0";
+        {ksize: [1, 2, 2, 1], strides: [1, 2, 2, 1], padding: "VALID"} "[n, h, 7, c]" => "[n, floordiv(h, 2), 3, c]";
+        {ksize: [1, 5, 2, 1], strides: [1, 2, 2, 1], padding: "VALID"} "[n, h, 7, c]" => "[n, max(0, ceildiv(h, 2)-2), 3, c] if h-1 >= 1";
         {ksize: [1, 2, 2, 1], strides: [1, 2, 2, 1], padding: "SAME"} "[n, ?, 7, c]" => "[n, ceildiv(d0_1, 2), 4, c]";
         {ksize: [1, 1, 2, 2], strides: [1, 1, 1, 1], padding: "VALID", data_format: "NCHW_VECT_C"} "[n, c, 5, 7, 4]" => "[n, c, 4, 6, 4]";
         {ksize: [1, 2, 2, 1], strides: [1, 2, 2, 1], padding: "SAME"} "?" => "[?, ceildiv(?, 2), ceildiv(?, 2), ?]";

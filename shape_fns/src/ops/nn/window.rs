@@ -69,29 +69,34 @@ impl Window<'_> {
         Ok(())
     }
 
-    /// Returns the number of positions along an axis of size `input`.
+    /// Returns the number of positions along an axis of size `input`. A run accepts a window that exceeds an axis of
+    /// unknown size: see [`Window::position_count_or_zero`].
     ///
     /// # Errors
     /// A stride, size or dilation is less than 1, or the window provably does not fit.
     pub(crate) fn position_count(&self, cx: &mut InferenceContext<'_>, input: &Dim) -> Result<Dim> {
-        self.check(cx)?;
-        if let Padding::Same = self.padding {
-            return cx.ceil_div(input, self.stride);
+        if let Padding::Valid | Padding::Explicit(_) = self.padding {
+            let slack = self.slack(cx, input)?;
+            if cx.at_least(&Dim::known(-1), &slack) {
+                self.check(cx)?;
+                return Err(self.too_large(input));
+            }
         }
-        let slack = self.slack(cx, input)?;
-        cx.require(Guard::Ge(slack.clone(), Dim::known(0))).map_err(|_| {
-            let dilated = if self.dilation > 1 { format!(" dilated by {}", self.dilation) } else { String::new() };
-            let padded = match self.padding {
-                Padding::Explicit(elements) if elements > 0 => format!(" padded by {elements}"),
-                _ => String::new(),
-            };
-            ShapeError::new(format_args!(
-                "a window must fit into the input, got a window of {}{dilated} for {input}{padded} at axis {}",
-                self.size, self.axis
-            ))
-        })?;
-        let further = cx.floordiv(&slack, self.stride)?;
-        cx.add(&further, &Dim::known(1))
+        self.position_count_or_zero(cx, input)
+    }
+
+    /// Returns the error about a window that exceeds an axis of size `input`.
+    fn too_large(&self, input: &Dim) -> ShapeError {
+        let dilated =
+            if self.dilation > 1 { format!(" dilated by {}", self.dilation) } else { String::new() };
+        let padded = match self.padding {
+            Padding::Explicit(elements) if elements > 0 => format!(" padded by {elements}"),
+            _ => String::new(),
+        };
+        ShapeError::new(format_args!(
+            "a window must fit into the input, got a window of {}{dilated} for {input}{padded} at axis {}",
+            self.size, self.axis
+        ))
     }
 
     /// Returns the padding before an axis of size `input` on which the window has `positions` positions: half of the
@@ -115,16 +120,16 @@ impl Window<'_> {
         cx.floordiv(&missing, &Dim::known(2))
     }
 
-    /// Like [`Window::position_count`], but a window that exceeds the axis by less than a stride yields 0 positions
-    /// instead of an error.
+    /// Returns the number of positions along an axis of size `input`. A window that exceeds the axis by less than two
+    /// strides has 0 positions.
     ///
     /// # Errors
-    /// Same as [`Window::position_count`], or the window exceeds the axis by a stride or more.
+    /// A stride, size or dilation is less than 1, or the window provably exceeds the axis further.
     pub(crate) fn position_count_or_zero(&self, cx: &mut InferenceContext<'_>, input: &Dim) -> Result<Dim> {
-        if let Padding::Same = self.padding {
-            return self.position_count(cx, input);
-        }
         self.check(cx)?;
+        if let Padding::Same = self.padding {
+            return cx.ceil_div(input, self.stride);
+        }
         let slack = self.slack(cx, input)?;
         let (zero, one) = (Dim::known(0), Dim::known(1));
         // TensorFlow rounds `(slack + stride) / stride` toward zero, so the quotient is not negative for a dividend
@@ -133,7 +138,7 @@ impl Window<'_> {
         let least = cx.add(&dividend, self.stride)?;
         cx.require(Guard::Ge(least, one)).map_err(|_| {
             ShapeError::new(format_args!(
-                "a window must not exceed the input by a stride or more, got a window of {} for {input} at axis {}",
+                "a window must exceed the input by less than two strides, got a window of {} for {input} at axis {}",
                 self.size, self.axis
             ))
         })?;

@@ -162,9 +162,9 @@ impl EmitContext<'_> {
         asm.jump_if(Cond::NotEqual, top);
     }
 
-    /// Emits [`VectorInstKind::Stage`]. Elements of a strided slot are copied one by one. Adjacent elements are copied in
-    /// a piece of 4, a piece of 2 and a piece of 1, as the bits of their number say. Three bits suffice: only code for
-    /// AVX2 stages adjacent elements, and at most 7 remain.
+    /// Emits [`VectorInstKind::Stage`]. Elements of a strided slot are copied one by one. Adjacent elements are copied
+    /// in a piece of 4, a piece of 2 and a piece of 1, as the bits of their number say. Three bits suffice: only code
+    /// for AVX2 stages adjacent elements, and at most 7 remain.
     fn stage(&self, asm: &mut Asm, slot: u32, out: bool, offset: u32) {
         let size = size_of(self.slot_type(slot).dtype);
         let memory = self.slot_mem(asm, slot, 0);
@@ -214,8 +214,8 @@ impl EmitContext<'_> {
         asm.jump_if(Cond::Equal, to);
     }
 
-    /// Emits [`VectorInstKind::LargeAngle`]: a copy of the usual values, and a jump over a call. The call goes through a
-    /// subroutine that preserves registers: see [`EmitContext::large_angle_subroutine`].
+    /// Emits [`VectorInstKind::LargeAngle`]: a copy of the usual values, and a jump over a call. The call goes through
+    /// a subroutine that preserves registers: see [`EmitContext::large_angle_subroutine`].
     fn large_angle(&self, asm: &mut Asm, function: AngleFunction, to: u8, sources: &[VectorReg]) {
         let len = asm.isa.vector();
         let [values, angles, _] = self.layout.lanes.map(frame_mem);
@@ -235,8 +235,8 @@ impl EmitContext<'_> {
         asm.bind(usual);
     }
 
-    /// Emits the subroutine for large angles, if the code calls it. It calls the function at the address in rax, for the
-    /// values and the angles in `FrameLayout::lanes`. It preserves all registers except the scratch registers and
+    /// Emits the subroutine for large angles, if the code calls it. It calls the function at the address in rax, for
+    /// the values and the angles in `FrameLayout::lanes`. It preserves all registers except the scratch registers and
     /// `COMPARE_MASK`.
     pub fn large_angle_subroutine(&self, asm: &mut Asm) {
         let Some(label) = asm.subroutine else { return };
