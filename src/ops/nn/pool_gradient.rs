@@ -152,9 +152,9 @@ const AVG_OPERANDS: &[Operand] = &[
     Operand::Size("strides"),
 ];
 
-/// The dtype of the gradient, which is the operand after `orig_input_shape`.
+/// The dtype of the gradient, which is the operand after `orig_input_shape`. A single operand is the gradient.
 fn gradient_float(dtypes: &[DType], attrs: &Attrs) -> Result<Vec<DType>> {
-    let place = usize::from(attrs.get("orig_input_shape").is_none());
+    let place = usize::from(attrs.get("orig_input_shape").is_none() && dtypes.len() > 1);
     Ok(vec![dtype::common(dtypes, place, place + 1, dtype::Class::Float)?])
 }
 
