@@ -14,6 +14,7 @@ pub mod guide;
 #[cfg(any(feature = "graphdef", feature = "npz", feature = "safetensors"))]
 pub mod interchange;
 pub(crate) mod lower;
+mod nearest;
 mod op;
 mod ops;
 mod passes;

@@ -50,7 +50,8 @@ impl LoopOptions {
 
     /// Declares the shape of state value `index` in every iteration. Without a declaration, the shape has the rank of
     /// the initial value, and is the most specific shape that the initial value and the body allow. `shape![..]` allows
-    /// any rank. As TensorFlow's `shape_invariants`.
+    /// any rank. If inference does not find the declared shape for the result of the body, let the body end in
+    /// [`Value::ensure_shape`](crate::Value::ensure_shape). As TensorFlow's `shape_invariants`.
     pub fn shape(mut self, index: usize, shape: impl Into<TensorShape>) -> LoopOptions {
         self.shapes.push((index, shape.into()));
         self

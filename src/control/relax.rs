@@ -55,7 +55,10 @@ impl StateShapes {
                 let message = format!(
                     "the initial value of state {index} must fit the declared shape {declared}, got {shape}"
                 );
-                return fail(ErrorKind::Shape, message);
+                let help = format!(
+                    "declare a shape that the initial value has too: `LoopOptions::shape({index}, ..)`"
+                );
+                return fail(ErrorKind::Shape, message).map_err(|error| error.with_help(help));
             }
             this.origins.push(origin(value)?);
             this.dtypes.push(value.dtype());
@@ -119,7 +122,12 @@ impl StateShapes {
                     "the body must return state {index} with a shape that fits the declared shape {}, got {returned}",
                     self.shapes[index]
                 );
-                return fail(ErrorKind::Shape, message).map_err(|error| self.with_origin(error, index));
+                let help = format!(
+                    "if the sizes are equal in every run, let the body return `x.ensure_shape(..)` with the declared \
+                     shape; else declare `?` for what changes: `LoopOptions::new().shape({index}, shape![?, ..])`"
+                );
+                return fail(ErrorKind::Shape, message)
+                    .map_err(|error| self.with_origin(error, index).with_help(help));
             }
             if relaxed.rank().is_none() && !self.ranks_may_change {
                 let rank = self.shapes[index].rank().expect("a relaxed shape had a rank");

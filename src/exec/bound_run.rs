@@ -21,6 +21,10 @@ use crate::tensor::{Tensor, TensorView, TensorViewMut};
 /// [`Executable::run`] if an op runs on the host, sizes or ranks depend on data, an output is an input or has strings,
 /// or the interpreter runs the graph. [`BoundRun::obstacle`] tells which case applies.
 ///
+/// A ragged input has several inputs here, its parts `name/flat_values`, `name/row_splits/0` and so on:
+/// [`RaggedTensor::feeds`](crate::RaggedTensor::feeds) makes them in the order of [`Executable::inputs`]. The numbers of
+/// rows and of values stay. Ops on ragged values run partly on the host, so such a run is not fixed.
+///
 /// ```
 /// use shapeflow::{shape, DType, Graph, TensorView};
 ///
@@ -38,6 +42,8 @@ use crate::tensor::{Tensor, TensorView, TensorViewMut};
 pub struct BoundRun {
     executable: Executable,
     mode: RunMode,
+    /// Whether there was a run.
+    has_run: bool,
     /// Whether the last run succeeded.
     computed: bool,
     cancel: Option<Arc<AtomicBool>>,
@@ -118,7 +124,7 @@ impl Executable {
                     .to_string(),
             ),
         };
-        Ok(BoundRun { executable: self.clone(), mode, computed: false, cancel: None })
+        Ok(BoundRun { executable: self.clone(), mode, has_run: false, computed: false, cancel: None })
     }
 }
 
@@ -158,7 +164,7 @@ impl BoundRun {
     /// As [`Executable::run`]. The outputs cannot be read until a later run succeeds.
     #[track_caller]
     pub fn run(&mut self) -> Result<()> {
-        self.computed = false;
+        (self.has_run, self.computed) = (true, false);
         let cancel = Cancel::new(self.cancel.as_deref());
         match &mut self.mode {
             RunMode::Fixed(fixed) => fixed.run(cancel),
@@ -301,8 +307,9 @@ impl BoundRun {
             return Ok(number);
         }
         let message = format!(
-            "output \"{}\" can be read after a successful run; the last run failed, or there was none",
-            ports[number].name
+            "output \"{}\" can be read after a successful run; {}",
+            ports[number].name,
+            if self.has_run { "the last run failed" } else { "there was no run yet" }
         );
         Err(Error::new(ErrorKind::Feed, Phase::Run, message))
     }

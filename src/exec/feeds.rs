@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use shapeflow_shape_fns::DType;
 
 use super::executable::Executable;
-use super::port::{Port, with_ragged_help};
+use super::port::{Port, unknown_name, with_ragged_help};
 use super::results::Results;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::op::Cancel;
@@ -123,9 +123,8 @@ impl Executable {
         if let Some((name, _)) =
             feeds.iter().find(|(name, _)| !self.inputs().iter().any(|port| port.name == *name))
         {
-            let names: Vec<&str> = self.inputs().iter().map(|port| port.name.as_str()).collect();
-            return refuse(format!("\"{name}\" is not an input; the inputs are {}", names.join(", ")))
-                .map_err(|error| with_ragged_help(error, self.inputs(), name));
+            let error = unknown_name("input", name, self.inputs().iter().map(|port| port.name.as_str()));
+            return Err(with_ragged_help(error, self.inputs(), name).at(location));
         }
         let mut ordered = Vec::with_capacity(self.needed().len());
         for port in self.inputs() {
@@ -183,8 +182,14 @@ impl<'a> Feeds<'a> {
         let flat = format!("{name}{FLAT_VALUES}");
         if !inputs.iter().any(|port| port.name == flat) {
             let ragged = inputs.iter().map(|port| port.name.strip_suffix(FLAT_VALUES).unwrap_or(&port.name));
-            let names: Vec<&str> = ragged.filter(|name| !name.contains(ROW_SPLITS)).collect();
-            return refuse(format!("\"{name}\" is not an input; the inputs are {}", names.join(", ")));
+            return Err(unknown_name("input", name, ragged.filter(|name| !name.contains(ROW_SPLITS))));
+        }
+        if let Some(port) = inputs.iter().find(|port| port.name == flat && port.dtype != ragged.dtype()) {
+            let (dtype, got) = (port.dtype, ragged.dtype());
+            return refuse(format!(
+                "ragged input \"{name}\" must have elements of dtype {dtype}, got {got}{}",
+                ragged.shape()
+            ));
         }
         let splits = format!("{name}{ROW_SPLITS}");
         let splits: Vec<&Port> = inputs.iter().filter(|port| port.name.starts_with(&splits)).collect();

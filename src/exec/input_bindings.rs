@@ -5,6 +5,7 @@ use shapeflow_shape_fns::{Attrs, DType, Dim, Symbol};
 use super::bindings::{Bindings, DimMismatch};
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::GraphData;
+use crate::ragged::row_splits_of;
 
 /// Binds symbols to the sizes of the inputs, and to the values that the graph's equalities derive from these sizes.
 ///
@@ -32,6 +33,9 @@ fn bind_each_input<'t>(graph: &'t GraphData, inputs: &[(DType, &[usize])]) -> Re
             });
         }
         bindings.bind_sizes(dims, sizes).map_err(|(axis, mismatch)| {
+            if let Some(error) = other_number_of_rows(graph, (port, axis), &mismatch, &bindings) {
+                return error;
+            }
             let why = reason(graph, (port, axis), &mismatch.dim, &bindings);
             refuse(format!(": axis {axis} {}", mismatch.requirement(&why)))
         })?;
@@ -40,6 +44,32 @@ fn bind_each_input<'t>(graph: &'t GraphData, inputs: &[(DType, &[usize])]) -> Re
     bindings.solve_guards();
     solved.map_err(|mismatch| broken_equality(graph, inputs, &bindings, &mismatch))?;
     Ok(bindings)
+}
+
+/// Returns the error about the row splits of a ragged input that has another number of rows than the input must have.
+fn other_number_of_rows(
+    graph: &GraphData,
+    (port, axis): (usize, usize),
+    mismatch: &DimMismatch,
+    bindings: &Bindings<'_>,
+) -> Option<Error> {
+    let (name, value) = &graph.inputs[port];
+    let (ragged, partition) = row_splits_of(name)?;
+    let (rows, expected) = (&mismatch.dim - 1, mismatch.expected.filter(|_| mismatch.got > 0)?);
+    let why = reason(graph, (port, axis), &rows, bindings);
+    let place = if partition == 0 { String::new() } else { format!(" along axis {partition}") };
+    let relation = if rows.is_known() {
+        String::new()
+    } else {
+        format!(": this number is {rows}, which is {}{why}", expected - 1)
+    };
+    let message = format!(
+        "ragged input \"{ragged}\" must have {} rows{place}, got {}{relation}",
+        expected - 1,
+        mismatch.got - 1
+    );
+    let location = graph.nodes[graph.values[value.index()].node.index()].location;
+    Some(Error::new(ErrorKind::Feed, Phase::Run, message).note_declaration(location))
 }
 
 /// Returns `sizes` with a size of 1 in front, if an input with the longer sizes fits `dims`. The caller has then
@@ -66,10 +96,23 @@ fn input_axes(graph: &GraphData) -> impl Iterator<Item = (usize, usize, &Dim)> {
 /// the axis: ` at axis 0 of input "x"`. Otherwise the text gives the value of each symbol of the dim, with an axis:
 /// ` where n is 3 at axis 0 of input "x"`.
 fn reason(graph: &GraphData, end: (usize, usize), dim: &Dim, bindings: &Bindings<'_>) -> String {
-    axis_with(graph, end, &|other| other == dim).unwrap_or_else(|| {
+    axis_with(graph, end, &|other| other == dim).or_else(|| rows_with(graph, end, dim)).unwrap_or_else(|| {
         bindings.values_in(dim, &|symbol| {
-            axis_with(graph, end, &|dim| has_symbol(dim, symbol)).unwrap_or_default()
+            let place = rows_with(graph, end, &Dim::from(symbol));
+            place.or_else(|| axis_with(graph, end, &|dim| has_symbol(dim, symbol))).unwrap_or_default()
         })
+    })
+}
+
+/// Returns `, the number of rows of ragged input "r"` for the first ragged input before `end` that has `rows` rows.
+fn rows_with(graph: &GraphData, end: (usize, usize), rows: &Dim) -> Option<String> {
+    let splits = rows + 1;
+    let mut axes = input_axes(graph).take_while(|(port, axis, _)| (*port, *axis) < end);
+    axes.find_map(|(port, _, dim)| {
+        let (ragged, partition) = row_splits_of(&graph.inputs[port].0)?;
+        let place = if partition == 0 { String::new() } else { format!(" along axis {partition}") };
+        (graph.table.resolve(dim) == splits)
+            .then(|| format!(", the number of rows{place} of ragged input \"{ragged}\""))
     })
 }
 
@@ -104,7 +147,9 @@ pub(super) fn note_attr_symbols(
     });
     let end = (graph.inputs.len(), 0);
     symbols.into_iter().fold(error, |error, symbol| {
-        let axis = axis_with(graph, end, &|dim| has_symbol(dim, symbol));
+        let axis = axis_with(graph, end, &|dim| *dim == Dim::from(symbol))
+            .or_else(|| rows_with(graph, end, &Dim::from(symbol)))
+            .or_else(|| axis_with(graph, end, &|dim| has_symbol(dim, symbol)));
         match bindings.get(symbol).zip(axis) {
             Some((value, axis)) => error.note(format!("{} is {value}{axis}", Dim::from(symbol)), None),
             None => error,

@@ -5,7 +5,8 @@ use shapeflow_shape_fns::{DType, Dim, IntoDim, Symbol, TensorShape, Unknown};
 
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::{GraphData, ValueIx};
-use crate::ragged::FLAT_VALUES;
+use crate::nearest::nearest;
+use crate::ragged::{FLAT_VALUES, ragged_name};
 
 /// An input or output of an executable.
 #[derive(Clone, Debug)]
@@ -19,6 +20,23 @@ pub struct Port {
     pub shape: TensorShape,
     /// Whether the outputs need the input. A run may be fed without an unneeded input.
     pub needed: bool,
+}
+
+/// Returns the error about a name that no input or no output has. `what` is `input` or `output`. The names of the parts
+/// of a ragged input or output stand for one name.
+pub(super) fn unknown_name<'n>(
+    what: &str,
+    name: &str,
+    known: impl Iterator<Item = &'n str> + Clone,
+) -> Error {
+    let names: Vec<&str> = known.clone().collect();
+    let names = if names.is_empty() { "none".to_string() } else { names.join(", ") };
+    let message = format!("\"{name}\" is not an {what}; the {what}s are {names}");
+    let error = Error::new(ErrorKind::Feed, Phase::Run, message);
+    match nearest(name, known.map(ragged_name)) {
+        Some(near) if near != name => error.with_help(format!("is it \"{near}\"?")),
+        _ => error,
+    }
 }
 
 /// Adds advice to an error about the feed `name`, if `name` is a ragged input or a part of a ragged input.
@@ -60,6 +78,11 @@ pub trait PortIndex {
 
     #[doc(hidden)]
     fn text(&self) -> String;
+
+    #[doc(hidden)]
+    fn name(&self) -> Option<&str> {
+        None
+    }
 }
 
 impl PortIndex for usize {
@@ -80,6 +103,10 @@ impl PortIndex for &str {
     fn text(&self) -> String {
         format!("\"{self}\"")
     }
+
+    fn name(&self) -> Option<&str> {
+        Some(self)
+    }
 }
 
 impl<P: PortIndex> PortIndex for &P {
@@ -89,6 +116,10 @@ impl<P: PortIndex> PortIndex for &P {
 
     fn text(&self) -> String {
         (**self).text()
+    }
+
+    fn name(&self) -> Option<&str> {
+        (**self).name()
     }
 }
 
@@ -100,6 +131,10 @@ impl PortIndex for String {
     fn text(&self) -> String {
         self.as_str().text()
     }
+
+    fn name(&self) -> Option<&str> {
+        Some(self)
+    }
 }
 
 /// Returns the number of the port that `index` names. `what` is `input` or `output`.
@@ -108,7 +143,21 @@ impl PortIndex for String {
 /// There is no such port.
 pub(super) fn find_port(what: &str, ports: &[Port], index: &impl PortIndex) -> Result<usize> {
     index.position(ports).ok_or_else(|| {
-        let names: Vec<&str> = ports.iter().map(|port| port.name.as_str()).collect();
+        let names = ports.iter().map(|port| port.name.as_str());
+        if let Some(name) = index.name().filter(|_| !ports.is_empty()) {
+            let parts: Vec<String> = names
+                .clone()
+                .filter(|part| *part != name && ragged_name(part) == name)
+                .map(|part| format!("\"{part}\""))
+                .collect();
+            let error = unknown_name(what, name, names);
+            return match parts.is_empty() {
+                true => error,
+                false => error
+                    .with_help(format!("{name} is ragged: its parts are the {what}s {}", parts.join(", "))),
+            };
+        }
+        let names: Vec<&str> = names.collect();
         let known = match &names[..] {
             [] => format!("there are no {what}s"),
             names => format!("the {what}s are {}", names.join(", ")),

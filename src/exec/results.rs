@@ -2,8 +2,9 @@
 
 use std::panic::Location;
 
+use super::port::unknown_name;
 use crate::error::{Error, ErrorKind, Phase, Result};
-use crate::ragged::{RaggedItem, RaggedTensor, join_parts};
+use crate::ragged::{FLAT_VALUES, RaggedItem, RaggedTensor, join_parts};
 use crate::tensor::Tensor;
 
 /// The results of [`Executable::run_named`](crate::Executable::run_named).
@@ -35,9 +36,14 @@ impl Results {
     pub fn tensor(&self, name: &str) -> Result<&Tensor> {
         let location = Location::caller();
         self.tensors.iter().find(|(known, _)| known == name).map(|(_, tensor)| tensor).ok_or_else(|| {
-            let names: Vec<&str> = self.tensors.iter().map(|(name, _)| name.as_str()).collect();
-            let message = format!("\"{name}\" is not an output; the outputs are {}", names.join(", "));
-            Error::new(ErrorKind::Feed, Phase::Run, message).at(location)
+            let error = unknown_name("output", name, self.tensors.iter().map(|(name, _)| name.as_str()));
+            let flat = format!("{name}{FLAT_VALUES}");
+            let is_ragged = self.tensors.iter().any(|(known, _)| *known == flat);
+            let error = match is_ragged {
+                true => error.with_help(format!("{name} is ragged: use `results.ragged(\"{name}\")`")),
+                false => error,
+            };
+            error.at(location)
         })
     }
 
@@ -59,10 +65,11 @@ impl Results {
     pub fn ragged(&self, name: &str) -> Result<RaggedTensor> {
         let location = Location::caller();
         let items = self.items().map_err(|error| error.at(location))?;
-        let names: Vec<&str> = items.iter().map(|(name, _)| *name).collect();
-        let message = format!("\"{name}\" is not an output; the outputs are {}", names.join(", "));
-        let item = items.into_iter().find(|(known, _)| *known == name).map(|(_, item)| item);
-        let item = item.ok_or_else(|| Error::new(ErrorKind::Feed, Phase::Run, message).at(location))?;
+        let known = items.iter().position(|(known, _)| *known == name);
+        let Some(number) = known else {
+            return Err(unknown_name("output", name, items.iter().map(|(name, _)| *name)).at(location));
+        };
+        let (_, item) = items.into_iter().nth(number).expect("the position is one of an item");
         item.ragged().map_err(|error| error.at(location))
     }
 

@@ -82,6 +82,7 @@ impl GraphData {
             record.guard.dims().into_iter().for_each(|dim| unknown.visit(dim));
         }
         let mut names = SymbolNames::default();
+        self.use_equal_names(&mut unknown, &mut names);
         self.name_unknowns(&mut unknown, &mut names);
         for equality in self.table.equalities() {
             unknown.visit(&Dim::from(equality.symbol));
@@ -89,6 +90,22 @@ impl GraphData {
         }
         self.name_unknowns(&mut unknown, &mut names);
         DimNames(names)
+    }
+
+    /// Gives an unknown dimension the name of the program that it has replaced, such as the name of
+    /// [`Value::as_dim`](crate::Value::as_dim).
+    fn use_equal_names(&self, unknown: &mut Unknowns, names: &mut SymbolNames) {
+        for equality in self.table.equalities() {
+            let Some(name) = equality.symbol.name() else { continue };
+            let Some(symbol) = self.table.resolve(&Dim::from(equality.symbol)).as_symbol() else { continue };
+            let unnamed = unknown.unnamed.iter().position(|other| *other == symbol);
+            if let Some(place) = unnamed
+                && unknown.taken.insert(name.to_string())
+            {
+                unknown.unnamed.remove(place);
+                names.insert(symbol, name.to_string());
+            }
+        }
     }
 
     /// Gives every symbol of `unknown.unnamed` a name that is not taken.

@@ -145,7 +145,11 @@ impl GraphData {
         let symbolised = self.know_parameters(node);
         let known = self.tie_count();
         let inferred = self.infer(node, attrs).and_then(|inferred| {
-            if self.strict { self.refuse_ties(known).map(|()| inferred) } else { Ok(inferred) }
+            if self.strict {
+                self.refuse_ties(known, &node.operands).map(|()| inferred)
+            } else {
+                Ok(inferred)
+            }
         });
         Attempt { mark, symbolised, inferred }
     }

@@ -5,7 +5,7 @@ use std::panic::Location;
 
 use shapeflow_shape_fns::{Dim, Symbol};
 
-use super::{Graph, GraphData, NodeIx};
+use super::{Graph, GraphData, NodeIx, ValueIx};
 use crate::error::{Error, ErrorKind, Phase, Result, is_library_line};
 
 /// Two names of dimensions that a call ties together: see [`Graph::merges`].
@@ -273,20 +273,33 @@ impl GraphData {
         self.equalities_of_names(known.equalities).chain(broadcasts).chain(guards).collect()
     }
 
-    /// Refuses ties of names beyond the first `known`.
+    /// Refuses ties of names beyond the first `known`, which a call of these operands has made.
     ///
     /// # Errors
     /// There is such a tie.
-    pub(super) fn refuse_ties(&self, known: TieCount) -> Result<()> {
+    pub(super) fn refuse_ties(&self, known: TieCount, operands: &[ValueIx]) -> Result<()> {
         let Some(tie) = self.tied_names(known).into_iter().next() else { return Ok(()) };
         let TiedNames { names: [a, b], broadcast, .. } = tie;
         let relation = if broadcast { "broadcasts them with each other" } else { "makes them equal" };
         let message =
             format!("dimensions {a} and {b} have different names in a strict graph, but the call {relation}");
-        let help = format!(
-            "if they mean the same size, state it before the call: graph.assume_eq(\"{a}\", \"{b}\")?"
-        );
+        let assume = format!("state it before the call: graph.assume_eq(\"{a}\", \"{b}\")?");
+        let help = match self.operand_of_lower_rank(operands).filter(|_| broadcast) {
+            Some(operand) => format!(
+                "operand {operand} has fewer axes: add an axis of size 1 with .expand_dims(..), or keep a reduced axis \
+                 with Axes::of(..).keep_dims(); if the names mean the same size, {assume}"
+            ),
+            None => format!("if they mean the same size, {assume}"),
+        };
         Err(Error::new(ErrorKind::Shape, Phase::Build, message).with_help(help))
+    }
+
+    /// Returns which of two operands has the lower rank, unless that operand is a scalar.
+    fn operand_of_lower_rank(&self, operands: &[ValueIx]) -> Option<usize> {
+        let &[a, b] = operands else { return None };
+        let [a, b] = [a, b].map(|operand| self.values[operand.index()].shape.rank());
+        let (a, b) = (a?, b?);
+        (a != b && a.min(b) > 0).then_some(usize::from(b < a))
     }
 }
 

@@ -1,6 +1,7 @@
 //! `Value`: a handle to an output of a node, to build with.
 
 use std::fmt;
+use std::panic::Location;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use shapeflow_shape_fns::{DType, TensorShape};
@@ -44,6 +45,18 @@ impl<'g> Value<'g> {
         data.poisons.push(Poison { error, dtype, is_returned: AtomicBool::new(false) });
         drop(data);
         Value { graph, id }
+    }
+
+    /// Adds the op to the error of a scalar that the op's call at this line has refused. Any other value stays as it is.
+    pub(crate) fn refused_by(self, op: &str, location: &'static Location<'static>) -> Value<'g> {
+        if self.id & POISONED != 0
+            && let Some(poison) = self.graph.write().poisons.get_mut((self.id & !POISONED) as usize)
+            && poison.error.op().is_none()
+            && poison.error.location() == Some(location)
+        {
+            poison.error = poison.error.clone().with_op(op, op);
+        }
+        self
     }
 
     /// Returns the graph that the value belongs to.

@@ -59,6 +59,35 @@
 //! # Ok::<(), shapeflow::Error>(())
 //! ```
 //!
+//! # Ragged inputs
+//!
+//! [`Executable::feed`](crate::Executable::feed) takes a ragged tensor by name. Runs by position take views in the order
+//! of [`Executable::inputs`](crate::Executable::inputs), where a ragged input stands as several inputs: its flat values,
+//! then its row splits. [`RaggedTensor::feeds`](crate::RaggedTensor::feeds) makes these parts in this order.
+//!
+//! ```
+//! use shapeflow::{DType, Graph, Tensor, TensorView, ragged, shape};
+//!
+//! let g = Graph::new();
+//! let prices = g.ragged_input("prices", DType::F32, "users", shape![])?;
+//! let rate = g.input("rate", DType::F32, shape![])?;
+//! let exe = g.compile([("sums", (prices.reduce_sum(1)?.dense()? * rate).ok()?)])?;
+//!
+//! let (rows, rate) = (ragged![[1.0f32, 2.0], [], [4.0]].feeds("prices"), Tensor::scalar(10.0f32));
+//! let views: Vec<TensorView<'_>> = rows.iter().map(|(_, part)| part.view()).chain([rate.view()]).collect();
+//! assert_eq!(exe.runner().run(&views)?[0].to_vec::<f32>()?, [30.0, 0.0, 40.0]);
+//!
+//! let mut bound = exe.bind(&views)?;
+//! bound.input_mut("prices/flat_values")?.as_mut_slice::<f32>()?.fill(1.0);
+//! bound.run()?;
+//! assert_eq!(bound.output("sums")?.to_vec::<f32>()?, [20.0, 0.0, 10.0]);
+//! assert!(!bound.is_fixed()); // rows are reduced on the host
+//! # Ok::<(), shapeflow::Error>(())
+//! ```
+//!
+//! A bound run of a ragged input keeps the numbers of rows and of values, and is not fixed: ops on the rows run on the
+//! host, so a repetition costs as much as a run of a [`Runner`](crate::Runner).
+//!
 //! # Inputs that are not needed
 //!
 //! Give a run exactly one view for each input. You may instead leave out all inputs that the outputs do not need.

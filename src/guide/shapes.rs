@@ -44,7 +44,7 @@
 //!
 //! [`Value::as_dim`](crate::Value::as_dim) makes a dimension of an integer scalar. Every shape, size and offset
 //! argument takes such a dimension. [`Value::ensure_shape`](crate::Value::ensure_shape) states a shape that inference
-//! cannot find.
+//! cannot find: the result has the stated shape, and the run checks it.
 //!
 //! ```
 //! use shapeflow::{DType, Graph, Tensor, shape};

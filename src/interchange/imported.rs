@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use shapeflow_shape_fns::{DType, TensorShape};
 
-use super::nearest::did_you_mean;
 use super::node_usage::NodeUsage;
 use super::signature_names::SignatureNames;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::{DimNames, Graph, GraphData, Value, ValueId, ValueInfo};
+use crate::nearest::did_you_mean;
 
 /// A graph built from a model, with the model's names of nodes and tensors.
 #[derive(Debug)]

@@ -53,7 +53,6 @@ mod limits;
 #[cfg(feature = "graphdef")]
 mod model;
 #[cfg(feature = "graphdef")]
-mod nearest;
 #[cfg(feature = "graphdef")]
 mod node_usage;
 #[cfg(feature = "npz")]

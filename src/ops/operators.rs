@@ -18,7 +18,7 @@ impl<'g> Value<'g> {
         other: T,
         location: &'static Location<'static>,
     ) -> Result<Value<'g>> {
-        let other = other.into_operand(self, location);
+        let other = other.into_operand(self, location).refused_by(def.name(), location);
         self.graph().op(def).data(self).data(other).finish_at(location)
     }
 
@@ -29,7 +29,7 @@ impl<'g> Value<'g> {
         def: &'static OpDef,
         location: &'static Location<'static>,
     ) -> Result<Value<'g>> {
-        left.into_operand(self, location).binary(def, self, location)
+        left.into_operand(self, location).refused_by(def.name(), location).binary(def, self, location)
     }
 
     /// Adds a node of one operand.

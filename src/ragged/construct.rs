@@ -1,5 +1,7 @@
 //! Constructors of [`RaggedTensor`] from TensorFlow's encodings of row partitions.
 
+use std::panic::Location;
+
 use shapeflow_shape_fns::DType;
 
 use super::encoding::{
@@ -7,7 +9,7 @@ use super::encoding::{
     with_ints,
 };
 use super::mistake::bad_lengths;
-use super::{Encoding, RaggedItem, RaggedTensor, RowPartition, Unchecked, shape_error};
+use super::{Encoding, RaggedItem, RaggedTensor, RowPartition, Unchecked, located, shape_error};
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::tensor::Tensor;
 
@@ -27,13 +29,16 @@ impl RaggedTensor {
     /// # Errors
     /// The splits are not a vector of i32 or i64, do not start at 0, decrease, or do not end at the number of values.
     /// Or the values are a scalar, or are ragged with splits of another dtype.
+    #[track_caller]
     pub fn from_row_splits(
         values: impl Into<RaggedItem>,
         splits: impl Into<Encoding<Tensor>>,
     ) -> Result<RaggedTensor> {
-        let values = values.into();
-        let partition = RowPartition::from_row_splits(splits, value_count(&values)?)?;
-        RaggedTensor::partitioned(partition, values)
+        located(Location::caller(), || {
+            let values = values.into();
+            let partition = RowPartition::from_row_splits(splits, value_count(&values)?)?;
+            RaggedTensor::partitioned(partition, values)
+        })
     }
 
     /// Puts a partition around values. The number of values of `partition` must be the number of rows of `values`.
@@ -67,18 +72,21 @@ impl RaggedTensor {
     /// # Errors
     /// The lengths are not a vector of i32 or i64, one is negative, or their sum is not the number of values. Or the
     /// values are a scalar, or are ragged with splits of another dtype.
+    #[track_caller]
     pub fn from_row_lengths(
         values: impl Into<RaggedItem>,
         lengths: impl Into<Encoding<Tensor>>,
     ) -> Result<RaggedTensor> {
-        let (values, Encoding { data: lengths, is_checked }) = (values.into(), lengths.into());
-        check_vector("row_lengths", &lengths.view())?;
-        let nvals = value_count(&values)?;
-        let partition = match is_checked {
-            true => partition_of_lengths(&lengths, nvals)?,
-            false => RowPartition::from_row_splits(Unchecked(running_sum(&lengths)?), nvals)?,
-        };
-        RaggedTensor::partitioned(partition, values)
+        located(Location::caller(), || {
+            let (values, Encoding { data: lengths, is_checked }) = (values.into(), lengths.into());
+            check_vector("row_lengths", &lengths.view())?;
+            let nvals = value_count(&values)?;
+            let partition = match is_checked {
+                true => partition_of_lengths(&lengths, nvals)?,
+                false => RowPartition::from_row_splits(Unchecked(running_sum(&lengths)?), nvals)?,
+            };
+            RaggedTensor::partitioned(partition, values)
+        })
     }
 
     /// Splits values into rows that start at given positions; each row ends where the next one starts.
@@ -94,16 +102,19 @@ impl RaggedTensor {
     /// # Errors
     /// The starts are not an ascending vector of i32 or i64 that begins with 0, or one is above the number of values.
     /// Or the values are a scalar, or are ragged with splits of another dtype.
+    #[track_caller]
     pub fn from_row_starts(
         values: impl Into<RaggedItem>,
         starts: impl Into<Encoding<Tensor>>,
     ) -> Result<RaggedTensor> {
-        let (values, starts) = (values.into(), starts.into());
-        check_vector("row_starts", &starts.data.view())?;
-        let nvals = value_count(&values)?;
-        let last = ints(starts.data.dtype(), [nvals].into_iter())?;
-        let splits = Encoding { data: join(&starts.data, &last)?, ..starts };
-        RaggedTensor::partitioned(RowPartition::encoded("row_starts", splits, nvals)?, values)
+        located(Location::caller(), || {
+            let (values, starts) = (values.into(), starts.into());
+            check_vector("row_starts", &starts.data.view())?;
+            let nvals = value_count(&values)?;
+            let last = ints(starts.data.dtype(), [nvals].into_iter())?;
+            let splits = Encoding { data: join(&starts.data, &last)?, ..starts };
+            RaggedTensor::partitioned(RowPartition::encoded("row_starts", splits, nvals)?, values)
+        })
     }
 
     /// Splits values into rows that end at given positions; each row starts where the previous one ends.
@@ -119,16 +130,19 @@ impl RaggedTensor {
     /// # Errors
     /// The limits are not an ascending vector of i32 or i64 that ends with the number of values, or one is negative. Or
     /// the values are a scalar, or are ragged with splits of another dtype.
+    #[track_caller]
     pub fn from_row_limits(
         values: impl Into<RaggedItem>,
         limits: impl Into<Encoding<Tensor>>,
     ) -> Result<RaggedTensor> {
-        let (values, limits) = (values.into(), limits.into());
-        check_vector("row_limits", &limits.data.view())?;
-        let first = ints(limits.data.dtype(), [0].into_iter())?;
-        let splits = Encoding { data: join(&first, &limits.data)?, ..limits };
-        let partition = RowPartition::encoded("row_limits", splits, value_count(&values)?)?;
-        RaggedTensor::partitioned(partition, values)
+        located(Location::caller(), || {
+            let (values, limits) = (values.into(), limits.into());
+            check_vector("row_limits", &limits.data.view())?;
+            let first = ints(limits.data.dtype(), [0].into_iter())?;
+            let splits = Encoding { data: join(&first, &limits.data)?, ..limits };
+            let partition = RowPartition::encoded("row_limits", splits, value_count(&values)?)?;
+            RaggedTensor::partitioned(partition, values)
+        })
     }
 
     /// Puts value `i` into row `rowids[i]`. Without `nrows`, the last row id gives the number of rows.
@@ -145,26 +159,33 @@ impl RaggedTensor {
     /// The row ids are not an ascending vector of i32 or i64 with one id for each value, or one is negative or not less
     /// than `nrows`. Without `nrows`, a row id that is too large is an error: the result would have more than 2^24 rows
     /// and more than 64 rows for each value. Or the values are a scalar, or are ragged with splits of another dtype.
+    #[track_caller]
     pub fn from_value_rowids(
         values: impl Into<RaggedItem>,
         rowids: impl Into<Encoding<Tensor>>,
         nrows: Option<usize>,
     ) -> Result<RaggedTensor> {
-        let (values, Encoding { data: rowids, is_checked }) = (values.into(), rowids.into());
-        check_vector("value_rowids", &rowids.view())?;
-        let nvals = value_count(&values)?;
-        if rowids.len() != nvals {
-            let got = rowids.len();
-            return Err(shape_error(format!(
-                "value_rowids must have one id for each of {nvals} values, got {got}"
-            )));
-        }
-        let splits = with_ints!(rowids, |ids| {
-            let nrows = nrows.map_or_else(|| rows_of_rowids(ids), Ok)?;
-            if is_checked { splits_of_rowids(ids, nrows)? } else { splits_of_unchecked_rowids(ids, nrows)? }
-        });
-        let splits = Unchecked(ints(rowids.dtype(), splits.into_iter())?);
-        RaggedTensor::partitioned(RowPartition::from_row_splits(splits, nvals)?, values)
+        located(Location::caller(), || {
+            let (values, Encoding { data: rowids, is_checked }) = (values.into(), rowids.into());
+            check_vector("value_rowids", &rowids.view())?;
+            let nvals = value_count(&values)?;
+            if rowids.len() != nvals {
+                let got = rowids.len();
+                return Err(shape_error(format!(
+                    "value_rowids must have one id for each of {nvals} values, got {got}"
+                )));
+            }
+            let splits = with_ints!(rowids, |ids| {
+                let nrows = nrows.map_or_else(|| rows_of_rowids(ids), Ok)?;
+                if is_checked {
+                    splits_of_rowids(ids, nrows)?
+                } else {
+                    splits_of_unchecked_rowids(ids, nrows)?
+                }
+            });
+            let splits = Unchecked(ints(rowids.dtype(), splits.into_iter())?);
+            RaggedTensor::partitioned(RowPartition::from_row_splits(splits, nvals)?, values)
+        })
     }
 
     /// Splits values into rows of one length. The axis of the result is uniform. Without `nrows`, the number of rows is
@@ -182,32 +203,37 @@ impl RaggedTensor {
     ///
     /// # Errors
     /// The number of rows times `length` is not the number of values, or the values are a scalar.
+    #[track_caller]
     pub fn from_uniform_row_length(
         values: impl Into<RaggedItem>,
         length: usize,
         nrows: Option<usize>,
     ) -> Result<RaggedTensor> {
-        let values = values.into();
-        let nvals = value_count(&values)?;
-        let rows = nrows.or_else(|| nvals.checked_div(length)).unwrap_or(0);
-        if rows.checked_mul(length) != Some(nvals) {
-            return Err(shape_error(match nrows {
-                Some(rows) => {
-                    format!(
-                        "{rows} rows of {length} values need {} values, got {nvals}",
-                        rows.saturating_mul(length)
-                    )
-                }
-                None => {
-                    format!("the number of values must be a multiple of the row length {length}, got {nvals}")
-                }
-            }));
-        }
-        let dtype = match &values {
-            RaggedItem::Ragged(ragged) => ragged.row_splits_dtype(),
-            RaggedItem::Dense(_) => DType::I64,
-        };
-        RaggedTensor::partitioned(RowPartition::uniform(length, rows, dtype)?, values)
+        located(Location::caller(), || {
+            let values = values.into();
+            let nvals = value_count(&values)?;
+            let rows = nrows.or_else(|| nvals.checked_div(length)).unwrap_or(0);
+            if rows.checked_mul(length) != Some(nvals) {
+                return Err(shape_error(match nrows {
+                    Some(rows) => {
+                        format!(
+                            "{rows} rows of {length} values need {} values, got {nvals}",
+                            rows.saturating_mul(length)
+                        )
+                    }
+                    None => {
+                        format!(
+                            "the number of values must be a multiple of the row length {length}, got {nvals}"
+                        )
+                    }
+                }));
+            }
+            let dtype = match &values {
+                RaggedItem::Ragged(ragged) => ragged.row_splits_dtype(),
+                RaggedItem::Dense(_) => DType::I64,
+            };
+            RaggedTensor::partitioned(RowPartition::uniform(length, rows, dtype)?, values)
+        })
     }
 
     /// Splits flat values into nested rows. Each vector in `splits` makes one partition; the vector of the outermost
@@ -224,12 +250,15 @@ impl RaggedTensor {
     ///
     /// # Errors
     /// There are no splits; else as [`RaggedTensor::from_row_splits`].
+    #[track_caller]
     pub fn from_nested_row_splits<S: Clone + Into<Encoding<Tensor>>>(
         flat: impl Into<Tensor>,
         splits: &[S],
     ) -> Result<RaggedTensor> {
-        nest(flat.into(), "row_splits", splits, |values, splits| {
-            RaggedTensor::from_row_splits(values, splits.clone())
+        located(Location::caller(), || {
+            nest(flat.into(), "row_splits", splits, |values, splits| {
+                RaggedTensor::from_row_splits(values, splits.clone())
+            })
         })
     }
 
@@ -238,12 +267,15 @@ impl RaggedTensor {
     ///
     /// # Errors
     /// There are no lengths; else as [`RaggedTensor::from_row_lengths`].
+    #[track_caller]
     pub fn from_nested_row_lengths<L: Clone + Into<Encoding<Tensor>>>(
         flat: impl Into<Tensor>,
         lengths: &[L],
     ) -> Result<RaggedTensor> {
-        nest(flat.into(), "row_lengths", lengths, |values, lengths| {
-            RaggedTensor::from_row_lengths(values, lengths.clone())
+        located(Location::caller(), || {
+            nest(flat.into(), "row_lengths", lengths, |values, lengths| {
+                RaggedTensor::from_row_lengths(values, lengths.clone())
+            })
         })
     }
 
@@ -253,21 +285,24 @@ impl RaggedTensor {
     /// # Errors
     /// `rowids` is empty, or `nrows` is neither empty nor as long as `rowids`; else as
     /// [`RaggedTensor::from_value_rowids`].
+    #[track_caller]
     pub fn from_nested_value_rowids<I: Clone + Into<Encoding<Tensor>>>(
         flat: impl Into<Tensor>,
         rowids: &[I],
         nrows: &[usize],
     ) -> Result<RaggedTensor> {
-        if !nrows.is_empty() && nrows.len() != rowids.len() {
-            return Err(shape_error(format!(
-                "nrows must have one number for each of {} value_rowids, got {}",
-                rowids.len(),
-                nrows.len()
-            )));
-        }
-        let mut nrows = nrows.iter().rev();
-        nest(flat.into(), "value_rowids", rowids, |values, rowids| {
-            RaggedTensor::from_value_rowids(values, rowids.clone(), nrows.next().copied())
+        located(Location::caller(), || {
+            if !nrows.is_empty() && nrows.len() != rowids.len() {
+                return Err(shape_error(format!(
+                    "nrows must have one number for each of {} value_rowids, got {}",
+                    rowids.len(),
+                    nrows.len()
+                )));
+            }
+            let mut nrows = nrows.iter().rev();
+            nest(flat.into(), "value_rowids", rowids, |values, rowids| {
+                RaggedTensor::from_value_rowids(values, rowids.clone(), nrows.next().copied())
+            })
         })
     }
 }

@@ -1,11 +1,12 @@
 //! `to_tensor` and `from_tensor`: rows move between ragged and dense tensors by bulk copies.
 
 use std::ops::Range;
+use std::panic::Location;
 
 use shapeflow_shape_fns::DType;
 
 use super::encoding::{check_vector, wide, with_ints};
-use super::{RaggedItem, RaggedTensor, RowPartition, shape_error, take_rows};
+use super::{RaggedItem, RaggedTensor, RowPartition, located, shape_error, take_rows};
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::tensor::{Tensor, TensorView, reserved_vec, size_of_element};
 
@@ -203,22 +204,25 @@ impl RaggedTensor {
     ///
     /// # Errors
     /// `ragged_rank` is 0, or not less than the rank.
+    #[track_caller]
     pub fn from_tensor(dense: &Tensor, ragged_rank: usize) -> Result<RaggedTensor> {
-        let sizes = dense.sizes();
-        if ragged_rank == 0 || ragged_rank >= sizes.len() {
-            return Err(shape_error(format!(
-                "ragged_rank must be at least 1 and less than the rank {}, got {ragged_rank}",
-                sizes.len()
-            )));
-        }
-        let mut rows = 1;
-        let mut partitions = Vec::with_capacity(ragged_rank);
-        for axis in 0..ragged_rank {
-            rows *= sizes[axis];
-            partitions.push(RowPartition::uniform(sizes[axis + 1], rows, DType::I64)?);
-        }
-        let flat = [&[rows * sizes[ragged_rank]], &sizes[ragged_rank + 1..]].concat();
-        Ok(RaggedTensor { flat: dense.reshape(&flat)?, partitions })
+        located(Location::caller(), || {
+            let sizes = dense.sizes();
+            if ragged_rank == 0 || ragged_rank >= sizes.len() {
+                return Err(shape_error(format!(
+                    "ragged_rank must be at least 1 and less than the rank {}, got {ragged_rank}",
+                    sizes.len()
+                )));
+            }
+            let mut rows = 1;
+            let mut partitions = Vec::with_capacity(ragged_rank);
+            for axis in 0..ragged_rank {
+                rows *= sizes[axis];
+                partitions.push(RowPartition::uniform(sizes[axis + 1], rows, DType::I64)?);
+            }
+            let flat = [&[rows * sizes[ragged_rank]], &sizes[ragged_rank + 1..]].concat();
+            Ok(RaggedTensor { flat: dense.reshape(&flat)?, partitions })
+        })
     }
 
     /// Makes a ragged tensor of the first `lengths[i]` elements of each row `i` of a dense tensor. As in TensorFlow, a
@@ -238,22 +242,28 @@ impl RaggedTensor {
     ///
     /// # Errors
     /// There is not one length for each row.
+    #[track_caller]
     pub fn from_tensor_lengths(dense: &Tensor, lengths: impl Into<Tensor>) -> Result<RaggedTensor> {
-        let lengths = lengths.into();
-        check_vector("lengths", &lengths.view())?;
-        let &[rows, width, ..] = dense.sizes() else {
-            return Err(shape_error(format!("the rank must be at least 2, got sizes {:?}", dense.sizes())));
-        };
-        if lengths.len() != rows {
-            return Err(shape_error(format!(
-                "there must be one length for each of {rows} rows, got {}",
-                lengths.len()
-            )));
-        }
-        let kept: Vec<usize> = with_ints!(lengths, |lengths| {
-            lengths.iter().map(|length| wide(*length).clamp(0, width as i64) as usize).collect()
-        });
-        rows_of(dense, &kept, lengths.dtype())
+        located(Location::caller(), || {
+            let lengths = lengths.into();
+            check_vector("lengths", &lengths.view())?;
+            let &[rows, width, ..] = dense.sizes() else {
+                return Err(shape_error(format!(
+                    "the rank must be at least 2, got sizes {:?}",
+                    dense.sizes()
+                )));
+            };
+            if lengths.len() != rows {
+                return Err(shape_error(format!(
+                    "there must be one length for each of {rows} rows, got {}",
+                    lengths.len()
+                )));
+            }
+            let kept: Vec<usize> = with_ints!(lengths, |lengths| {
+                lengths.iter().map(|length| wide(*length).clamp(0, width as i64) as usize).collect()
+            });
+            rows_of(dense, &kept, lengths.dtype())
+        })
     }
 
     /// Makes a ragged tensor of the first elements along several axes of a dense tensor. The outermost lengths come
@@ -276,43 +286,46 @@ impl RaggedTensor {
     /// # Errors
     /// `lengths` is empty, or has at least as many vectors as there are axes; a vector does not have one length for
     /// each row; a length is negative or more than the size of its axis; or dtypes of lengths differ.
+    #[track_caller]
     pub fn from_tensor_nested_lengths(dense: &Tensor, lengths: &[Tensor]) -> Result<RaggedTensor> {
-        let (sizes, depth) = (dense.sizes(), lengths.len());
-        if depth == 0 || depth >= sizes.len() {
-            return Err(shape_error(format!(
-                "the number of vectors of lengths must be at least 1 and less than the rank {}, got {depth}",
-                sizes.len()
-            )));
-        }
-        // The positions that are kept, as ranges of positions along the joined first axes.
-        let mut kept: Vec<Range<usize>> = std::iter::once(0..sizes[0]).collect();
-        for (lengths, &size) in lengths.iter().zip(&sizes[1..]) {
-            check_vector("lengths", &lengths.view())?;
-            let rows: usize = kept.iter().map(ExactSizeIterator::len).sum();
-            if lengths.len() != rows {
-                let got = lengths.len();
+        located(Location::caller(), || {
+            let (sizes, depth) = (dense.sizes(), lengths.len());
+            if depth == 0 || depth >= sizes.len() {
                 return Err(shape_error(format!(
-                    "there must be one length for each of {rows} rows, got {got}"
+                    "the number of vectors of lengths must be at least 1 and less than the rank {}, got {depth}",
+                    sizes.len()
                 )));
             }
-            let cut = |(position, (place, length)): (usize, (usize, i64))| {
-                let fits = usize::try_from(length).ok().filter(|length| *length <= size);
-                let length = fits.ok_or_else(|| {
-                    shape_error(format!(
-                        "a length must be in [0, {size}], got {length} at position {position}"
-                    ))
-                })?;
-                Ok(place * size..place * size + length)
-            };
-            let places = kept.into_iter().flatten();
-            kept = with_ints!(lengths, |lengths| {
-                let lengths = lengths.iter().map(|length| wide(*length));
-                places.zip(lengths).enumerate().map(cut).collect::<Result<_>>()?
-            });
-        }
-        let places = sizes[..=depth].iter().product();
-        let flat = dense.reshape(&[&[places], &sizes[depth + 1..]].concat())?;
-        RaggedTensor::from_nested_row_lengths(take_rows(flat.view(), &kept)?, lengths)
+            // The positions that are kept, as ranges of positions along the joined first axes.
+            let mut kept: Vec<Range<usize>> = std::iter::once(0..sizes[0]).collect();
+            for (lengths, &size) in lengths.iter().zip(&sizes[1..]) {
+                check_vector("lengths", &lengths.view())?;
+                let rows: usize = kept.iter().map(ExactSizeIterator::len).sum();
+                if lengths.len() != rows {
+                    let got = lengths.len();
+                    return Err(shape_error(format!(
+                        "there must be one length for each of {rows} rows, got {got}"
+                    )));
+                }
+                let cut = |(position, (place, length)): (usize, (usize, i64))| {
+                    let fits = usize::try_from(length).ok().filter(|length| *length <= size);
+                    let length = fits.ok_or_else(|| {
+                        shape_error(format!(
+                            "a length must be in [0, {size}], got {length} at position {position}"
+                        ))
+                    })?;
+                    Ok(place * size..place * size + length)
+                };
+                let places = kept.into_iter().flatten();
+                kept = with_ints!(lengths, |lengths| {
+                    let lengths = lengths.iter().map(|length| wide(*length));
+                    places.zip(lengths).enumerate().map(cut).collect::<Result<_>>()?
+                });
+            }
+            let places = sizes[..=depth].iter().product();
+            let flat = dense.reshape(&[&[places], &sizes[depth + 1..]].concat())?;
+            RaggedTensor::from_nested_row_lengths(take_rows(flat.view(), &kept)?, lengths)
+        })
     }
 
     /// Makes a ragged tensor of the rows of a dense tensor without the padding at their ends. `padding` is a scalar, or
@@ -329,30 +342,36 @@ impl RaggedTensor {
     ///
     /// # Errors
     /// The rank is less than 2, or `padding` has another dtype or other sizes.
+    #[track_caller]
     pub fn from_tensor_padding(dense: &Tensor, padding: &Tensor) -> Result<RaggedTensor> {
-        let &[rows, width, ref inner @ ..] = dense.sizes() else {
-            return Err(shape_error(format!("the rank must be at least 2, got sizes {:?}", dense.sizes())));
-        };
-        if padding.dtype() != dense.dtype() || !(padding.sizes().is_empty() || padding.sizes() == inner) {
-            return Err(shape_error(format!(
-                "the padding must be a scalar or {}{inner:?}, got {}{:?}",
-                dense.dtype(),
-                padding.dtype(),
-                padding.sizes()
-            )));
-        }
-        let (x, padding, count) = (dense.view(), padding.view(), inner.iter().product::<usize>());
-        let is_scalar = padding.sizes().is_empty();
-        let is_padding = |place: usize| {
-            (0..count).all(|offset| {
-                x.equals_at(place * count + offset, &padding, if is_scalar { 0 } else { offset })
-            })
-        };
-        let length = |row: usize| {
-            (0..width).rev().find(|column| !is_padding(row * width + column)).map_or(0, |last| last + 1)
-        };
-        let kept: Vec<usize> = (0..rows).map(length).collect();
-        rows_of(dense, &kept, DType::I64)
+        located(Location::caller(), || {
+            let &[rows, width, ref inner @ ..] = dense.sizes() else {
+                return Err(shape_error(format!(
+                    "the rank must be at least 2, got sizes {:?}",
+                    dense.sizes()
+                )));
+            };
+            if padding.dtype() != dense.dtype() || !(padding.sizes().is_empty() || padding.sizes() == inner) {
+                return Err(shape_error(format!(
+                    "the padding must be a scalar or {}{inner:?}, got {}{:?}",
+                    dense.dtype(),
+                    padding.dtype(),
+                    padding.sizes()
+                )));
+            }
+            let (x, padding, count) = (dense.view(), padding.view(), inner.iter().product::<usize>());
+            let is_scalar = padding.sizes().is_empty();
+            let is_padding = |place: usize| {
+                (0..count).all(|offset| {
+                    x.equals_at(place * count + offset, &padding, if is_scalar { 0 } else { offset })
+                })
+            };
+            let length = |row: usize| {
+                (0..width).rev().find(|column| !is_padding(row * width + column)).map_or(0, |last| last + 1)
+            };
+            let kept: Vec<usize> = (0..rows).map(length).collect();
+            rows_of(dense, &kept, DType::I64)
+        })
     }
 }
 

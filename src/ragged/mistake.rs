@@ -107,16 +107,14 @@ fn length<I: Offset>(start: I, end: I) -> i64 {
 
 /// Returns the message about the first mistake in row lengths of `nvals` values.
 pub(crate) fn bad_lengths(lengths: impl Iterator<Item = i64>, nvals: usize) -> Option<String> {
-    let requirement = || format!("the sum of row_lengths must be the number of values, {nvals}");
-    let mut sum = 0usize;
+    // The sum fits, because no list has 2^64 lengths.
+    let mut sum = 0i128;
     for (position, length) in lengths.enumerate() {
-        let Ok(next) = usize::try_from(length) else {
+        if length < 0 {
             return Some(format!("row_lengths must not be negative, got {length} at position {position}"));
-        };
-        match sum.checked_add(next).filter(|sum| *sum <= nvals) {
-            Some(next) => sum = next,
-            None => return Some(format!("{}, got more at position {position}", requirement())),
         }
+        sum += i128::from(length);
     }
-    (sum != nvals).then(|| format!("{}, got {sum}", requirement()))
+    (usize::try_from(sum) != Ok(nvals))
+        .then(|| format!("the sum of row_lengths must be the number of values, {nvals}, got {sum}"))
 }

@@ -28,6 +28,8 @@ mod serde;
 mod sparse;
 mod unchecked;
 
+use std::panic::Location;
+
 use shapeflow_shape_fns::{DType, Dim, IntoDim, TensorShape, Unknown};
 
 pub(crate) use dense::{PaddedCopy, broadcast_default};
@@ -38,7 +40,7 @@ pub(crate) use encoding::{
 pub(crate) use mistake::{first_mistake, message_of, mistake_in_last_split};
 pub use nested::{IntoNested, Nested, NestedElement, OwnedElement};
 pub use partition::RowPartition;
-pub(crate) use parts::{FLAT_VALUES, ROW_SPLITS, UNIFORM_ROWS, join_parts};
+pub(crate) use parts::{FLAT_VALUES, ROW_SPLITS, UNIFORM_ROWS, join_parts, ragged_name, row_splits_of};
 pub(crate) use rows::take_rows;
 pub use sparse::SparseParts;
 pub use unchecked::{Encoding, Unchecked};
@@ -200,6 +202,14 @@ impl<T: Element, const A: usize, const B: usize> From<[[T; B]; A]> for RaggedIte
     fn from(values: [[T; B]; A]) -> RaggedItem {
         RaggedItem::Dense(values.into())
     }
+}
+
+/// Makes a tensor for a call at this line, which an error of the call gets.
+pub(super) fn located<T>(
+    location: &'static Location<'static>,
+    make: impl FnOnce() -> Result<T>,
+) -> Result<T> {
+    make().map_err(|error| error.or_at(location))
 }
 
 /// Makes an error about shapes, found when data are read.

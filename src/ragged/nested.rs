@@ -1,6 +1,8 @@
 //! [`Nested`], `ragged!`: ragged tensors from and to nested lists.
 
-use super::{RaggedItem, RaggedTensor, RowPartition, shape_error};
+use std::panic::Location;
+
+use super::{RaggedItem, RaggedTensor, RowPartition, located, shape_error};
 use crate::error::Result;
 use crate::tensor::{Element, Tensor};
 use shapeflow_shape_fns::DType;
@@ -135,20 +137,24 @@ impl RaggedTensor {
     ///
     /// # Errors
     /// Elements have different depths, or the depth is less than 2.
+    #[track_caller]
     pub fn from_nested<T: NestedElement>(nested: impl IntoNested<T>) -> Result<RaggedTensor> {
-        let nested = nested.into_nested();
-        let depth = depth(&nested);
-        if depth < 2 {
-            return Err(shape_error(format!("a ragged tensor must have at least 2 axes, got {depth}")));
-        }
-        let mut ends = vec![vec![0usize]; depth - 1];
-        let mut flat = Vec::new();
-        let Nested::List(rows) = nested else { unreachable!("an element has depth 0") };
-        for row in rows {
-            collect(row, 0, &mut ends, &mut flat)?;
-        }
-        let partitions = ends.into_iter().map(|ends| RowPartition::of_offsets(DType::I64, ends.into_iter()));
-        Ok(RaggedTensor { flat: T::into_flat(flat)?, partitions: partitions.collect::<Result<_>>()? })
+        located(Location::caller(), || {
+            let nested = nested.into_nested();
+            let depth = depth(&nested);
+            if depth < 2 {
+                return Err(shape_error(format!("a ragged tensor must have at least 2 axes, got {depth}")));
+            }
+            let mut ends = vec![vec![0usize]; depth - 1];
+            let mut flat = Vec::new();
+            let Nested::List(rows) = nested else { unreachable!("an element has depth 0") };
+            for row in rows {
+                collect(row, 0, &mut ends, &mut flat)?;
+            }
+            let partitions =
+                ends.into_iter().map(|ends| RowPartition::of_offsets(DType::I64, ends.into_iter()));
+            Ok(RaggedTensor { flat: T::into_flat(flat)?, partitions: partitions.collect::<Result<_>>()? })
+        })
     }
 
     /// Returns nested lists of the elements, as TensorFlow's `to_list`.

@@ -1,5 +1,6 @@
 //! [`RowPartition`]: how values are split into rows.
 
+use std::panic::Location;
 use std::sync::{Arc, OnceLock};
 
 use shapeflow_shape_fns::DType;
@@ -8,7 +9,7 @@ use super::encoding::{
     check_fits, check_splits_dtype, check_vector, ints, row_range, rowids_of_splits, with_ints,
 };
 use super::mistake::{first_mistake, message_of};
-use super::{Encoding, shape_error};
+use super::{Encoding, located, shape_error};
 use crate::error::Result;
 use crate::tensor::Tensor;
 
@@ -68,8 +69,9 @@ impl RowPartition {
     /// The splits are not a vector of i32 or i64, or have no element, or `nvals` does not fit their dtype. For checked
     /// splits, also: they do not start at 0, they decrease, or they do not end at `nvals`; the error names the first
     /// bad position.
+    #[track_caller]
     pub fn from_row_splits(splits: impl Into<Encoding<Tensor>>, nvals: usize) -> Result<RowPartition> {
-        RowPartition::encoded("row_splits", splits.into(), nvals)
+        located(Location::caller(), || RowPartition::encoded("row_splits", splits.into(), nvals))
     }
 
     /// Makes a partition from row splits, which come from the encoding that is named `encoding`. Errors are about this
@@ -95,13 +97,16 @@ impl RowPartition {
     /// # Errors
     /// `dtype` is neither i32 nor i64, the last split does not fit `dtype`, or the number of values does not fit a
     /// `usize`.
+    #[track_caller]
     pub fn uniform(length: usize, nrows: usize, dtype: DType) -> Result<RowPartition> {
-        check_splits_dtype(dtype)?;
-        let Some(nvals) = nrows.checked_mul(length) else {
-            return Err(shape_error(format!("{nrows} rows of {length} values are too many values")));
-        };
-        let splits = ints(dtype, (0..=nrows).map(|row| row * length))?;
-        Ok(RowPartition { uniform: Some(length), ..RowPartition::of(splits, nvals) })
+        located(Location::caller(), || {
+            check_splits_dtype(dtype)?;
+            let Some(nvals) = nrows.checked_mul(length) else {
+                return Err(shape_error(format!("{nrows} rows of {length} values are too many values")));
+            };
+            let splits = ints(dtype, (0..=nrows).map(|row| row * length))?;
+            Ok(RowPartition { uniform: Some(length), ..RowPartition::of(splits, nvals) })
+        })
     }
 
     /// Makes a partition from offsets, which start at 0 and never decrease.

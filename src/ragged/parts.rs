@@ -13,6 +13,24 @@ pub(crate) const ROW_SPLITS: &str = "/row_splits/";
 /// The middle of the name of a uniform partition: a vector of the number of rows and the row length.
 pub(crate) const UNIFORM_ROWS: &str = "/uniform_rows/";
 
+/// Returns the name of the ragged input or output whose part has this name; a name that is not of a part itself.
+pub(crate) fn ragged_name(name: &str) -> &str {
+    if let Some(ragged) = name.strip_suffix(FLAT_VALUES) {
+        return ragged;
+    }
+    let numbered = |middle: &str| {
+        let (ragged, number) = name.rsplit_once(middle)?;
+        number.parse::<usize>().is_ok().then_some(ragged)
+    };
+    numbered(ROW_SPLITS).or_else(|| numbered(UNIFORM_ROWS)).unwrap_or(name)
+}
+
+/// Returns the name of a ragged input and the number of its partition, if `name` is the name of its row splits.
+pub(crate) fn row_splits_of(name: &str) -> Option<(&str, usize)> {
+    let (ragged, number) = name.rsplit_once(ROW_SPLITS)?;
+    Some((ragged, number.parse().ok()?))
+}
+
 /// Joins the first tensors, which are one output: a dense tensor, or the parts of a ragged one. Returns also the name
 /// of the output and the number of tensors. Flat values without a partition are a dense output of a program that
 /// chose this name.

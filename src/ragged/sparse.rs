@@ -1,6 +1,8 @@
 //! `to_sparse` and `from_sparse`: the elements of a ragged tensor with their indices.
 
-use super::{RaggedTensor, shape_error};
+use std::panic::Location;
+
+use super::{RaggedTensor, located, shape_error};
 use crate::error::Result;
 use crate::tensor::Tensor;
 
@@ -94,41 +96,44 @@ impl RaggedTensor {
     /// # Errors
     /// The rank is not 2, `indices` or `dense_shape` is not i64, there is not one index for each value, an index is out
     /// of range or out of order, or a row has a gap.
+    #[track_caller]
     pub fn from_sparse(sparse: &SparseParts) -> Result<RaggedTensor> {
-        let indices = sparse.indices.as_slice::<i64>()?;
-        let &[rows, columns] = sparse.dense_shape.as_slice::<i64>()? else {
-            let rank = sparse.dense_shape.len();
-            return Err(shape_error(format!("the sparse tensor must have rank 2, got rank {rank}")));
-        };
-        let count = sparse.values.len();
-        if sparse.indices.sizes() != [count, 2] || sparse.values.sizes().len() != 1 {
-            return Err(shape_error(format!(
-                "there must be an index of 2 numbers for each of {count} values, got sizes {:?}",
-                sparse.indices.sizes()
-            )));
-        }
-        let mut before = [-1, -1];
-        for (position, index) in indices.as_chunks::<2>().0.iter().enumerate() {
-            let [row, column] = *index;
-            if !(0..rows).contains(&row) || !(0..columns).contains(&column) {
+        located(Location::caller(), || {
+            let indices = sparse.indices.as_slice::<i64>()?;
+            let &[rows, columns] = sparse.dense_shape.as_slice::<i64>()? else {
+                let rank = sparse.dense_shape.len();
+                return Err(shape_error(format!("the sparse tensor must have rank 2, got rank {rank}")));
+            };
+            let count = sparse.values.len();
+            if sparse.indices.sizes() != [count, 2] || sparse.values.sizes().len() != 1 {
                 return Err(shape_error(format!(
-                    "an index must lie within {:?}, got {index:?} at position {position}",
-                    [rows, columns]
+                    "there must be an index of 2 numbers for each of {count} values, got sizes {:?}",
+                    sparse.indices.sizes()
                 )));
             }
-            let is_next =
-                if row == before[0] { column == before[1] + 1 } else { row > before[0] && column == 0 };
-            if !is_next {
-                return Err(shape_error(format!(
-                    "the elements of a row must start at column 0 and follow each other, got {index:?} at position \
+            let mut before = [-1, -1];
+            for (position, index) in indices.as_chunks::<2>().0.iter().enumerate() {
+                let [row, column] = *index;
+                if !(0..rows).contains(&row) || !(0..columns).contains(&column) {
+                    return Err(shape_error(format!(
+                        "an index must lie within {:?}, got {index:?} at position {position}",
+                        [rows, columns]
+                    )));
+                }
+                let is_next =
+                    if row == before[0] { column == before[1] + 1 } else { row > before[0] && column == 0 };
+                if !is_next {
+                    return Err(shape_error(format!(
+                        "the elements of a row must start at column 0 and follow each other, got {index:?} at position \
                      {position}"
-                )));
+                    )));
+                }
+                before = *index;
             }
-            before = *index;
-        }
-        let rowids: Vec<i64> = indices.iter().step_by(2).copied().collect();
-        let rows = usize::try_from(rows)
-            .map_err(|_| shape_error(format!("a size must not be negative, got {rows}")))?;
-        RaggedTensor::from_value_rowids(&sparse.values, rowids, Some(rows))
+            let rowids: Vec<i64> = indices.iter().step_by(2).copied().collect();
+            let rows = usize::try_from(rows)
+                .map_err(|_| shape_error(format!("a size must not be negative, got {rows}")))?;
+            RaggedTensor::from_value_rowids(&sparse.values, rowids, Some(rows))
+        })
     }
 }

@@ -33,12 +33,13 @@ fn errors_of_bound_runs_are_explained() -> Result<()> {
     "#);
     let mut bound = exe.bind_sizes(&[&[2, 4], &[2, 3]])?;
     assert_snapshot!(error_text(bound.output("next").map(|_| ())), @r#"
-    error: output "next" can be read after a successful run; the last run failed, or there was none
+    error: output "next" can be read after a successful run; there was no run yet
       --> `error_text(bound.output("next").map(|_| ()))`
     "#);
     assert_snapshot!(error_text(bound.input_mut("stat").map(|_| ())), @r#"
     error: "stat" is not an input; the inputs are x, state
       --> `error_text(bound.input_mut("stat").map(|_| ()))`
+      help: is it "state"?
     "#);
     assert_snapshot!(error_text(bound.input_mut(2).map(|_| ())), @r"
     error: number 2 is not an input; the inputs are x, state
@@ -48,6 +49,7 @@ fn errors_of_bound_runs_are_explained() -> Result<()> {
     assert_snapshot!(error_text(bound.output("nxt").map(|_| ())), @r#"
     error: "nxt" is not an output; the outputs are next, sum
       --> `error_text(bound.output("nxt").map(|_| ()))`
+      help: is it "next"?
     "#);
     assert_snapshot!(error_text(bound.feed_back("sum", "state")), @r#"
     error: the source must have sizes [2, 3], got []
@@ -84,7 +86,7 @@ fn errors_of_names_of_dimensions_are_explained() -> Result<()> {
       --> `error_text((users - mean).ok())`
       operand 0 comes from users at `let users = g.input("users", DType::F32, shape!["users", "emb"])?;`
       operand 1 comes from reduce_mean at `let mean = users.reduce_mean(1)?;`
-      help: if they mean the same size, state it before the call: graph.assume_eq("emb", "users")?
+      help: operand 1 has fewer axes: add an axis of size 1 with .expand_dims(..), or keep a reduced axis with Axes::of(..).keep_dims(); if the names mean the same size, state it before the call: graph.assume_eq("emb", "users")?
     "#);
     assert_snapshot!(error_text(g.assume_eq("users", "2 items")), @r#"
     error: assume_eq("users", "2 items"): a symbol's name must be a letter or _ followed by letters, digits, _ and ., got "2 items"

@@ -58,6 +58,7 @@ fn feed_errors_are_explained() -> Result<()> {
     assert_snapshot!(error_text(exe.run_named(&[("image", images), ("labels", labels)])), @r#"
     error: "image" is not an input; the inputs are images, labels
       --> `error_text(exe.run_named(&[("image", images), ("labels", labels)]))`
+      help: is it "images"?
     "#);
     Ok(())
 }

@@ -152,10 +152,11 @@ fn mistakes_with_bound_runs_are_refused() -> Result<()> {
         assert_eq!(error.location().map(|location| location.file()), Some(file!()), "{error}");
         error.message().to_string()
     };
-    let after = "output \"y\" can be read after a successful run; the last run failed, or there was none";
-    assert_eq!(message(bound.output("y").map(drop)), after);
+    let before = "output \"y\" can be read after a successful run; there was no run yet";
+    assert_eq!(message(bound.output("y").map(drop)), before);
     let failed = bound.run().unwrap_err();
     assert_eq!(failed.kind(), ErrorKind::DivideByZero, "{failed}");
+    let after = "output \"y\" can be read after a successful run; the last run failed";
     assert_eq!(message(bound.output(0).map(drop)), after);
     bound.input_mut("d")?.as_mut_slice::<i64>()?.fill(3);
     bound.run()?;

@@ -6,7 +6,7 @@ use std::panic::Location;
 use shapeflow::interchange::read_safetensors_bytes;
 #[cfg(feature = "npz")]
 use shapeflow::interchange::{read_npy, read_npz_bytes};
-use shapeflow::{DType, Dim, Error, Graph, Result, Tensor, Value, ragged, shape};
+use shapeflow::{DType, Dim, Error, Graph, RaggedTensor, Result, Tensor, Value, ragged, shape};
 
 /// Returns the error, whose location must be the line of this call.
 #[track_caller]
@@ -119,6 +119,76 @@ fn errors_without_a_node_have_the_line_of_the_call() -> Result<()> {
         Ok([rows[0]])
     })?;
     here(g.compile(leaked.expect("the closure has run")));
+    Ok(())
+}
+
+#[test]
+fn mistakes_with_ragged_values_are_explained() -> Result<()> {
+    let g = Graph::new();
+    let r = g.ragged_input("r", DType::F32, "users", shape![])?;
+    let w = g.input("w", DType::F32, shape!["users"])?;
+    for error in [here(r.reduce_sum(2)), here(r.softmax(2))] {
+        assert!(error.message().contains("(f32[users, (r0)]): an axis must be in [-2, 2), got 2"), "{error}");
+        assert_eq!(error.help(), Some("axes count from 0: the last one is 1 or -1"));
+        assert!(matches!(error.op(), Some("reduce_sum" | "softmax")), "{error}");
+    }
+    let error = here(r.cast(DType::I64)?.softmax(1));
+    assert_eq!(error.op(), Some("softmax"), "{error}");
+    assert!(error.message().ends_with("the element type must be a float, got i64"), "{error}");
+
+    // A vector of one number for each row.
+    let exe = g.compile([("scaled", r.mul(w)?)])?;
+    let (rows, vector) = (ragged![[1.0f32, 2.0], [], [4.0]], Tensor::from([1.0f32, 2.0, 3.0]));
+    let error = exe.feed("r", &rows).feed("w", &vector).run().unwrap_err();
+    let text = error.to_string();
+    let message = "a dense operand must have size 1 or the length of every row along axis 1, got 3";
+    assert_eq!(text.matches(message).count(), 1, "{error}");
+    assert!(error.help().unwrap_or_default().ends_with("use .expand_dims(1)"), "{error}");
+
+    let exe = g.compile([("scaled", r.mul(w.expand_dims(1)?)?)])?;
+    let feed = |rows, vector: &Tensor| exe.feed("r", rows).feed("w", vector).run();
+    let results = feed(&rows, &vector)?;
+    assert_eq!(results.ragged("scaled")?.to_string(), "[[1.0, 2.0], [], [12.0]]");
+    let error = here(results.tensor("scaled"));
+    assert_eq!(error.help(), Some("scaled is ragged: use `results.ragged(\"scaled\")`"));
+    let error = feed(&rows, &Tensor::from([1.0f32, 2.0])).unwrap_err();
+    let expected = "axis 0 is users, which is 3, the number of rows of ragged input \"r\"";
+    assert!(error.message().ends_with(expected), "{error}");
+    let error = here(exe.feed("r", &ragged![[1.0], [2.0]]).feed("w", &vector).run());
+    assert_eq!(error.message(), "ragged input \"r\" must have elements of dtype f32, got f64[2, ?]");
+    let error = here(exe.feed("rr", &rows).run());
+    assert_eq!(error.help(), Some("is it \"r\"?"));
+
+    let q = g.ragged_input("q", DType::F32, "users", shape![])?;
+    let exe = g.compile([("q", q.mul(w.expand_dims(1)?)?), ("r", r.mul(w.expand_dims(1)?)?)])?;
+    let error = here(exe.feed("r", &rows).feed("w", &vector).feed("q", &ragged![[1.0f32], [2.0]]).run());
+    assert!(error.message().starts_with("ragged input \"q\" must have 3 rows, got 2"), "{error}");
+
+    let views: Vec<Tensor> = rows.feeds("r").into_iter().map(|(_, part)| part).chain([vector]).collect();
+    let exe = g.compile([("scaled", r.mul(w.expand_dims(1)?)?)])?;
+    let mut bound = exe.bind(&views.iter().map(Tensor::view).collect::<Vec<_>>())?;
+    let error = here(bound.input_mut("r").map(drop));
+    let parts = "r is ragged: its parts are the inputs \"r/flat_values\", \"r/row_splits/0\"";
+    assert_eq!(error.help(), Some(parts));
+
+    here(RaggedTensor::from_row_lengths([1.0f32, 2.0], [1i64, 2]));
+    here(RaggedTensor::from_row_splits([1.0f32, 2.0], [0i64, 3, 2]));
+    here(RaggedTensor::from_uniform_row_length([1.0f32, 2.0], 3, None));
+    here(RaggedTensor::from_nested_row_lengths([1.0f32, 2.0], &[[3i64]]));
+    here(RaggedTensor::from_tensor(&Tensor::from([1.0f32]), 1));
+    Ok(())
+}
+
+#[test]
+fn a_run_names_the_dimensions_of_scalars() -> Result<()> {
+    let g = Graph::new();
+    let nodes = g.input("n", DType::I64, shape![])?.as_dim("nodes")?;
+    let links = g.input("k", DType::I64, shape![])?.as_dim("links")?;
+    let x = (g.fill(&nodes, 1.0f32)?.reduce_sum(0)? + g.fill(&links, 1.0f32)?).ok()?;
+    let [best, _] = x.top_k(3)?;
+    let [two, three] = [2i64, 3].map(Tensor::scalar);
+    let error = g.compile(best)?.run_all(&[three.view(), two.view()]).unwrap_err();
+    assert!(error.message().starts_with("top_k(f32[links], k=3)"), "{error}");
     Ok(())
 }
 

@@ -58,14 +58,14 @@ fn dtype_errors_are_explained() -> Result<()> {
       help: integers have .floordiv(..) and .truncatediv(..), or cast both operands with .cast(DType::F64)
     "#);
     assert_snapshot!(error_text((count + 0.5).ok()), @r#"
-    error: a scalar takes the dtype of the tensor beside it, and this dtype must hold the scalar, got 0.5 beside i32[n]
+    error: add: a scalar takes the dtype of the tensor beside it, and this dtype must hold the scalar, got 0.5 beside i32[n]
       --> `error_text((count + 0.5).ok())`
       the tensor comes from count at `let count = g.input("count", DType::I32, shape!["n"])?;`
       help: cast the tensor to a dtype that holds the scalar, with .cast(DType::F64)
     "#);
     let bytes = g.input("bytes", DType::U8, shape!["n"])?;
     assert_snapshot!(error_text((bytes + 300).ok()), @r#"
-    error: a scalar takes the dtype of the tensor beside it, and this dtype must hold the scalar, got 300 beside u8[n]
+    error: add: a scalar takes the dtype of the tensor beside it, and this dtype must hold the scalar, got 300 beside u8[n]
       --> `error_text((bytes + 300).ok())`
       the tensor comes from bytes at `let bytes = g.input("bytes", DType::U8, shape!["n"])?;`
       help: cast the tensor to a dtype that holds the scalar, with .cast(..)
@@ -313,6 +313,7 @@ fn feed_errors_are_explained() -> Result<()> {
     assert_snapshot!(error_text(exe.run_named(&[("table", table.clone()), ("ids", table.clone()), ("id", table.clone())])), @r#"
     error: "id" is not an input; the inputs are table, ids
       --> `error_text(exe.run_named(&[("table", table.clone()), ("ids", table.clone()), ("id", table.clone())]))`
+      help: is it "ids"?
     "#);
     assert_snapshot!(error_text(exe.run::<2>(&[table, TensorView::new(&[2], &ids)?])), @r"
     error: the number of results must be 1, one for each output, got 2

@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use shapeflow_shape_fns::{DType, Dim, IntoDim, TensorShape, Unknown};
 
 use super::super::imported::{count_outputs, split_name};
-use super::super::nearest::did_you_mean;
 use super::super::options::ImportOptions;
 use super::super::proto::AttrKind;
 use super::super::signature_names::SignatureNames;
@@ -16,6 +15,7 @@ use super::placeholder::is_placeholder;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::Graph;
 use crate::interchange::shape;
+use crate::nearest::did_you_mean;
 
 /// A tensor of the main graph: the index of its node, and the number of the output.
 type TensorRef = (usize, usize);

@@ -13,6 +13,11 @@ impl<'g> Value<'g> {
     /// or values. As TensorFlow's `Slice`; a range that provably exceeds its axis is refused when the graph is built,
     /// where TensorFlow fails at run time. Fuses into kernels.
     ///
+    /// A size of -1 extends to the end also if it is a [`Dim`](crate::Dim): `&n - 2` does so in a run in which `n` is 1.
+    /// Hence the size of the result is an expression that contains both cases, unless the dimension cannot be negative.
+    /// [`Value::ensure_shape`] states that it is not: `x.slice([1], [&n - 2])?.ensure_shape([&n - 2])?` has the shape
+    /// `[n-2]`, and a run in which `n` is 1 fails.
+    ///
     /// ```
     /// use shapeflow::{Graph, Tensor};
     ///
@@ -62,6 +67,22 @@ mod tests {
         "[4, 1]" => error "a slice must lie within the tensor, got 0 to 2 at axis 1",
         "[4]" => error "must have one entry per axis",
     }
+    #[test]
+    fn a_size_is_stated_not_to_be_negative() -> Result<()> {
+        use crate::{DType, Graph, Tensor, shape};
+
+        let g = Graph::new();
+        let x = g.input("x", DType::F32, shape!["n"])?;
+        let size = x.dim(0)? - 2;
+        let inner = x.slice([1], [&size])?.ensure_shape([&size])?;
+        assert_eq!(inner.shape().to_string(), "[n-2]");
+        let exe = g.compile(inner)?;
+        let run = |elements: &[f32]| exe.run_all(&[Tensor::from(elements.to_vec()).view()]);
+        assert_eq!(run(&[1.0, 2.0, 3.0, 4.0])?[0], Tensor::from([2.0f32, 3.0]));
+        assert!(run(&[1.0]).is_err());
+        Ok(())
+    }
+
     shape_table! { fed: DEF, {"size": [2]},
         "[4]; begin=i64[1]" => "[2]",
     }

@@ -193,7 +193,7 @@ impl<'g> Value<'g> {
     /// let y = x.slice_with(&[SliceItem::All, (2..5).into(), SliceItem::from(..).step(-1), SliceItem::NewAxis])?;
     /// assert_eq!(y.shape().to_string(), "[n, 3, 3, 1]");
     /// assert_eq!(x.slice_with(&[SliceItem::Rest, SliceItem::at(-1)])?.shape().to_string(), "[n, 8]");
-    /// let n = &x.shape().dims().unwrap()[0].clone();
+    /// let n = &x.dim(0)?;
     /// assert_eq!(x.slice_with(&[(..n).into(), SliceItem::span(0, 2)])?.shape().to_string(), "[n, 2, 3]");
     ///
     /// let row = g.input("row", DType::I32, shape![])?;

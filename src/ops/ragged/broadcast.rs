@@ -4,6 +4,7 @@ use std::panic::Location;
 
 use shapeflow_shape_fns::{DType, Dim, TensorShape};
 
+use super::checks::DenseCheck;
 use super::counts::{Known, with_size_of};
 use super::errors::refuse;
 use super::numbers::{dim_value, own_dim};
@@ -149,8 +150,8 @@ impl<'g> RaggedValue<'g> {
                     .with_help("make a ragged operand from it with from_tensor or the same row splits"));
             }
             if known != Known::Equal {
-                let (fits, message) = self.axis_check(number, size)?;
-                let pass = |part: Value<'g>| part.checked(fits, &message);
+                let check = self.axis_check(number, size, rank)?;
+                let pass = |part: Value<'g>| check.pass(part);
                 checked = pass(checked)?;
                 let partitions = rows.partitions().into_iter().map(|rows| rows.passed(&pass));
                 rows = RaggedValue::new(self.flat_values(), &partitions.collect::<Result<Vec<_>>>()?);
@@ -171,23 +172,21 @@ impl<'g> RaggedValue<'g> {
         }
     }
 
-    /// Returns whether `size` is 1 or the size of the ragged value along an axis, and the message if not.
-    fn axis_check(self, axis: usize, size: &Dim) -> Result<(Value<'g>, String)> {
+    /// Returns the check that `size` is 1 or the size of the ragged value along an axis. The dense operand has this rank.
+    fn axis_check(self, axis: usize, size: &Dim, rank: usize) -> Result<DenseCheck<'g>> {
         let size_value = dim_value(self.graph(), size.clone())?;
-        let (fits, requirement) = match axis.checked_sub(1) {
-            None => (dim_value(self.graph(), self.own_nrows()?)?.equal(size_value)?, "the number of rows"),
+        let fits = match axis.checked_sub(1) {
+            None => dim_value(self.graph(), self.own_nrows()?)?.equal(size_value)?,
             Some(level) => {
                 let lengths = self.partitions()[level].row_lengths()?.cast(DType::I64)?;
-                (lengths.equal(size_value)?.reduce_all(0)?, "the length of every row")
+                lengths.equal(size_value)?.reduce_all(0)?
             }
         };
         let fits = match size.as_known() {
             Some(_) => fits,
             None => fits.logical_or(size_value.equal(1i64)?)?,
         };
-        let message =
-            format!("a dense operand must have size 1 or {requirement} along axis {axis}, got {size}");
-        Ok((fits, message))
+        Ok(DenseCheck::new(fits, size_value, axis, rank))
     }
 
     /// Returns, for each flat value, the place of its item of a dense operand whose axes are joined.

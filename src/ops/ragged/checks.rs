@@ -74,6 +74,56 @@ impl<'g> RaggedValue<'g> {
     }
 }
 
+/// A check of a run that a dense operand fits a ragged one along an axis.
+pub(super) struct DenseCheck<'g> {
+    fits: Value<'g>,
+    size: Value<'g>,
+    axis: usize,
+    rank: usize,
+}
+
+impl<'g> DenseCheck<'g> {
+    /// `fits` says whether the dense operand, which has this rank, fits with `size` along `axis` of the ragged one.
+    pub(super) fn new(fits: Value<'g>, size: Value<'g>, axis: usize, rank: usize) -> DenseCheck<'g> {
+        DenseCheck { fits, size, axis, rank }
+    }
+
+    /// Passes a value on. The run of its users fails unless the dense operand fits.
+    pub(super) fn pass(&self, value: Value<'g>) -> Result<Value<'g>> {
+        let call = value.graph().op(&DENSE_FITS).data(value).data(self.fits).data(self.size);
+        call.attr("axis", self.axis as i64).attr("rank", self.rank as i64).finish()
+    }
+}
+
+/// Passes a part of a ragged value on: `part [..], fits bool[], size i64[] -> [..]`. The run fails unless a dense operand
+/// of rank `rank` fits along axis `axis`, where its size is `size`.
+static DENSE_FITS: OpDef = OpDef::host("ragged_broadcast", run_dense_fits)
+    .attrs(&[Attribute::int("axis"), Attribute::int("rank")])
+    .operands(&[Operand::Data("part"), Operand::Data("fits"), Operand::Data("size")])
+    .reinterprets()
+    .shape_fn(|cx| {
+        let part = cx.input(0).clone();
+        cx.set_output(0, part);
+        Ok(())
+    })
+    .dtype_rule(|dtypes, _| Ok(dtypes[..1].to_vec()));
+
+fn run_dense_fits(cx: &mut HostCx<'_>) -> Result<()> {
+    if cx.input(1)?.to_vec::<bool>()?.iter().all(|fits| *fits) {
+        return cx.pass_on();
+    }
+    let size = cx.input(2)?.to_vec::<i64>()?.first().copied().unwrap_or(0);
+    let (axis, rank) = (cx.attrs().int("axis"), cx.attrs().int("rank"));
+    let requirement = if axis == 0 { "the number of rows" } else { "the length of every row" };
+    let message = format!("a dense operand must have size 1 or {requirement} along axis {axis}, got {size}");
+    let error = Error::new(ErrorKind::Guard, Phase::Run, message);
+    Err(match (axis, rank) {
+        (1, 1) => error
+            .with_help("a vector of one element for each row needs an axis of size 1: use .expand_dims(1)"),
+        _ => error,
+    })
+}
+
 /// A comparison of two numbers in a run.
 pub(super) struct CountCheck<'g> {
     numbers: [Value<'g>; 2],

@@ -3,11 +3,30 @@
 use shapeflow_shape_fns::DType;
 
 use crate::error::{Error, ErrorKind, Phase, Result};
-use crate::graph::{Graph, IntoParam, Value};
+use crate::graph::{Graph, IntoParam, RaggedValue, Value};
 
 /// Makes an error of the open builder call of a graph, with the line of the call.
 pub(super) fn refuse(graph: &Graph, kind: ErrorKind, message: String) -> Error {
     at_call(graph, Error::new(kind, Phase::Build, message))
+}
+
+/// Adds the call of a method of a ragged value to an error that names no op.
+pub(super) fn in_call(value: RaggedValue<'_>, op: &'static str, error: Error) -> Error {
+    if error.op().is_some() {
+        return error;
+    }
+    let call = format!("{op}({}{})", value.dtype(), value.shape_text());
+    error.with_op(op, call)
+}
+
+/// Returns the error about an axis that a value of this rank does not have.
+pub(super) fn no_axis(graph: &Graph, rank: i64, axis: i64) -> Error {
+    let error =
+        refuse(graph, ErrorKind::Shape, format!("an axis must be in [{}, {rank}), got {axis}", -rank));
+    match axis == rank && rank > 0 {
+        true => error.with_help(format!("axes count from 0: the last one is {} or -1", rank - 1)),
+        false => error,
+    }
 }
 
 /// Returns the integer of an argument that must be known when the graph is built.

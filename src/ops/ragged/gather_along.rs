@@ -3,7 +3,7 @@
 use shapeflow_shape_fns::{DType, Dim, TensorShape};
 
 use super::counts::with_equal_counts;
-use super::errors::{known_int, refuse};
+use super::errors::{known_int, no_axis, refuse};
 use super::index::{gather_any, position};
 use super::numbers::own_shape;
 use super::partition::uniform_partition;
@@ -260,9 +260,6 @@ fn dense_axis(value: Value<'_>, axis: i64) -> Result<usize> {
     let index = if axis < 0 { axis + rank } else { axis };
     match (0..rank).contains(&index) {
         true => Ok(index as usize),
-        false => {
-            let message = format!("an axis must be in [{}, {rank}), got {axis}", -rank);
-            Err(refuse(value.graph(), ErrorKind::Shape, message))
-        }
+        false => Err(no_axis(value.graph(), rank, axis)),
     }
 }

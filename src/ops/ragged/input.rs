@@ -184,9 +184,28 @@ impl Graph {
 }
 
 impl RaggedTensor {
-    /// Returns the parts of the tensor with the names of the input `name`, for
-    /// [`Executable::run_named`](crate::Executable::run_named). The row splits keep their dtype, which must be the
-    /// dtype of the input's row splits.
+    /// Returns the parts of the tensor with the names of the input `name`: the flat values, then the row splits of each
+    /// partition, the outermost first. [`Executable::inputs`](crate::Executable::inputs) has them in this order. The row
+    /// splits keep their dtype, which must be the dtype of the input's row splits.
+    ///
+    /// [`Executable::feed`](crate::Executable::feed) takes a ragged tensor itself. The parts are for
+    /// [`Executable::run_named`](crate::Executable::run_named), and for a [`Runner`](crate::Runner) or a
+    /// [`BoundRun`](crate::BoundRun), which take views by position.
+    ///
+    /// ```
+    /// use shapeflow::{DType, Graph, TensorView, ragged, shape};
+    ///
+    /// let g = Graph::new();
+    /// let prices = g.ragged_input("prices", DType::F32, "users", shape![])?;
+    /// let exe = g.compile([("sums", prices.reduce_sum(1)?.dense()?)])?;
+    /// let names: Vec<&str> = exe.inputs().iter().map(|port| port.name.as_str()).collect();
+    /// assert_eq!(names, ["prices/flat_values", "prices/row_splits/0"]);
+    ///
+    /// let parts = ragged![[1.0f32, 2.0], [], [4.0]].feeds("prices");
+    /// let views: Vec<TensorView<'_>> = parts.iter().map(|(_, tensor)| tensor.view()).collect();
+    /// assert_eq!(exe.runner().run(&views)?[0].to_vec::<f32>()?, [3.0, 0.0, 4.0]);
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     pub fn feeds(&self, name: &str) -> Vec<(String, Tensor)> {
         let flat = (format!("{name}{FLAT_VALUES}"), self.flat_values().clone());
         let splits = self.nested_row_splits().into_iter().enumerate();

@@ -2,7 +2,7 @@
 
 use shapeflow_shape_fns::{DType, Dim, TensorShape};
 
-use super::errors::refuse;
+use super::errors::{in_call, no_axis, refuse};
 use super::numbers::{dim_param, number, own_dim};
 use super::partition::splits_of_lengths;
 use super::reduce_axes::IntoRaggedAxes;
@@ -38,7 +38,8 @@ macro_rules! reductions {
             #[track_caller]
             pub fn $method(self, axes: impl IntoRaggedAxes) -> Result<AnyValue<'g>> {
                 let _call = self.graph().open_call();
-                let reduction = RaggedReduction::new(self, axes)?;
+                let reduction = RaggedReduction::new(self, axes)
+                    .map_err(|error| in_call(self, stringify!($method), error))?;
                 reduction.shaped(reduction.fold(ReductionKind::$ReductionKind)?.1)
             }
         )*}
@@ -92,11 +93,7 @@ pub(super) fn sorted_axes(value: RaggedValue<'_>, axes: impl IntoRaggedAxes) -> 
     for axis in axes {
         let index = if axis < 0 { axis + rank as i64 } else { axis };
         if !(0..rank as i64).contains(&index) {
-            return Err(refuse(
-                value.graph(),
-                ErrorKind::Shape,
-                format!("an axis must be in [-{rank}, {rank}), got {axis}"),
-            ));
+            return Err(no_axis(value.graph(), rank as i64, axis));
         }
         if sorted.contains(&(index as usize)) {
             return Err(refuse(

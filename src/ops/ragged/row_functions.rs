@@ -1,11 +1,12 @@
 //! `argmax`, `argmin`, `softmax` and `log_softmax` along an axis.
 
-use crate::error::Result;
+use crate::error::{ErrorKind, Result};
 use crate::graph::{AnyValue, IntoParam, RaggedValue, Value};
 use shapeflow_shape_fns::DType;
 
 use super::along::{Along, Lines};
 use super::broadcast::aligned;
+use super::errors::{in_call, refuse};
 use super::numbers::widened;
 
 impl<'g> RaggedValue<'g> {
@@ -85,7 +86,9 @@ impl<'g> RaggedValue<'g> {
     pub fn softmax(self, axis: impl IntoParam<'g>) -> Result<RaggedValue<'g>> {
         let _call = self.graph().open_call();
         let flat = self.flat_values();
-        let result = match Along::of(self, axis)? {
+        check_floats(self).map_err(|error| in_call(self, "softmax", error))?;
+        let along = Along::of(self, axis).map_err(|error| in_call(self, "softmax", error))?;
+        let result = match along {
             Along::Inner(axis) => flat.softmax(axis)?,
             Along::Lines(lines) => {
                 let (_, exps, sums) = shifted_exps(flat, &lines)?;
@@ -118,7 +121,9 @@ impl<'g> RaggedValue<'g> {
     pub fn log_softmax(self, axis: impl IntoParam<'g>) -> Result<RaggedValue<'g>> {
         let _call = self.graph().open_call();
         let flat = self.flat_values();
-        let result = match Along::of(self, axis)? {
+        check_floats(self).map_err(|error| in_call(self, "log_softmax", error))?;
+        let along = Along::of(self, axis).map_err(|error| in_call(self, "log_softmax", error))?;
+        let result = match along {
             Along::Inner(axis) => flat.log_softmax(axis)?,
             Along::Lines(lines) => {
                 let (shifted, _, sums) = shifted_exps(flat, &lines)?;
@@ -127,6 +132,16 @@ impl<'g> RaggedValue<'g> {
         };
         self.with_flat_values(aligned(flat, result)?)
     }
+}
+
+/// Checks that the elements are floats.
+fn check_floats(value: RaggedValue<'_>) -> Result<()> {
+    let dtype = value.flat_values().ok()?.dtype();
+    if dtype.is_float() {
+        return Ok(());
+    }
+    let message = format!("the element type must be a float, got {dtype}");
+    Err(refuse(value.graph(), ErrorKind::DType, message).with_help("cast the value with .cast(DType::F32)"))
 }
 
 /// Subtracts the maximum of each line from the elements of the line. Returns the differences, the exponentials of the

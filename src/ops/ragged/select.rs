@@ -4,7 +4,7 @@ use std::panic::Location;
 
 use shapeflow_shape_fns::{DType, Dim};
 
-use super::errors::{known_int, refuse};
+use super::errors::{known_int, no_axis, refuse};
 use super::numbers::{dim_value, number, own_dim};
 use super::partition::{splits_of_lengths, uniform_partition};
 use super::range::range_parts;
@@ -56,11 +56,7 @@ pub(super) fn axis_of<'g>(value: RaggedValue<'g>, axis: impl IntoParam<'g>, extr
     let index = if axis < 0 { axis + rank } else { axis };
     match (0..rank).contains(&index) {
         true => Ok(index as usize),
-        false => Err(refuse(
-            value.graph(),
-            ErrorKind::Shape,
-            format!("an axis must be in [{}, {rank}), got {axis}", -rank),
-        )),
+        false => Err(no_axis(value.graph(), rank, axis)),
     }
 }
 

@@ -219,7 +219,7 @@ fn errors_of_a_run_name_the_encoding() -> Result<()> {
         (
             lengths,
             &[1, many, many, 5],
-            "the sum of row_lengths must be the number of values, 3, got more at position 1",
+            "the sum of row_lengths must be the number of values, 3, got 18446744073709551620",
         ),
         (starts, &[1, 2], "row_starts must start at 0, got 1"),
         (starts, &[0, 2, 1], "row_starts must not decrease, got 1 after 2 at position 2"),

@@ -53,6 +53,11 @@ impl DimTable {
     /// # Errors
     /// The two dimensions are provably different, or a recorded guard contradicts their equality.
     pub fn merge(&mut self, a: &Dim, b: &Dim) -> Result<Dim> {
+        self.merge_keeping(a, b, None)
+    }
+
+    /// Merges two dimensions, but never replaces the symbol `kept` by an expression.
+    fn merge_keeping(&mut self, a: &Dim, b: &Dim, kept: Option<Symbol>) -> Result<Dim> {
         a.validate()?;
         b.validate()?;
         let (a, b) = (self.resolve_compressing(a), self.resolve_compressing(b));
@@ -63,7 +68,10 @@ impl DimTable {
             (None, None, Err(_)) => None,
             (_, _, difference) => {
                 let difference = difference.unwrap_or_else(|_| Dim::too_large());
-                let admits = |symbol: Symbol, dim: &Dim| self.may_replace(symbol, dim);
+                let admits = |symbol: Symbol, dim: &Dim| {
+                    let is_plain = dim.is_known() || dim.as_symbol().is_some();
+                    (Some(symbol) != kept || is_plain) && self.may_replace(symbol, dim)
+                };
                 match solve::solve(&difference, &a, &b, &admits) {
                     solve::Answer::Never => bail!("dimensions must be equal, got {a} and {b}"),
                     solve::Answer::Bind(symbol, dim) if !self.is_bound_or_cyclic(symbol, &dim) => {
@@ -173,6 +181,41 @@ impl DimTable {
     /// # Errors
     /// The ranks differ, or the dimensions at an axis are provably different; the message names the axis.
     pub fn merge_shapes(&mut self, a: &TensorShape, b: &TensorShape) -> Result<TensorShape> {
+        self.merge_shapes_keeping(a, b, &[])
+    }
+
+    /// Records that a shape is the shape that the program states, and returns the stated shape: its dimensions, except
+    /// those that are numbers. A stated name of an earlier node, such as an input, is not replaced by an expression.
+    /// Any other stated name stands for the dimension of `actual`.
+    ///
+    /// # Errors
+    /// As [`DimTable::merge_shapes`].
+    pub(crate) fn state_shape(&mut self, actual: &TensorShape, stated: &TensorShape) -> Result<TensorShape> {
+        let kept: Vec<Option<Symbol>> =
+            stated.dims().into_iter().flatten().map(|dim| self.introduced_name(dim)).collect();
+        let stated = self.import(stated);
+        let merged = self.merge_shapes_keeping(actual, &stated, &kept)?;
+        let (Some(dims), Some(stated)) = (merged.dims(), stated.dims()) else { return Ok(merged) };
+        let dims = dims.iter().zip(stated).map(|(merged, stated)| {
+            let merged = self.resolve(merged);
+            if merged.is_known() { merged } else { self.resolve(stated) }
+        });
+        Ok(TensorShape::new(dims))
+    }
+
+    /// Returns the name that stands for a dimension if the dimension is a name that a node introduced.
+    fn introduced_name(&self, dim: &Dim) -> Option<Symbol> {
+        let symbol = dim.as_symbol().filter(|symbol| self.introduced.contains_key(symbol))?;
+        self.resolve(&Dim::from(symbol)).as_symbol().filter(|symbol| !symbol.is_anonymous())
+    }
+
+    /// Merges two shapes. `kept` has, for each axis, the symbol that is not replaced by an expression.
+    fn merge_shapes_keeping(
+        &mut self,
+        a: &TensorShape,
+        b: &TensorShape,
+        kept: &[Option<Symbol>],
+    ) -> Result<TensorShape> {
         let (Some(x), Some(y)) = (a.dims(), b.dims()) else {
             return Ok(self.resolve_shape(if a.rank().is_some() { a } else { b }));
         };
@@ -181,7 +224,8 @@ impl DimTable {
         }
         let mut merged = Vec::with_capacity(x.len());
         for (axis, (x, y)) in x.iter().zip(y).enumerate() {
-            merged.push(self.merge(x, y).map_err(|error| {
+            let kept = kept.get(axis).copied().flatten();
+            merged.push(self.merge_keeping(x, y, kept).map_err(|error| {
                 let (x, y) = (self.resolve(x), self.resolve(y));
                 match x.same(&y) {
                     Some(false) => {
@@ -220,6 +264,29 @@ mod tests {
             table.merge(&(x + y), &(2 * Dim::symbol("standing_c"))).unwrap();
             assert_eq!(table.equalities()[0].symbol.name(), Some("standing_b"));
         }
+    }
+
+    #[test]
+    fn a_stated_shape_keeps_the_names_of_inputs() {
+        let stated = |actual: &[Dim], stated: &[Dim]| {
+            let mut table = DimTable::new();
+            let _ = table.import(&TensorShape::new(["n", "m"].map(Dim::symbol)));
+            let [actual, stated] = [actual, stated].map(|dims| TensorShape::new(dims.iter().cloned()));
+            let shape = table.state_shape(&actual, &stated).unwrap().to_string();
+            (
+                shape,
+                table.guards().iter().map(|record| record.guard.to_string()).collect::<Vec<_>>().join(", "),
+            )
+        };
+        let [n, m, new] = ["n", "m", "stated_new"].map(Dim::symbol);
+        let rest = (&n - 1).max(0).unwrap();
+        let text = |shape: &str, guards: &str| (shape.to_string(), guards.to_string());
+        assert_eq!(stated(&[rest.clone()], &[m.clone()]), text("[m]", "max(0, n-1) == m"));
+        assert_eq!(stated(&[rest.clone()], &[n.clone()]), text("[n]", "max(0, n-1) == n"));
+        assert_eq!(stated(&[rest.clone()], &[new.clone()]), text("[max(0, n-1)]", ""));
+        assert_eq!(stated(&[&n - 1], &[m.clone()]).0, "[m]");
+        assert_eq!(stated(&[n.clone()], &[new.clone()]), text("[n]", ""));
+        assert_eq!(stated(&[Dim::known(5)], &[&n * &m]), text("[5]", "5 == m*n"));
     }
 
     #[test]

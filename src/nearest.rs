@@ -1,18 +1,24 @@
-//! `did_you_mean`: proposes an existing name for a misspelled one.
+//! [`nearest`]: proposes an existing name for a misspelled one.
 
 /// Maximum length of a name that is compared letter by letter, because the time is quadratic in the length.
 const LONGEST: usize = 128;
 
 /// Returns `; is it hidden/Relu?` with the name nearest to `wanted`, or an empty text if none is near.
+#[cfg(feature = "graphdef")]
+pub(crate) fn did_you_mean<'n>(wanted: &str, names: impl Iterator<Item = &'n str>) -> String {
+    nearest(wanted, names).map_or_else(String::new, |name| format!("; is it {name}?"))
+}
+
+/// Returns the name nearest to `wanted`; `None` if no name is near.
 ///
 /// A name is near if it differs from `wanted` in at most a third of the letters, or contains the last part of `wanted`
 /// (the part after the last `/`). Upper and lower case are equal.
-pub(super) fn did_you_mean<'n>(wanted: &str, names: impl Iterator<Item = &'n str>) -> String {
+pub(crate) fn nearest<'n>(wanted: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
     let wanted = wanted.to_lowercase();
     let last = wanted.rsplit('/').next().filter(|last| !last.is_empty());
     let letters = wanted.chars().count();
     let max_distance = if letters < 2 { 0 } else { (letters / 3).max(1) };
-    let mut nearest: Option<(usize, &str)> = None;
+    let mut nearest: Option<(usize, &'n str)> = None;
     for name in names {
         let lower = name.to_lowercase();
         let mut apart = distance(&wanted, &lower, max_distance);
@@ -26,7 +32,7 @@ pub(super) fn did_you_mean<'n>(wanted: &str, names: impl Iterator<Item = &'n str
             nearest = Some((apart, name));
         }
     }
-    nearest.map_or_else(String::new, |(_, name)| format!("; is it {name}?"))
+    nearest.map(|(_, name)| name)
 }
 
 /// Returns the Levenshtein distance of two names; `None` if it is more than `max_distance`.
@@ -40,17 +46,17 @@ fn distance(a: &str, b: &str, max_distance: usize) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::did_you_mean;
+    use super::nearest;
 
     #[test]
     fn the_nearest_name_is_proposed() {
         let names = ["x", "hidden/MatMul", "hidden/Relu", "class"];
-        let near = |wanted| did_you_mean(wanted, names.into_iter());
-        assert_eq!(near("hiden/relu"), "; is it hidden/Relu?");
-        assert_eq!(near("clas"), "; is it class?");
-        assert_eq!(near("matmul"), "; is it hidden/MatMul?");
-        assert_eq!(near("output/Relu"), "; is it hidden/Relu?");
-        assert_eq!(near("nothing"), "");
-        assert_eq!(near(""), "");
+        let near = |wanted| nearest(wanted, names.into_iter());
+        assert_eq!(near("hiden/relu"), Some("hidden/Relu"));
+        assert_eq!(near("clas"), Some("class"));
+        assert_eq!(near("matmul"), Some("hidden/MatMul"));
+        assert_eq!(near("output/Relu"), Some("hidden/Relu"));
+        assert_eq!(near("nothing"), None);
+        assert_eq!(near(""), None);
     }
 }
