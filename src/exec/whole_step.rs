@@ -1,4 +1,5 @@
-//! [`run_whole`]: runs a step that computes one node by a precompiled loop.
+//! [`run_whole`]: runs a whole step: a step that computes all elements of one node by a loop of this crate, without a
+//! kernel.
 
 use super::guards::run_error;
 use super::planning::undetermined;

@@ -18,7 +18,8 @@ impl Expr {
             Some(stored) => Expr::stored(dtype, eval_cast(Scalar::F64(value), stored)),
             None => match dtype.part() {
                 Some(part) => Expr::complex(Expr::number(part, value), Expr::number(part, 0.0)),
-                // The dtype of this result is not `dtype`, so the body is refused.
+                // Strings and variants have no numbers. This constant has another dtype than `dtype`, so the verifier
+                // refuses the body of the op.
                 None => Expr::constant(false),
             },
         }

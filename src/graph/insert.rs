@@ -102,7 +102,8 @@ impl GraphData {
         }
     }
 
-    /// Checks a call by the stricter shape function of its op, if the op has one. Leaves the graph unchanged.
+    /// Checks a call by the shape function that the op has for calls of the builder, if there is one. It refuses calls
+    /// that a run of an imported model would accept. Leaves the graph unchanged.
     ///
     /// # Errors
     /// The function refuses the call.
@@ -134,8 +135,8 @@ impl GraphData {
         self.attempt_given(node, attrs, Some(&guards))
     }
 
-    /// Infers the results of a node, in a transaction that stays open. If `guards` are given, no other guard of other
-    /// nodes simplifies the shapes.
+    /// Infers the results of a node, in a transaction that stays open. The guards of all nodes may simplify the shapes;
+    /// if `guards` are given, only these and the guards of the node itself.
     fn attempt_given(&mut self, node: &Node, attrs: &Attrs, guards: Option<&[Guard]>) -> Attempt {
         let mark = self.table.begin();
         self.table.set_origin(self.nodes.len() as u32);

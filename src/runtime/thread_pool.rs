@@ -155,7 +155,7 @@ pub(crate) fn rayon_pool(threads: usize) -> Result<Arc<dyn ThreadPool>> {
         }
 
         fn for_each(&self, tiles: usize, f: &(dyn Fn(usize) + Sync)) {
-            // The calling thread takes tiles at once, while the other threads still wake up.
+            // The calling thread runs tile 0 while the other threads still wake up.
             self.0.in_place_scope(|scope| {
                 for tile in 1..tiles {
                     scope.spawn(move |_| f(tile));

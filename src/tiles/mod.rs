@@ -2,7 +2,8 @@
 //!
 //! - [`StridedCopy`] copies a box of elements between two strided layouts.
 //! - [`Gemm`] multiplies two matrices, [`Gemv`] a vector and a matrix. [`PackedMatrix`] holds a right operand in the
-//!   order in which [`Gemm`] reads it. [`SliceMatMul`] multiplies matrices in slices.
+//!   order in which [`Gemm`] reads it. [`SliceMatMul`] multiplies batches of matrices, one slice of
+//!   the batch after the other.
 //! - [`AddMultiple`] adds a multiple of a row to a row.
 //! - [`SortKeys`] sorts unsigned integers.
 //! - [`with_wide_vectors`] runs a loop of the caller with vectors of 256 bits.
@@ -11,7 +12,8 @@
 //! Callers plan these loops once and run them many times, from threads of their own. Only [`SliceMatMul`] allocates: it
 //! grows the workspace that it is given. Nothing here starts threads, or knows tensors, dtypes, or shapes.
 //!
-//! Addresses come from plans that were checked, so most functions here are unsafe and state what the caller promises.
+//! Most functions here are unsafe: they do not check addresses, because the plans that give the addresses were checked.
+//! Each function states what the caller promises.
 
 mod add_multiple;
 mod axes;

@@ -6,7 +6,7 @@ use super::{BoxLayout, Pin, Sketch, SketchBox, Wire};
 const GAP: f64 = 36.0;
 
 /// The wanted ratio of the picture's width to its height, which decides the width of the rows of parts, and the width
-/// of ranks.
+/// of ranks (the layers in which a layout draws boxes).
 pub(super) const ASPECT: f64 = 1.6;
 
 /// Lays out every connected part with `lay_out`, whose layouts have the given margin, and packs the parts in rows.
@@ -36,7 +36,7 @@ pub(super) fn pack(sketch: &Sketch, margin: f64, lay_out: &dyn Fn(&Sketch) -> Bo
         ..BoxLayout::default()
     };
     let (mut left, mut top, mut row_height) = (0.0, 0.0, 0.0f64);
-    // The width and height of the current row when all scopes are open.
+    // The width and height of the current row if the reader of the page opens all boxes that hold nodes.
     let mut open_row = (0.0f64, 0.0f64);
     for (members, mut layout) in layouts {
         let (width, height) = inner(&layout);

@@ -72,7 +72,7 @@ impl Entry {
             ));
         }
         if offset.checked_add(size).is_none() {
-            return damaged(format_args!("{size} bytes at byte {offset} exceed every file"));
+            return damaged(format_args!("the end of {size} bytes at byte {offset} must be less than 2^64"));
         }
         let element = dtype_of(entry.dtype).and_then(DType::size_bytes);
         if let Some(element) = element

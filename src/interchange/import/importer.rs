@@ -48,7 +48,7 @@ pub(super) struct Importer<'a, 'g> {
     /// The shapes of the items of tensor lists, as far as they are known: a number or an unknown for each axis.
     pub item_shapes: HashMap<ValueId, TensorShape>,
     /// The loops whose bodies and conditions the import builds now, one inside the other: for each loop, the number of
-    /// the iteration, if the loop counts.
+    /// the iteration; `None` if the loop has no counter.
     pub open_loops: Vec<Option<Value<'g>>>,
     /// The names of the functions whose calls the import builds now, one inside the other.
     pub open_functions: Vec<&'a str>,
@@ -62,7 +62,8 @@ pub(super) struct Importer<'a, 'g> {
     pub input_names: HashMap<&'a str, &'a str>,
     /// The constants of variables, by the names of the variables.
     pub constants: HashMap<Rc<str>, Value<'g>>,
-    /// The variables whose constants were made more than once, because a region took the first one along.
+    /// The variables whose constants were made more than once, because the first constant belongs to a region and
+    /// nodes outside the region cannot read it.
     pub remade_constants: HashSet<Rc<str>>,
     /// The values that are used after a write to a variable, each with the position of the [`Condition::Written`].
     pub awaiting_writes: Vec<(Value<'g>, usize)>,

@@ -1,4 +1,4 @@
-//! [`ReduceLanes`]: the accumulators of one reduction, combined in the order that [`REDUCE_BYTES`] describes.
+//! [`ReduceLanes`]: the accumulators of one reduction, combined in the order that the docs of [`REDUCE_BYTES`] describe.
 
 use shapeflow_shape_fns::DType;
 
@@ -54,8 +54,8 @@ impl ReduceLanes {
     }
 }
 
-/// Returns the dtype in which a reduction computes. A bool stays a bool, because the width of its lanes does not
-/// matter.
+/// Returns the dtype in which a reduction computes. A bool stays a bool: the result of `all` and `any` is the same in
+/// any dtype.
 fn wide(dtype: DType) -> DType {
     if dtype == DType::Bool { dtype } else { accumulator(dtype) }
 }

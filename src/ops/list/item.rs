@@ -21,7 +21,7 @@ pub(crate) static GET: OpDef = OpDef::host("tensor_list_get_item", get)
     })
     .dtype_rule(item_dtype);
 
-/// `list, index[], item -> variant[]`: the list with another item. Attribute `resizes` lets the list grow to the index,
+/// `list, index[], item -> variant[]`: the list whose item at `index` is `item`. Attribute `resizes` lets the list grow to the index,
 /// and attribute `once` refuses an index that has an item.
 /// As TensorFlow's `TensorListSetItem`.
 pub(crate) static SET: OpDef = OpDef::host("tensor_list_set_item", set)

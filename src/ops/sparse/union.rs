@@ -23,9 +23,9 @@ impl<'g> Value<'g> {
     ///
     /// `[m, r], [m], [r]` of each `-> [k, r], [k], [r]`. The values are numbers, the indices and shapes are i64. The
     /// caller must sort the indices of both tensors, for example with [`Value::sparse_reorder`]. No run checks this.
-    /// The result omits each sum of two elements whose magnitude is less than `threshold`, a scalar integer or float.
-    /// As TensorFlow's `SparseAdd`, which expects a threshold of the dtype of the values or of their parts. Runs on the
-    /// host.
+    /// `threshold` is a scalar integer or float. If both tensors have an element at one index, the result omits a sum
+    /// whose magnitude is less than the threshold. As TensorFlow's `SparseAdd`, which expects a threshold of
+    /// the dtype of the values, or of the real part of complex values. Runs on the host.
     ///
     /// ```
     /// use shapeflow::Graph;
@@ -159,8 +159,8 @@ fn value_dtype(dtypes: &[DType], class: Class) -> Result<DType> {
 
 fn sum_dtypes(dtypes: &[DType], _: &Attrs) -> Result<Vec<DType>> {
     let values = value_dtype(dtypes, Class::Numeric)?;
-    // TensorFlow reads the bits of a threshold of another dtype as if it had the dtype of the values. Here, its number
-    // counts. Both agree on a threshold of 0, and on integers that both dtypes hold.
+    // A threshold of another dtype is compared by its value. TensorFlow reads the bits of such a threshold as if they
+    // had the dtype of the values; the results are equal for a threshold of 0.
     dtype::common(dtypes, 6, 7, Class::Number)?;
     Ok(vec![DType::I64, values, DType::I64])
 }

@@ -166,7 +166,7 @@ mod tests {
         Ok(())
     }
 
-    // `d0_3` is the unknown dimension at axis 3 of operand 0.
+    // `d0_3` is the unknown dimension at axis 3 of operand 0, and `v0_1` is the unknown element 1 of operand 0.
     shape_table! { parts: part, ["x"];
         {} "[a, b, 3, ?]" => "[a, b, 3, d0_3]";
         {start: 1} "[a, b, 3, ?]" => "[b, 3, d0_3]";

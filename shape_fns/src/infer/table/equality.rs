@@ -268,10 +268,10 @@ mod tests {
 
     #[test]
     fn a_stated_shape_keeps_the_names_of_inputs() {
-        let stated = |actual: &[Dim], stated: &[Dim]| {
+        let stated = |actual: &Dim, stated: &Dim| {
             let mut table = DimTable::new();
             let _ = table.import(&TensorShape::new(["n", "m"].map(Dim::symbol)));
-            let [actual, stated] = [actual, stated].map(|dims| TensorShape::new(dims.iter().cloned()));
+            let [actual, stated] = [actual, stated].map(|dim| TensorShape::new([dim.clone()]));
             let shape = table.state_shape(&actual, &stated).unwrap().to_string();
             (
                 shape,
@@ -281,12 +281,12 @@ mod tests {
         let [n, m, new] = ["n", "m", "stated_new"].map(Dim::symbol);
         let rest = (&n - 1).max(0).unwrap();
         let text = |shape: &str, guards: &str| (shape.to_string(), guards.to_string());
-        assert_eq!(stated(&[rest.clone()], &[m.clone()]), text("[m]", "max(0, n-1) == m"));
-        assert_eq!(stated(&[rest.clone()], &[n.clone()]), text("[n]", "max(0, n-1) == n"));
-        assert_eq!(stated(&[rest.clone()], &[new.clone()]), text("[max(0, n-1)]", ""));
-        assert_eq!(stated(&[&n - 1], &[m.clone()]).0, "[m]");
-        assert_eq!(stated(&[n.clone()], &[new.clone()]), text("[n]", ""));
-        assert_eq!(stated(&[Dim::known(5)], &[&n * &m]), text("[5]", "5 == m*n"));
+        assert_eq!(stated(&rest, &m), text("[m]", "max(0, n-1) == m"));
+        assert_eq!(stated(&rest, &n), text("[n]", "max(0, n-1) == n"));
+        assert_eq!(stated(&rest, &new), text("[max(0, n-1)]", ""));
+        assert_eq!(stated(&(&n - 1), &m).0, "[m]");
+        assert_eq!(stated(&n, &new), text("[n]", ""));
+        assert_eq!(stated(&Dim::known(5), &(&n * &m)), text("[5]", "5 == m*n"));
     }
 
     #[test]

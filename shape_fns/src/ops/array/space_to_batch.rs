@@ -17,7 +17,7 @@ enum Direction {
 ///
 /// `block_shape` holds the size of a block along each spatial axis. Attribute `block_size` may replace it: then the
 /// operand has rank 4, and a block has this size along both spatial axes. Sets the derived parameters `block_shape` and
-/// `before` (the first padding of each pair), one entry per spatial axis.
+/// `before` (the first padding of each pair), one entry per spatial axis; the body of the op reads them.
 ///
 /// # Errors
 /// The length of `block_shape` is unknown, an entry of `block_shape` is less than 1, `block_size` is less than 2, the
@@ -31,7 +31,7 @@ pub fn space_to_batch(cx: &mut InferenceContext<'_>) -> Result<()> {
 ///
 /// `block_shape` holds the size of a block along each spatial axis. Attribute `block_size` may replace it: then the
 /// operand has rank 4, and a block has this size along both spatial axes. Sets the derived parameters `block_shape` and
-/// `before` (the first crop of each pair), one entry per spatial axis.
+/// `before` (the first crop of each pair), one entry per spatial axis; the body of the op reads them.
 ///
 /// # Errors
 /// Same as [`space_to_batch`], the batch is provably not a multiple of the product of `block_shape`, or the crops

@@ -26,9 +26,9 @@ pub fn merge(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// `index[]` and references: selects one of the references. The output has a known shape only if all references have
-/// the same fully known shape, because a variable whose shape is not fully known may hold
-/// tensors of different shapes.
+/// `index[], x0, x1, … -> x[index]`, where each `x` is a reference to a variable. The output has a known shape only if
+/// all references have the same fully known shape, because a variable whose shape is not fully known may hold tensors
+/// of different shapes.
 ///
 /// # Errors
 /// The index is not a scalar.
