@@ -33,13 +33,13 @@ impl CompiledRegion<'_> {
 }
 
 impl Executable {
-    /// Returns the program as the compiled form of a graph inside a node.
+    /// Returns a copy of the executable as `dyn Any`: a node holds the compiled form of a graph inside it as this type.
     pub(crate) fn to_any(&self) -> Box<dyn Any + Send + Sync> {
         Box::new(self.clone())
     }
 
-    /// Returns the compiled graphs inside the nodes of the graph, without the graphs that `met` has. Adds them to
-    /// `met`, because several nodes may share a graph.
+    /// Returns the compiled graphs inside the nodes of the graph, except the graphs that are in `met`. Adds the
+    /// returned graphs to `met`, because several nodes may share a graph.
     pub(super) fn new_regions(&self, met: &mut MetRegions) -> Vec<CompiledRegion<'_>> {
         let graph = self.specializations().graph();
         let nodes = (0..graph.nodes.len()).map(|number| NodeIx(number as u32));

@@ -18,7 +18,7 @@ impl fmt::Display for Axis {
     }
 }
 
-/// A variable of an index, which is a linear combination of atoms.
+/// A variable of an index. An index is a linear combination of atoms.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Atom {
     Axis(Axis),

@@ -170,8 +170,8 @@ impl GraphData {
         records.map(|record| record.guard.clone()).collect()
     }
 
-    /// Forgets the elements of values from before the checkpoint, if these elements mention symbols that were made after
-    /// the checkpoint.
+    /// Forgets the elements of values from before the checkpoint, if these elements mention symbols that were made
+    /// after the checkpoint.
     fn forget_symbols(&mut self, checkpoint: &Checkpoint) {
         let first_node = checkpoint.nodes as u32;
         let read: FxHashSet<ValueIx> = self.nodes[checkpoint.nodes..]

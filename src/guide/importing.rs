@@ -20,8 +20,8 @@
 //! Without fetches, the import builds every node, and a node that inference refuses keeps its error:
 //! [`Imported::check`](crate::interchange::Imported::check) returns an error that lists all of these errors. A
 //! signature of a SavedModel names the inputs and outputs of the model:
-//! [`Imported::outputs`](crate::interchange::Imported::outputs). The command `shapeflow check` tells what computes each
-//! op of a model.
+//! [`Imported::outputs`](crate::interchange::Imported::outputs). The command `shapeflow check` tells for each op of a
+//! model whether kernels, a loop or host code compute it.
 //!
 //! # Weights
 //!

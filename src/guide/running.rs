@@ -61,9 +61,9 @@
 //!
 //! # Ragged inputs
 //!
-//! [`Executable::feed`](crate::Executable::feed) takes a ragged tensor by name. Runs by position take views in the order
-//! of [`Executable::inputs`](crate::Executable::inputs), where a ragged input stands as several inputs: its flat values,
-//! then its row splits. [`RaggedTensor::feeds`](crate::RaggedTensor::feeds) makes these parts in this order.
+//! [`Executable::feed`](crate::Executable::feed) takes a ragged tensor by name. Runs by position take views in the
+//! order of [`Executable::inputs`](crate::Executable::inputs), where a ragged input stands as several inputs: its flat
+//! values, then its row splits. [`RaggedTensor::feeds`](crate::RaggedTensor::feeds) makes these parts in this order.
 //!
 //! ```
 //! use shapeflow::{DType, Graph, Tensor, TensorView, ragged, shape};
@@ -85,8 +85,9 @@
 //! # Ok::<(), shapeflow::Error>(())
 //! ```
 //!
-//! A bound run of a ragged input keeps the numbers of rows and of values, and is not fixed: ops on the rows run on the
-//! host, so a repetition costs as much as a run of a [`Runner`](crate::Runner).
+//! A bound run of a ragged input keeps the number of rows and the number of values. It plans every repetition, so a
+//! repetition costs as much as a run of a [`Runner`](crate::Runner): ops on the rows run on the host, and
+//! [`BoundRun::is_fixed`](crate::BoundRun::is_fixed) is false.
 //!
 //! # Inputs that are not needed
 //!

@@ -38,11 +38,12 @@ type BufferIndex<'a> = (&'a [Index], &'a [Dim]);
 
 /// Chooses the axis that makes the kernel cheapest. `outer` and `row` are the extents of its axes.
 ///
-/// The cost counts instructions and accesses for a vector of rows. An instruction costs 1. An access costs 0 if it does
-/// not vary along the axis, 1 if its elements are neighbours in memory, [`STRIDED`] or [`SCATTERED`] otherwise. A
-/// vector that a short axis does not fill costs as much as a full one. Work that does not vary along a row counts once
-/// for each row, and the start of a row costs [`ROW_COST`]. If the length of a row is not known, only its elements
-/// count.
+/// The outer axes of a kernel count its rows, and the row axes are the axes inside a row: the code of a row has a loop
+/// over them, or reduces them. The cost counts instructions and accesses for [`LANES`] rows. An instruction costs 1. An
+/// access costs 0 if it does not vary along the axis, 1 if its elements are neighbours in memory, [`STRIDED`] or
+/// [`SCATTERED`] otherwise. A vector that a short axis does not fill costs as much as a full one. Work that does not
+/// vary along a row counts once for each row, and the start of a row costs [`ROW_COST`]. If the length of a row is not
+/// known, only its elements count.
 pub(super) fn choose_lane_axis(roots: &[Root], outer: &[Dim], row: &[Dim], infos: &[BufferInfo]) -> LaneAxis {
     if row.is_empty() {
         return if has_short_lanes(roots, outer, infos) { LaneAxis::SecondLastOuter } else { LaneAxis::Row };
@@ -145,7 +146,7 @@ impl<'a> KernelWork<'a> {
         cost.saturating_mul(LANES) / filled.clamp(1, LANES)
     }
 
-    /// Returns the cost of a vector of rows, one after the other, with lanes along the last row axis.
+    /// Returns the cost of [`LANES`] rows that are computed one after the other, with lanes along the last row axis.
     fn cost_along_row(&self) -> usize {
         let axes = self.outer..self.extents.len();
         let cost = self.pass.cost(Axis(axes.end as u32 - 1));
@@ -178,7 +179,7 @@ fn access_cost(index: &[Index], dims: &[Dim], axis: Axis) -> usize {
         Some(1 | -1) => 1,
         Some(2..=SHORT) => STRIDED,
         Some(_) => SCATTERED,
-        // The step is not known, but the last index moves alone.
+        // The step is not known. The elements are neighbours if the last index alone moves along the axis.
         None => {
             let (last, leading) = index.split_last().expect("some index depends on the axis");
             let is_last = depends_on(last, axis) && !leading.iter().any(|index| varies_with(index, axis));
@@ -187,7 +188,8 @@ fn access_cost(index: &[Index], dims: &[Dim], axis: Axis) -> usize {
     }
 }
 
-/// Returns whether an access keeps axis `axis` and the axis after it, of this extent, one loop.
+/// Returns whether one loop can run along axis `axis` and the axis after it, as far as this access is concerned.
+/// `extent` is the extent of the axis after `axis`.
 fn merges(index: &[Index], dims: &[Dim], axis: usize, extent: &Dim) -> bool {
     let steps = [axis, axis + 1].map(|axis| step_along(index, Axis(axis as u32), dims));
     let is_fixed = !index.iter().any(Index::has_value);

@@ -52,8 +52,8 @@ impl OpDef {
         self.no_attrs.declaration()
     }
 
-    /// Returns the op type of the model if a call with these attributes stands in place of an op without a definition, or
-    /// of a node that inference refused. Nothing computes such a call, and an import gives it the op type.
+    /// Returns TensorFlow's op type of a placeholder call, else `None`. An import adds a placeholder call for a node
+    /// whose op has no definition, and for a node that inference refused. Nothing computes such a call.
     pub(crate) fn stands_for<'a>(&self, attrs: &'a Attrs) -> Option<&'a str> {
         match (&self.body, attrs.get("op")) {
             (Body::ShapeOnly, Some(Attr::Str(op_type))) => Some(op_type),
@@ -81,7 +81,7 @@ impl OpDef {
     }
 
     /// Checks the attributes of a call against the declaration. An imported call may have attributes that only
-    /// TensorFlow's op has. An operand may be an attribute of the same name.
+    /// TensorFlow's op has. A call may give an operand as an attribute of the same name.
     ///
     /// # Errors
     /// The op lacks an attribute of the call, a value is of another kind than the declared one, or a required attribute

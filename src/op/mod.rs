@@ -118,9 +118,10 @@ pub struct OpDef {
     /// For an op without a body, the names by which the shape function finds the operands. Such an op has an operand
     /// for every name.
     names: Option<&'static [&'static str]>,
-    /// For an op without a body, what a definition with a body requires of the dtypes of the call, and what it got.
+    /// For an op without a body, the message with which the op of the same name refused the dtypes of the call. `None`
+    /// if the dtypes are not the reason why this op has no body.
     refusal: Option<Arc<str>>,
-    /// The attributes of a call that gives none: they know the declaration.
+    /// An empty list of attributes, with a link to the declaration of the op's attributes.
     no_attrs: Attrs,
     /// Whether a call may have any attributes: the definition does not declare the attributes of the op.
     takes_any_attrs: bool,
@@ -220,15 +221,15 @@ impl OpDef {
         def
     }
 
-    /// Sets what a definition with a body requires of the dtypes of a call for which this op has no body.
+    /// Sets the message with which the op of the same name refused the dtypes of a call.
     #[cfg_attr(not(feature = "graphdef"), expect(dead_code, reason = "only an import makes such ops"))]
     pub(crate) fn refused_because(mut self, message: &str) -> OpDef {
         self.refusal = Some(message.into());
         self
     }
 
-    /// Returns what a definition with a body requires of the dtypes of the call, and what it got; none if the dtypes
-    /// are not the reason why this op has no body.
+    /// Returns the message with which the op of the same name refused the dtypes of the call; `None` if the dtypes are
+    /// not the reason why this op has no body.
     pub(crate) fn refusal(&self) -> Option<&str> {
         self.refusal.as_deref()
     }
@@ -260,8 +261,8 @@ impl OpDef {
         self
     }
 
-    /// Sets a stricter shape function. A call that is added to a graph must pass it too. A run that finds out more
-    /// about the shapes need not: TensorFlow refuses some calls only if it knows their shapes before a run.
+    /// Sets a stricter shape function, which a call must pass when it is added to a graph. A run does not use it:
+    /// TensorFlow refuses some calls only if it knows their shapes before a run.
     pub(crate) const fn builder_shape_fn(mut self, shape_fn: ShapeFn) -> OpDef {
         self.builder_shape_fn = Some(shape_fn);
         self

@@ -118,8 +118,8 @@ impl Emitter<'_, '_> {
         }
     }
 
-    /// Emits the start of each slot of a body in row `row`: an address, or the value of an iota. Other slots have no
-    /// start.
+    /// Emits the start of each slot that a body uses, in row `row`: an address, or the value of an iota. The result is
+    /// `None` for a slot that the body does not use.
     fn starts(&mut self, analysis: &BodyAnalysis, row: Value) -> Vec<Option<Value>> {
         let mut starts = vec![None; self.code.slots.len()];
         for slot in &analysis.slots {
@@ -132,8 +132,8 @@ impl Emitter<'_, '_> {
         starts
     }
 
-    /// Emits the loops of a row from `level` on, around `f`. `starts` holds the starts of slots outside these loops,
-    /// and `f` takes their starts inside.
+    /// Emits the loops of a row from `level` on, around `f`. `starts` are the starts of the slots before these loops
+    /// begin. `f` takes the starts of the slots at the current position of the loops.
     fn nest(
         &mut self,
         level: u32,
@@ -158,8 +158,8 @@ impl Emitter<'_, '_> {
         });
     }
 
-    /// Emits the loops of a pass around its inner axis: a pass without reductions, or any pass of a column kernel.
-    /// `roots` are the values that the reductions read.
+    /// Emits a pass: its loops, and the inner axis inside them. The pass has no reductions, or belongs to a column
+    /// kernel. `roots` are the values that the reductions read.
     fn walk(&mut self, pass: &Pass, analysis: &BodyAnalysis, roots: &[InstId], starts: &[Option<Value>]) {
         self.nest(0, analysis, starts, &mut |e, starts| {
             e.inner(&pass.body, analysis, roots, starts, |e, group| {

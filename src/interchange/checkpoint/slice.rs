@@ -11,7 +11,8 @@ use crate::error::Result;
 pub(super) struct SliceExtent {
     pub start: usize,
     pub length: usize,
-    /// Whether the slice was declared as the whole axis. Its key then has the length -1.
+    /// Whether the slice was declared as the whole axis. The key of the slice in the checkpoint's table then has -1 in
+    /// place of the length.
     is_whole: bool,
 }
 
@@ -32,7 +33,7 @@ impl Slice {
     pub(super) fn read(proto: &SliceProto, sizes: &[usize]) -> Result<Slice> {
         let extents = proto.extent.iter().zip(sizes).map(|(extent, &size)| match extent.length {
             None if extent.start == 0 => Some(SliceExtent { start: 0, length: size, is_whole: true }),
-            // In a table of TensorFlow, a length of -1 is the whole axis too.
+            // In the table of a checkpoint, a length of -1 is the whole axis too.
             Some(-1) if extent.start == 0 => Some(SliceExtent { start: 0, length: size, is_whole: true }),
             None => None,
             Some(length) => SliceExtent::of(extent.start, length, size),

@@ -120,7 +120,7 @@ fn every_cut_and_every_changed_byte_of_an_index_is_an_error_or_reads_the_same() 
         let mut changed = bytes.clone();
         changed[position] ^= 0x55;
         match open(&changed) {
-            // The padding of the footer and the statistics have no meaning here.
+            // A reader ignores the padding at the end of the footer, and the table's statistics.
             Ok(checkpoint) => assert!(checkpoint.keys().eq(whole.keys()), "byte {position}"),
             Err(error) => assert_eq!(error.kind(), ErrorKind::Parse, "byte {position}: {error}"),
         }
@@ -298,7 +298,7 @@ fn a_hundred_megabytes_are_mapped_and_not_copied() {
     std::fs::create_dir_all(&folder).unwrap();
     let prefix = folder.join("variables");
     let data = std::fs::File::create(folder.join("variables.data-00000-of-00001")).unwrap();
-    // The file system stores no zeros.
+    // The file is sparse: it takes no space on the disk.
     data.set_len(4 * ELEMENTS as u64).unwrap();
     let entry = EntryProto {
         dtype: 1,

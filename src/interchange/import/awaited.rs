@@ -1,5 +1,5 @@
-//! Control edges: a node that may fail runs before every node that a control edge leads to, although no node reads its
-//! outputs.
+//! Control edges. If a control edge leads from a node that may fail to another node, the first node runs before the
+//! other node, even if no node reads the outputs of the first node.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -59,9 +59,9 @@ impl<'a, 'g> Importer<'a, 'g> {
         Ok(controls)
     }
 
-    /// Makes a node run for the nodes that a control edge leads to, if a run of it may fail. `inputs` are the inputs of
-    /// the node. `is_transparent` says that the node is a call or passes its inputs on, so that a run may compute each
-    /// output alone.
+    /// If a control edge leads from the node to other nodes, and the node may fail, this makes each run of the other
+    /// nodes compute the node first. `inputs` are the inputs of the node. `is_transparent` says that the node is a call
+    /// or passes its inputs on. A run may then compute one output of the node without the others.
     pub(super) fn complete_awaited(
         &mut self,
         frame: &Frame<'a, 'g>,

@@ -14,7 +14,8 @@ use crate::error::Result;
 use crate::graph::Value;
 use crate::tensor::Tensor;
 
-/// Which nodes are imported together: the nodes in the loop `in_loop` whose sides are all among `sides`.
+/// Which nodes are imported together: the nodes in the loop `in_loop` whose sides are all among `sides`. A side of a
+/// node is a branch in which the node runs: a predicate, and the number of the branch.
 #[derive(Clone, Default)]
 struct Level {
     in_loop: Option<usize>,

@@ -1,4 +1,5 @@
-//! [`ReduceLanes`]: the accumulators of one reduction, combined in the order that the docs of [`REDUCE_BYTES`] describe.
+//! [`ReduceLanes`]: the accumulators of one reduction, combined in the order that the docs of [`REDUCE_BYTES`]
+//! describe.
 
 use shapeflow_shape_fns::DType;
 

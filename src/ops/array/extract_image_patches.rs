@@ -158,7 +158,7 @@ fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
     let mut inside = Vec::new();
     let mut rest = window_position;
     for axis in 1..spatial.len() {
-        // The number of elements of the window at one position along the axis.
+        // The product of the sizes of the window along the later axes.
         let inner: i64 = (axis + 1..spatial.len()).map(|axis| entry(&sizes, axis)).product();
         let offset = rest.clone().floordiv(inner);
         rest = rest.modulo(inner);

@@ -130,7 +130,7 @@ mod tests {
 
     #[test]
     fn values_are_those_recorded() {
-        // The cases give border and mode as attributes, which select one of three ops.
+        // The recorded cases give the border and the mode as attributes. They select `pad_with` or `mirror_pad`.
         static ANY: OpDef = OpDef::host("pad", |cx| {
             let x = cx.input(0)?.to_tensor()?;
             let mode = cx.attrs().get("mode").map(Attr::to_string).unwrap_or_default();

@@ -21,9 +21,8 @@ pub(crate) static GET: OpDef = OpDef::host("tensor_list_get_item", get)
     })
     .dtype_rule(item_dtype);
 
-/// `list, index[], item -> variant[]`: the list whose item at `index` is `item`. Attribute `resizes` lets the list grow to the index,
-/// and attribute `once` refuses an index that has an item.
-/// As TensorFlow's `TensorListSetItem`.
+/// `list, index[], item -> variant[]`: the list whose item at `index` is `item`. Attribute `resizes` lets the list grow
+/// to the index, and attribute `once` refuses an index that has an item. As TensorFlow's `TensorListSetItem`.
 pub(crate) static SET: OpDef = OpDef::host("tensor_list_set_item", set)
     .attrs(&[
         Attribute::dtype("dtype").optional(),

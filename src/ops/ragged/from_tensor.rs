@@ -10,7 +10,8 @@ use crate::error::{ErrorKind, Result};
 use crate::graph::{AnyValue, IntoOperand, RaggedValue, Value};
 
 impl<'g> RaggedValue<'g> {
-    /// Makes a ragged value of all elements of a dense one. `ragged_rank` axes get a partition, and stay uniform.
+    /// Makes a ragged value of all elements of a dense one. The first `ragged_rank` axes after axis 0 get
+    /// partitions, whose rows all have one length.
     ///
     /// `[n, k, ..] -> [n, k, ..]`. As TensorFlow's `RaggedTensor.from_tensor`.
     ///
@@ -100,7 +101,7 @@ impl<'g> RaggedValue<'g> {
     /// ```
     ///
     /// # Errors
-    /// The dense value has no two axes of known rank, or the lengths are not a vector of i32 or i64.
+    /// The rank of the dense value is unknown or less than 2, or the lengths are not a vector of i32 or i64.
     #[track_caller]
     pub fn from_tensor_lengths(dense: Value<'g>, lengths: Value<'g>) -> Result<RaggedValue<'g>> {
         let _call = dense.graph().open_call();
@@ -139,9 +140,9 @@ impl<'g> RaggedValue<'g> {
     /// ```
     ///
     /// # Errors
-    /// The rank is unknown, there are no lengths, or as many vectors of lengths as axes, or dtypes of lengths differ.
-    /// The run fails if a vector has not one length for each row, or a length is negative or more than the size of its
-    /// axis.
+    /// The rank is unknown, `lengths` is empty or has as many vectors as the dense value has axes, or the vectors
+    /// differ in dtype. The run fails if a vector has not one length for each row, or a length is negative or more than
+    /// the size of its axis.
     #[track_caller]
     pub fn from_tensor_nested_lengths(dense: Value<'g>, lengths: &[Value<'g>]) -> Result<RaggedValue<'g>> {
         let graph = dense.graph();
@@ -153,7 +154,8 @@ impl<'g> RaggedValue<'g> {
             );
             return Err(refuse(graph, ErrorKind::Shape, message));
         };
-        // The kept places among the places of the joined first axes.
+        // The first axes, flattened to one axis, have `places` positions. `kept` are the positions of the kept
+        // elements.
         let (mut kept, mut places) = (graph.range(0i64, &sizes[0], 1i64)?, sizes[0].clone());
         let mut checks = Vec::with_capacity(depth);
         for (lengths, size) in lengths.iter().zip(&sizes[1..]) {
@@ -194,8 +196,8 @@ impl<'g> RaggedValue<'g> {
     /// ```
     ///
     /// # Errors
-    /// The dense value has no two axes of known rank, or another dtype than `padding`; or `padding` is no scalar and
-    /// its axes differ from the inner axes. If this is not known now, the run fails.
+    /// The rank of the dense value is unknown or less than 2, its dtype is not that of `padding`, or `padding` is no
+    /// scalar and its axes differ from the inner axes. A run checks sizes that are unknown when the graph is built.
     #[track_caller]
     pub fn from_tensor_padding(dense: Value<'g>, padding: impl IntoOperand<'g>) -> Result<RaggedValue<'g>> {
         let _call = dense.graph().open_call();

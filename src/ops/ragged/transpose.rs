@@ -17,9 +17,10 @@ impl<'g> RaggedValue<'g> {
     ///
     /// `[n, (r), ..] -> [?, (c), ..]` for `perm` `[1, 0, ..]`, any dtype. Row `j` of the result has item `j` of each
     /// row that is long enough, in the order of the rows. A second transpose gives the original value if no row is
-    /// longer than the row before it. A swap with an inner axis keeps all places: `[n, (r), k] -> [n, k, (r)]` for
-    /// `perm` `[0, 2, 1]`. As numpy's `transpose` where all rows have one length; TensorFlow's `tf.transpose` refuses
-    /// ragged values. The order is computed on the host, and gathers fuse into kernels.
+    /// longer than the row before it. A swap of a partitioned axis with an inner axis transposes each row as a dense
+    /// matrix: `[n, (r), k] -> [n, k, (r)]` for `perm` `[0, 2, 1]`. As numpy's `transpose` where all rows have one
+    /// length; TensorFlow's `tf.transpose` refuses ragged values. The order is computed on the host, and gathers fuse
+    /// into kernels.
     ///
     /// ```
     /// use shapeflow::{Graph, ragged};
@@ -48,7 +49,7 @@ impl<'g> RaggedValue<'g> {
         let Some(first) = (0..=depth).find(|axis| perm[*axis] != *axis) else {
             return self.transposed_inside(&perm[depth + 1..]);
         };
-        // The axis after the first moved one must be this axis, and the other partitioned axes must stay.
+        // `perm` must swap axis `first` with the axis after it, and the other partitioned axes must stay.
         let is_swap = perm[first + 1] == first && (first + 2..=depth).all(|axis| perm[axis] == axis);
         if !is_swap || (first < depth && perm[first] != first + 1) {
             let message = format!(
@@ -99,7 +100,8 @@ impl<'g> RaggedValue<'g> {
                 None => Param::Value(lengths.reduce_max(0)?.maximum(zero)?),
             },
             Some(outer) => {
-                // Each row along the axis before has as many rows as its longest row has items.
+                // An entry of the outer axis holds rows. The number of rows of its transpose is the length of its
+                // longest row.
                 let of_row = outer.value_rowids()?;
                 let longest = match &uniform {
                     Some(length) => scalar(length.clone())?.broadcast_to([outer.own_nrows()?])?,

@@ -21,7 +21,8 @@ impl<'g> Value<'g> {
     /// seed.
     ///
     /// `seed [2], logits [n, classes] -> i64[n, count]`; the seed is i32 or i64, the logits are f16, bf16, f32 or f64.
-    /// An infinite logit and NaN have probability 0; a row without other logits gives the number of classes. The same
+    /// An infinite logit and NaN have probability 0; in a row that has no other logits, each sample is `classes`,
+    /// which is no class. The same
     /// seed gives the same classes in every run. As TensorFlow's `StatelessMultinomial` on one thread, bit for bit;
     /// TensorFlow's numbers for many rows depend on its number of threads. Runs on the host.
     ///
@@ -67,7 +68,8 @@ static OF_SEED: OpDef = OpDef::host("random_categorical", |cx| {
 })
 .tensorflow(&[TfOp::new("StatelessMultinomial")]);
 
-/// An op for import only: the state is that of a node with a seed of its own.
+/// As [`DEF`], with the state of a generator in place of the seed. Only an import adds this op, for a random node of a
+/// model.
 pub(crate) static WITH_STATE: OpDef = OpDef::host("random_categorical_with_state", |cx| {
     let stream = stream_of_state(cx, cx.inputs() - 3)?;
     run(cx, stream)
@@ -123,7 +125,7 @@ fn run(cx: &mut HostCx<'_>, stream: Philox) -> Result<()> {
     Ok(())
 }
 
-/// Fills the samples of a row. `samples` are their numbers in the stream.
+/// Fills the samples of a row. `samples` are the positions of these samples in the stream.
 fn sample<T>(logits: &[f64], stream: Philox, samples: Range<usize>, to: &mut [T], class: fn(usize) -> T) {
     let sums = cumulative(logits);
     let total = sums.last().copied().unwrap_or_default();

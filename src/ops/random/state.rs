@@ -48,7 +48,7 @@ static ALGORITHM: OpDef = OpDef::host("random_algorithm", |cx| cx.set_output(0, 
     .dtype_rule(|_, _: &Attrs| Ok(vec![DType::I32]))
     .tensorflow(&[TfOp::new("StatelessRandomGetAlg")]);
 
-/// Returns whether TensorFlow's number of an algorithm, the only element of a tensor, is a number of Philox.
+/// Returns whether `algorithm` is one number, and TensorFlow uses Philox for this number.
 pub(crate) fn is_philox(algorithm: &[i64]) -> bool {
     algorithm == [i64::from(PHILOX)] || algorithm == [i64::from(OF_DEVICE)]
 }

@@ -24,7 +24,7 @@ macro_rules! reductions {
                 `self` has the indices of the sparse tensor.")]
             ///
             /// `[count, r], values [count], shape [r] -> [..]`, which lacks `axes`, or has size 1 there with
-            /// `keep_dims`. Without axes, the elements keep their indices. The result is 0 where the sparse tensor has
+            /// `keep_dims`. If `axes` is empty, nothing is reduced. The result is 0 where the sparse tensor has
             /// no elements. The indices and the shape are i64. A negative axis counts from the end; an axis may be
             /// given twice.
             #[doc = concat!("As TensorFlow's `", $tf_dense, "`. Runs on the host.")]
@@ -61,7 +61,7 @@ macro_rules! reductions {
             #[doc = concat!("Does the same as [`Value::", stringify!($method), "`], but returns a sparse tensor: indices in \
                 row-major order, values and sizes.")]
             ///
-            #[doc = concat!("`-> [m, s], [m], [s]`. As TensorFlow's `", $tf_sparse, "`. Runs on the host.")]
+            #[doc = concat!("`-> [m, s], [m], [s]`, for `m` elements and `s` remaining axes. As TensorFlow's `", $tf_sparse, "`. Runs on the host.")]
             ///
             /// # Errors
             #[doc = concat!("As [`Value::", stringify!($method), "`].")]

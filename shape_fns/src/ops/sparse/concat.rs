@@ -38,7 +38,8 @@ pub fn concat(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Returns the sizes of the result, or `None` unless the shape elements of all operands from `first` on are tracked.
+/// Returns the sizes of the result; `None` if the graph does not know the elements of some operand from `first` on.
+/// These operands are the shapes of the tensors.
 fn joined_sizes(cx: &mut InferenceContext<'_>, first: usize, axis: usize) -> Result<Option<Vec<Dim>>> {
     let all: Option<Vec<Vec<Dim>>> =
         (first..cx.len()).map(|index| Some(cx.input_value(index)?.elements().to_vec())).collect();

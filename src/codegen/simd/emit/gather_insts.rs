@@ -8,7 +8,8 @@ use crate::codegen::simd::ir::{GatherGroup, frame_mem};
 use crate::lower::kernel_body::AccessPattern;
 
 impl EmitContext<'_> {
-    /// Adds `index * strides[offset]` to the address of a gather slot. `index` is the lowest lane of `from`.
+    /// Adds `index * stride` to the address of a gather slot. `index` is the lowest lane of `from`, and `stride` is the
+    /// stride with number `offset` of the slot.
     pub fn displace(&self, asm: &mut Asm, slot: u32, offset: u32, from: VectorReg) {
         let word = self.layout.scratch;
         asm.vector(opcode::STORE_Q, VectorLen::X, from.0, 0, frame_mem(word).into(), None);
@@ -16,7 +17,7 @@ impl EmitContext<'_> {
         self.displace_by(asm, slot, offset);
     }
 
-    /// Adds `rax * strides[offset]` to the address of a gather slot.
+    /// Adds `rax * stride` to the address of a gather slot. `stride` is the stride with number `offset` of the slot.
     pub fn displace_by(&self, asm: &mut Asm, slot: u32, offset: u32) {
         asm.imul(RAX, frame_mem(self.layout.gathers[slot as usize].strides[offset as usize]));
         match self.pointer(slot) {

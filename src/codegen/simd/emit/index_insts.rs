@@ -25,7 +25,7 @@ impl EmitContext<'_> {
             }
             IndexOp::Iota(slot) => {
                 asm.mov(RAX, frame_mem(self.layout.start(self.level, slot)));
-                // The code computes for a later position of the loops, at this distance from the current position.
+                // With a shift, the code computes for a position of the loops that lies ahead by the shift.
                 if let Some(shift) = self.shift {
                     shift.add_to(asm, RAX, slot);
                 }

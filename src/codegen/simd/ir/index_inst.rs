@@ -26,7 +26,8 @@ pub(crate) enum IndexOp {
     Select(BinaryOp),
     /// `from[0]`, wrapped to the dtype of the result.
     Cast,
-    /// `from[0]` if it is in `[0, scalars[k])`; otherwise 0, and the run fails.
+    /// `Check(k)`: `from[0]` if it is at least 0 and less than run-time scalar `k` of the kernel; otherwise 0, and the
+    /// run fails.
     Check(u32),
 }
 
