@@ -198,11 +198,12 @@ fn build_max_with_argmax<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Resu
 /// Divides the gradient of each window by the number of its elements, and adds for each element the quotients of its
 /// windows: the sums of windows of stride 1 over the quotients, spread by the strides.
 fn build_avg<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>], spatial: usize) -> Result<Vec<Value<'g>>> {
+    let dtypes: Vec<DType> = values.iter().map(|value| value.dtype()).collect();
+    let dtype = gradient_float(&dtypes, cx.attrs())?[0];
     let names = ["orig_input_shape", "grad", "ksize", "strides"];
     let [fed, Some(gradient), sizes, strides] = operand_values(cx, names, values) else {
         return refuse("the gradient of a pool needs a gradient".to_string());
     };
-    let dtype = dtype::common(&[gradient.dtype()], 0, 1, dtype::Class::Float)?;
     let rank = spatial + 2;
     let format = data_format(cx.attrs(), spatial)?;
     let gradient = of_rank(gradient, rank, "the gradient of a pool")?;
