@@ -41,11 +41,6 @@ impl BroadcastPair {
         Ok(BroadcastPair { sizes, strides })
     }
 
-    /// Returns the number of elements of the result.
-    pub(crate) fn len(&self) -> usize {
-        self.sizes.iter().product()
-    }
-
     /// Returns the positions of the two elements of row-major element `element` of the result.
     pub(crate) fn position(&self, element: usize) -> (usize, usize) {
         let (mut rest, mut left, mut right) = (element, 0, 0);
@@ -59,8 +54,10 @@ impl BroadcastPair {
     }
 
     /// Returns [`BroadcastPair::position`] of every element of the result.
+    #[cfg(any(test, feature = "strings"))]
     pub(crate) fn positions(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
-        (0..self.len()).map(|element| self.position(element))
+        let elements: usize = self.sizes.iter().product();
+        (0..elements).map(|element| self.position(element))
     }
 }
 
