@@ -52,12 +52,18 @@ impl BroadcastPair {
         }
         (left, right)
     }
+}
+
+#[cfg(any(test, feature = "strings"))]
+impl BroadcastPair {
+    /// Returns the number of elements of the result.
+    pub(crate) fn len(&self) -> usize {
+        self.sizes.iter().product()
+    }
 
     /// Returns [`BroadcastPair::position`] of every element of the result.
-    #[cfg(any(test, feature = "strings"))]
     pub(crate) fn positions(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
-        let elements: usize = self.sizes.iter().product();
-        (0..elements).map(|element| self.position(element))
+        (0..self.len()).map(|element| self.position(element))
     }
 }
 
