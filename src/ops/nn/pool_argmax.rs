@@ -212,11 +212,14 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
     let x = RowMajor::new(cx.input(0)?)?;
     let x = x.view();
     let format = data_format(cx.attrs(), 2)?;
-    let list = |name: &str| -> Result<Vec<usize>> {
-        let entries = param_ints(cx, name, usize::MAX)?.unwrap_or_default();
+    let list = |name: &str, operand: usize| -> Result<Vec<usize>> {
+        let entries = param_ints(cx, name, operand)?.unwrap_or_default();
         Ok(entries.into_iter().map(|entry| usize::try_from(entry).unwrap_or(0)).collect())
     };
-    let (sizes, strides, explicit) = (list("ksize")?, list("strides")?, list("explicit_paddings")?);
+    // A size that an attribute gives is not among the operands.
+    let first = 1 + usize::from(cx.attrs().get("ksize").is_none());
+    let (sizes, strides) = (list("ksize", 1)?, list("strides", first)?);
+    let explicit = list("explicit_paddings", usize::MAX)?;
     let padding = cx.attrs().str("padding").to_string();
     let height = format.first_spatial_axis();
     let width = height + 1;
