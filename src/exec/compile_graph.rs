@@ -88,16 +88,8 @@ impl Graph {
             );
         }
         for (name, value) in outputs {
-            if value.graph().tag() != self.tag() {
-                return refuse(
-                    ErrorKind::ForeignValue,
-                    format!(
-                        "outputs must belong to the graph made at {}, got a value of the graph made at {}",
-                        self.created(),
-                        value.graph().created()
-                    ),
-                );
-            }
+            let own = self.check_own("outputs", value);
+            own.map_err(|error| error.with_phase(Phase::Compile).at(location))?;
             let index = match value.index() {
                 Ok(index) => index,
                 Err(error) => {

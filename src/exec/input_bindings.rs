@@ -57,7 +57,7 @@ fn other_number_of_rows(
     let (ragged, partition) = row_splits_of(name)?;
     let (rows, expected) = (&mismatch.dim - 1, mismatch.expected.filter(|_| mismatch.got > 0)?);
     let why = reason(graph, (port, axis), &rows, bindings);
-    let place = if partition == 0 { String::new() } else { format!(" along axis {partition}") };
+    let place = along(partition);
     let relation = if rows.is_known() {
         String::new()
     } else {
@@ -104,13 +104,18 @@ fn reason(graph: &GraphData, end: (usize, usize), dim: &Dim, bindings: &Bindings
     })
 }
 
+/// Returns ` along axis 1` for the rows of partition 1; nothing for the rows of the outermost partition.
+fn along(partition: usize) -> String {
+    if partition == 0 { String::new() } else { format!(" along axis {partition}") }
+}
+
 /// Returns `, the number of rows of ragged input "r"` for the first ragged input before `end` that has `rows` rows.
 fn rows_with(graph: &GraphData, end: (usize, usize), rows: &Dim) -> Option<String> {
     let splits = rows + 1;
     let mut axes = input_axes(graph).take_while(|(port, axis, _)| (*port, *axis) < end);
     axes.find_map(|(port, _, dim)| {
         let (ragged, partition) = row_splits_of(&graph.inputs[port].0)?;
-        let place = if partition == 0 { String::new() } else { format!(" along axis {partition}") };
+        let place = along(partition);
         (graph.table.resolve(dim) == splits)
             .then(|| format!(", the number of rows{place} of ragged input \"{ragged}\""))
     })
