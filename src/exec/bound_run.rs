@@ -57,6 +57,21 @@ enum RunMode {
     General { inputs: Vec<Tensor>, outputs: Vec<Tensor>, state: Box<RunState>, obstacle: String },
 }
 
+/// Plans and runs once. A function of its own, because a fixed run would save the registers that this code needs.
+#[inline(never)]
+fn run_planned(
+    executable: &Executable,
+    inputs: &[Tensor],
+    outputs: &mut Vec<Tensor>,
+    state: &mut RunState,
+    cancel: Cancel<'_>,
+) -> Result<()> {
+    outputs.clear();
+    let views: Vec<TensorView<'_>> = inputs.iter().map(Tensor::view).collect();
+    *outputs = executable.run_with(&views, cancel, state)?;
+    Ok(())
+}
+
 impl Executable {
     /// Binds a run to the sizes of `inputs`. The run owns a copy of the elements of `inputs`.
     ///
@@ -169,9 +184,7 @@ impl BoundRun {
         match &mut self.mode {
             RunMode::Fixed(fixed) => fixed.run(cancel),
             RunMode::General { inputs, outputs, state, .. } => {
-                outputs.clear();
-                let views: Vec<TensorView<'_>> = inputs.iter().map(Tensor::view).collect();
-                self.executable.run_with(&views, cancel, state).map(|results| *outputs = results)
+                run_planned(&self.executable, inputs, outputs, state, cancel)
             }
         }
         .map_err(|error| error.or_at(Location::caller()))?;

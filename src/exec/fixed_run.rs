@@ -12,8 +12,8 @@ use super::port::Port;
 use super::run::Run;
 use crate::compile::{CompiledProgram, KernelCode, Specialization};
 use crate::dump::Traced;
-use crate::error::Result;
-use crate::lower::kernel::BufferIx;
+use crate::error::{Error, Result};
+use crate::lower::kernel::{BufferIx, Kernel};
 use crate::lower::plan::KernelPlan;
 use crate::lower::program::{Content, Step};
 use crate::op::Cancel;
@@ -155,7 +155,35 @@ impl<'m> FixedRun<'m> {
     ///
     /// # Errors
     /// A check of the data fails, memory is refused, or the run is cancelled.
+    #[inline]
     pub(super) fn run(&mut self, cancel: Cancel<'_>) -> Result<()> {
+        let compiled = &self.specialization.program;
+        match &mut self.steps {
+            // The usual run, in which every nanosecond counts.
+            Steps::Launches(launches) if !cancel.has_token() && !compiled.is_traced() => {
+                match launches.run_all() {
+                    None => Ok(()),
+                    Some(failed) => Err(self.fault(failed)),
+                }
+            }
+            _ => self.run_observed(cancel),
+        }
+    }
+
+    /// Returns the error of a launch whose check failed.
+    #[cold]
+    fn fault(&self, failed: usize) -> Error {
+        let compiled = &self.specialization.program;
+        let memory = match &self.steps {
+            Steps::Launches(launches) => launches.memory(),
+            Steps::Planned { memory, .. } => memory,
+        };
+        find_fault(compiled, kernel_of(compiled, failed), &self.plan, memory, None)
+    }
+
+    /// As [`FixedRun::run`], with a token, a trace, or steps that are not prepared launches.
+    #[inline(never)]
+    fn run_observed(&mut self, cancel: Cancel<'_>) -> Result<()> {
         let compiled = &self.specialization.program;
         let launches = match &mut self.steps {
             Steps::Launches(launches) => launches,
@@ -164,25 +192,11 @@ impl<'m> FixedRun<'m> {
                 return run.run_segment(0, &self.plan, None, workspaces);
             }
         };
-        let kernel_of = |index: usize| match &compiled.lowered.steps[index] {
-            Step::Kernel(kernel) => kernel,
-            _ => unreachable!("only kernels have prepared launches"),
-        };
-        // The usual run, in which every nanosecond counts.
-        if !cancel.has_token() && !compiled.is_traced() {
-            let failed = (0..launches.len()).find(|index| launches.run(*index));
-            return match failed {
-                None => Ok(()),
-                Some(index) => {
-                    Err(find_fault(compiled, kernel_of(index), &self.plan, launches.memory(), None))
-                }
-            };
-        }
         for index in 0..launches.len() {
             cancel.check()?;
             let traced = compiled.traced(index);
             let _span = traced.map(Traced::begin);
-            let kernel = kernel_of(index);
+            let kernel = kernel_of(compiled, index);
             let failed = match &self.plan.steps[index] {
                 StepPlan::Kernel(plan, _) if cancel.has_token() && is_cut_for(cancel, kernel, plan) => {
                     launches.run_cut(index, kernel, plan, &code_of(compiled).functions[index], cancel)?
@@ -190,7 +204,7 @@ impl<'m> FixedRun<'m> {
                 _ => launches.run(index),
             };
             if failed {
-                return Err(find_fault(compiled, kernel, &self.plan, launches.memory(), None));
+                return Err(self.fault(index));
             }
         }
         Ok(())
@@ -250,6 +264,14 @@ impl<'m> FixedRun<'m> {
             Steps::Launches(launches) => launches.copy(source, target),
             Steps::Planned { memory, .. } => memory.copy(source, target),
         }
+    }
+}
+
+/// Returns the kernel of a step that has a prepared launch.
+fn kernel_of(compiled: &CompiledProgram, step: usize) -> &Kernel {
+    match &compiled.lowered.steps[step] {
+        Step::Kernel(kernel) => kernel,
+        _ => unreachable!("only kernels have prepared launches"),
     }
 }
 

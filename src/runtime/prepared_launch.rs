@@ -186,7 +186,14 @@ impl<'m> BoundLaunches<'m> {
         self.launches.len()
     }
 
+    /// Runs the launches in order, up to the first whose check fails. Returns its index.
+    #[inline]
+    pub(crate) fn run_all(&mut self) -> Option<usize> {
+        (0..self.launches.len()).find(|index| self.run(*index))
+    }
+
     /// Runs one launch. Returns whether a check failed.
+    #[inline]
     pub(crate) fn run(&mut self, index: usize) -> bool {
         let launch = &self.launches[index];
         // SAFETY: the buffers were checked when the launch was bound, and they have not moved since. `self` holds or

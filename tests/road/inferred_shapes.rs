@@ -95,3 +95,20 @@ fn an_inferred_size_next_to_zero_leaves_zeros_out() -> shapeflow::Result<()> {
     }
     Ok(())
 }
+
+/// `[n, m]` to `[n, -1]` is `[n, m]` for all sizes, by machine code and by the interpreter. If `n` is 0, TensorFlow
+/// leaves out an `m` of 0 and gives `[0, 1]`.
+#[test]
+fn a_symbol_that_shape_and_input_share_cancels_next_to_zero() -> shapeflow::Result<()> {
+    let g = Graph::new();
+    let x = g.input("x", DType::F32, [Dim::symbol("n"), Dim::symbol("m")])?;
+    let rows = x.reshape([Dim::symbol("n"), Dim::known(-1)])?;
+    let interpreted = CompileOptions::default().backend(Backend::Interpreter);
+    for exe in [g.compile([rows])?, g.compile_with([rows], &interpreted)?] {
+        for sizes in [[0, 0], [0, 3], [3, 0], [2, 3]] {
+            let [rows] = exe.run(&[Tensor::zeros(DType::F32, &sizes)?.view()])?;
+            assert_eq!(rows.sizes(), sizes);
+        }
+    }
+    Ok(())
+}
