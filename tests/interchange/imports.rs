@@ -166,27 +166,38 @@ fn are_close(op: &str, got: &[Tensor], expected: &[Tensor]) -> bool {
         })
 }
 
+/// Returns a message for each form of the case that does not give what TensorFlow gives.
+fn differences(case: &Case) -> Vec<String> {
+    let mut wrong = Vec::new();
+    let (values, expected) = (case.values(), case.expected());
+    let order: Vec<usize> = (0..case.inputs.len()).collect();
+    let forms = [(false, Backend::default()), (true, Backend::default()), (true, Backend::Interpreter)];
+    for (is_fed, backend) in forms.into_iter().filter(|(is_fed, _)| *is_fed || !case.is_unknown) {
+        let what = match (case.run(&values, &order, is_fed, backend), &case.outputs) {
+            // TensorFlow and this library refuse the node. A missing kernel of this library is not such a refusal.
+            (Err(error), None) if error.kind() != ErrorKind::Compile => continue,
+            (Ok(got), Some(_)) if are_close(&case.op, &got, &expected) => continue,
+            (Err(error), _) => error.to_string(),
+            (Ok(got), Some(_)) => format!("{got:?} and not {expected:?}"),
+            (Ok(got), None) => format!("{got:?} and no error"),
+        };
+        let (file, line, op, attrs) = (case.file, case.line, &case.op, &case.attrs);
+        wrong.push(format!("{file}.jsonl line {line}, {op}, {attrs}, fed: {is_fed}, {backend:?}: {what}"));
+    }
+    wrong
+}
+
 #[test]
 fn nodes_give_what_tensorflow_gives() {
-    let mut wrong = Vec::new();
-    for case in cases() {
-        let (values, expected) = (case.values(), case.expected());
-        let order: Vec<usize> = (0..case.inputs.len()).collect();
-        let forms = [(false, Backend::default()), (true, Backend::default()), (true, Backend::Interpreter)];
-        for (is_fed, backend) in forms.into_iter().filter(|(is_fed, _)| *is_fed || !case.is_unknown) {
-            let what = match (case.run(&values, &order, is_fed, backend), &case.outputs) {
-                // TensorFlow and this library refuse the node. A missing kernel of this library is not such a refusal.
-                (Err(error), None) if error.kind() != ErrorKind::Compile => continue,
-                (Ok(got), Some(_)) if are_close(&case.op, &got, &expected) => continue,
-                (Err(error), _) => error.to_string(),
-                (Ok(got), Some(_)) => format!("{got:?} and not {expected:?}"),
-                (Ok(got), None) => format!("{got:?} and no error"),
-            };
-            let (file, line, op, attrs) = (case.file, case.line, &case.op, &case.attrs);
-            wrong
-                .push(format!("{file}.jsonl line {line}, {op}, {attrs}, fed: {is_fed}, {backend:?}: {what}"));
-        }
-    }
+    let cases = cases();
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let wrong: Vec<String> = std::thread::scope(|scope| {
+        let parts = cases.chunks(cases.len().div_ceil(threads));
+        let running: Vec<_> = parts
+            .map(|part| scope.spawn(|| part.iter().flat_map(differences).collect::<Vec<_>>()))
+            .collect();
+        running.into_iter().flat_map(|thread| thread.join().expect("a case panics")).collect()
+    });
     assert!(wrong.is_empty(), "{} cases:\n{}", wrong.len(), wrong.join("\n"));
 }
 

@@ -116,7 +116,7 @@ fn run_known(recipe: &Recipe) -> Result<Vec<Tensor>> {
 fn every_op_compiles_if_a_later_node_makes_its_parameters_known() {
     let (mut failures, mut graphs, mut late_params) = (Vec::new(), 0, 0);
     for (op, _) in OPS {
-        for seed in 0..6 {
+        for seed in 0..3 {
             let Some(mut recipe) = recipe_of(op, seed ^ 0x1a7e_0000) else { continue };
             recipe.runs.truncate(1);
             let Ok(expected) = run_known(&recipe) else { continue };
