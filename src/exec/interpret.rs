@@ -63,7 +63,8 @@ pub(super) fn interpret(
             let dims = graph.values[value.index()].shape.dims().unwrap_or_default();
             // Beside a size of 0, -1 stands for no certain size. The one that the graph inferred for all sizes holds:
             // `[n, m]` to `[n, -1]` is `[n, m]`, also if both are 0.
-            let inferred = bindings.sizes(dims).filter(|_| node.op.is_reinterpretation() && tensor.is_empty());
+            let inferred =
+                bindings.sizes(dims).filter(|_| node.op.is_reinterpretation() && tensor.is_empty());
             let tensor = inferred.and_then(|sizes| tensor.reshape(&sizes).ok()).unwrap_or(tensor);
             bindings.bind_sizes(dims, tensor.sizes()).map_err(|(axis, mismatch)| {
                 let axis = format!("axis {axis} of {}", value_text(graph, value));

@@ -37,7 +37,8 @@ pub struct Stats {
     pub regions: Vec<RegionStats>,
 }
 
-/// A compiled branch or loop body, or the first condition of a loop.
+/// A compiled branch or loop body, or the condition that a loop tests before its first iteration. The body computes the
+/// later conditions.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct RegionStats {
@@ -45,7 +46,7 @@ pub struct RegionStats {
     pub node: String,
     /// The name inside the node: `then`, `body`.
     pub name: String,
-    /// The inputs of the region: the state and the rows of a loop, then the values that the region reads from the graph
+    /// The inputs of the region: the state of a loop, the rows that an iteration of a scan takes, then the values that the region reads from the graph
     /// around it.
     pub inputs: Vec<Port>,
     /// The outputs of the region: the next state and the outputs of a loop body, or the results of a branch.

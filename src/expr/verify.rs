@@ -177,6 +177,7 @@ mod tests {
             (string.clone().cast(DType::F32), "cast is not defined from string to f32"),
             (x.like(2.0).cast(DType::String), "cast is not defined from f32 to string"),
             (
+                // No constant is a string: `like` gives a bool.
                 string.like(2.0) + string.clone(),
                 "the second argument must agree in dtype, got bool and string",
             ),

@@ -102,8 +102,8 @@ impl GraphData {
         }
     }
 
-    /// Checks a call by the shape function that the op has for calls of the builder, if there is one. It refuses calls
-    /// that a run of an imported model would accept. Leaves the graph unchanged.
+    /// Checks a call by the stricter shape function that some ops have for calls of the builder. This function refuses
+    /// some calls that are accepted in imported models. Leaves the graph unchanged.
     ///
     /// # Errors
     /// The function refuses the call.
@@ -144,10 +144,11 @@ impl GraphData {
             self.table.rely_only_on(guards);
         }
         let symbolised = self.know_parameters(node);
-        let known = self.tie_count();
+        // A strict graph refuses a call that ties two names: makes their dimensions equal.
+        let ties_before = self.tie_count();
         let inferred = self.infer(node, attrs).and_then(|inferred| {
             if self.strict {
-                self.refuse_ties(known, &node.operands).map(|()| inferred)
+                self.refuse_ties(ties_before, &node.operands).map(|()| inferred)
             } else {
                 Ok(inferred)
             }

@@ -6,8 +6,9 @@ use shapeflow_shape_fns::{Dim, Equality, Symbol};
 use super::{GraphData, NodeIx, ValueIx};
 use crate::op::Body;
 
-/// Marks each node that computes a value of `wanted`. Also marks each node that computes a symbol in an attribute of a
-/// marked node. If only the sizes of inputs determine a symbol, one such input is marked.
+/// Marks each node that `wanted` needs: the nodes that compute these values and, for each marked node, the nodes that
+/// compute its operands and the symbols in its attributes. If only the sizes of inputs determine a symbol, one such input
+/// is marked.
 pub(crate) fn needed_nodes(old: &GraphData, wanted: &[ValueIx]) -> Vec<bool> {
     let mut needed = vec![false; old.nodes.len()];
     for value in wanted {
@@ -29,7 +30,8 @@ pub(crate) fn needed_nodes(old: &GraphData, wanted: &[ValueIx]) -> Vec<bool> {
         }
     }
     let mut input_symbols: Vec<Symbol> = input_symbols.into_iter().collect();
-    // The choice of inputs must not depend on the numbers of the names, which count the names of the whole process.
+    // The choice of inputs must not depend on the order of `Symbol`, the order in which the process first used the
+    // names. So the texts of the names are compared.
     input_symbols.sort_by(|a, b| a.name().cmp(&b.name()).then(a.cmp(b)));
     for symbol in input_symbols {
         let mentions_symbol = |node: &NodeIx| has_symbol(old, old.nodes[node.index()].first_output, symbol);
@@ -44,8 +46,8 @@ pub(crate) fn needed_nodes(old: &GraphData, wanted: &[ValueIx]) -> Vec<bool> {
     needed
 }
 
-/// Returns the node that gives a symbol its value: the node that made an anonymous symbol, an input with a name among
-/// its dims, or the node that made a name equal to another dim.
+/// Returns the node that gives a symbol its value. An anonymous symbol has the node that made it. A named symbol has an
+/// input with the symbol among its dims, or else the node that recorded an equality with the symbol.
 pub(crate) fn definer(graph: &GraphData, symbol: Symbol) -> Option<NodeIx> {
     let is_node = |origin: &u32| (*origin as usize) < graph.nodes.len();
     if symbol.is_anonymous() {
@@ -63,9 +65,9 @@ pub(crate) fn definer(graph: &GraphData, symbol: Symbol) -> Option<NodeIx> {
 }
 
 impl GraphData {
-    /// Returns whether the nodes that define the symbols of these dims have the symbols among their sizes. A node that
-    /// has a symbol only among its elements does not define it for a graph that does not read these elements.
-    pub(crate) fn have_sizes(&self, dims: &[Dim]) -> bool {
+    /// Returns whether each symbol of these dims is in a shape or a derived parameter of its [`definer`]. A graph that
+    /// does not read the elements of a tensor does not know a symbol that is only such an element.
+    pub(crate) fn are_defined_by_sizes(&self, dims: &[Dim]) -> bool {
         let mut all = true;
         let mut check = |symbol: Symbol| {
             all &= definer(self, symbol).is_some_and(|definer| {
@@ -80,8 +82,8 @@ impl GraphData {
     }
 }
 
-/// Returns the first node that `values` do not need and that found an equality which the knowledge of `dim` may rest
-/// on. Only equalities of symbols that these values or their operands have matter.
+/// Returns the first node that `values` do not need and that recorded an equality of `dim`: without this node, less may
+/// be known about `dim`. Equalities count only if a value that `values` need has one of their symbols in its shape.
 pub(super) fn first_equality_of_others(graph: &GraphData, values: &[ValueIx], dim: &Dim) -> Option<u32> {
     let dim = graph.table.resolve(dim);
     // A number may stand for any symbol that equals a number.

@@ -164,8 +164,8 @@ impl Piece {
         let axis = self.widest_axis(form);
         let (coefficient, extent) = (form.coefficients[axis], self.axes[axis].extent);
         if coefficient > 0 && divisor % coefficient == 0 {
-            // If the sum of the other terms crosses no multiple of `coefficient`, every block ends between two indices
-            // of this axis, and has `factor` indices.
+            // If the sum of the other terms crosses no multiple of `coefficient`, the block depends on this axis alone,
+            // and changes after every `factor` indices of it.
             let others_low = low;
             let others_high = high - coefficient * (extent - 1);
             let step = others_low.div_euclid(coefficient);
@@ -228,7 +228,7 @@ impl Piece {
         Err(Refine::Cut { axis, position: position.clamp(1, (extent - 1).max(1)) })
     }
 
-    /// Returns the variant that serves the whole piece.
+    /// Returns the number of the variant of the kernel that serves the whole piece.
     ///
     /// # Errors
     /// Several variants serve the piece. The error is the next refinement towards pieces with one variant.

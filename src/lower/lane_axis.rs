@@ -29,8 +29,8 @@ const STRIDED: usize = 2;
 const ROW_COST: usize = 24;
 /// The number of elements of a vector.
 const LANES: usize = 8;
-/// The greatest extent of a short axis. Emitters load elements that are up to 4 elements apart; for longer steps, a
-/// launch would have to copy the elements.
+/// The greatest extent of a short last axis. Elements along the axis before it are that many elements apart. Emitters
+/// load elements that are at most 4 elements apart; for greater distances, a launch would have to copy the elements.
 const SHORT: i64 = 4;
 
 /// An index of a load or store, and the dims of its buffer.
@@ -171,7 +171,7 @@ fn access_cost(index: &[Index], dims: &[Dim], axis: Axis) -> usize {
         return 0;
     }
     if !index.iter().any(|index| depends_on(index, axis)) {
-        // Only a run-time value varies.
+        // The axis changes only a value that is read at run time, as in a gather, so the step is unknown.
         return SCATTERED;
     }
     match step_along(index, axis, dims) {

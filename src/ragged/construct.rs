@@ -157,8 +157,8 @@ impl RaggedTensor {
     ///
     /// # Errors
     /// The row ids are not an ascending vector of i32 or i64 with one id for each value, or one is negative or not less
-    /// than `nrows`. Without `nrows`, a row id that is too large is an error: the result would have more than 2^24 rows
-    /// and more than 64 rows for each value. Or the values are a scalar, or are ragged with splits of another dtype.
+    /// than `nrows`. Without `nrows`, it is an error if the last row id makes more than 2^24 rows and also more than 64
+    /// rows for each value. Or the values are a scalar, or are ragged with splits of another dtype.
     #[track_caller]
     pub fn from_value_rowids(
         values: impl Into<RaggedItem>,

@@ -11,7 +11,7 @@ pub(crate) struct Workspace {
     tile: Option<Buffer>,
     /// The slot words of a kernel call.
     pub(super) words: Vec<i64>,
-    /// For each slot: the address or value of the slot at the current outer indices.
+    /// For each slot: its address at the current outer indices. For a slot without a buffer: its value there.
     pub(super) bases: Vec<i64>,
 }
 

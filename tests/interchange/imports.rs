@@ -193,9 +193,8 @@ fn nodes_give_what_tensorflow_gives() {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let wrong: Vec<String> = std::thread::scope(|scope| {
         let parts = cases.chunks(cases.len().div_ceil(threads));
-        let running: Vec<_> = parts
-            .map(|part| scope.spawn(|| part.iter().flat_map(differences).collect::<Vec<_>>()))
-            .collect();
+        let running: Vec<_> =
+            parts.map(|part| scope.spawn(|| part.iter().flat_map(differences).collect::<Vec<_>>())).collect();
         running.into_iter().flat_map(|thread| thread.join().expect("a case panics")).collect()
     });
     assert!(wrong.is_empty(), "{} cases:\n{}", wrong.len(), wrong.join("\n"));

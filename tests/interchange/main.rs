@@ -1,5 +1,6 @@
 //! Import and export of TensorFlow graphs and numpy files.
 
+mod block_lstm;
 mod control;
 mod damage;
 mod feeds;

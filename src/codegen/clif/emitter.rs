@@ -299,8 +299,8 @@ impl<'a, 'f> Emitter<'a, 'f> {
         self.narrow(wide, |e, a, b| e.even_words(a, b))
     }
 
-    /// Emits, before the inner loop, the forms of uniform values that varying instructions and the `roots` of
-    /// reductions take.
+    /// Emits uniform values before the inner loop, in the forms in which varying instructions and reductions need them.
+    /// `roots` are the operands of the reductions.
     pub fn prepare(&mut self, group: &mut ElementGroup<'_>, roots: &[InstId]) {
         let analysis = group.analysis;
         for index in (0..group.body.len()).filter(|index| !analysis.uniform[*index]) {
@@ -353,7 +353,8 @@ impl<'a, 'f> Emitter<'a, 'f> {
         self.b.def_var(failed, after);
     }
 
-    /// Emits a call of a function of angles, for two values and two angles. Returns the new values.
+    /// Emits a call of a function of angles, for two angles. `values` are the results of the inline code. Returns them,
+    /// with those replaced whose angle is too large for the inline code.
     pub fn call_angle_function(&mut self, function: AngleFunction, values: Value, angles: Value) -> Value {
         let slot = *self.angles.get_or_insert_with(|| {
             let (size, log2_align) = (32, 4);

@@ -67,8 +67,14 @@ fn an_instruction_without_its_result_is_a_broken_invariant() {
     let mut block = VectorBlock::default();
     let operand = block.value_from(ValueOrigin::Frame(0));
     block.push_effect(VectorInstKind::Select, &[operand; 3]);
-    let context =
-        EmitContext { code: &code, layout: &layout, level: 0, pointers: &[], moving: false, shift: None };
+    let context = EmitContext {
+        code: &code,
+        layout: &layout,
+        level: 0,
+        pointers: &[],
+        pointers_advance: false,
+        shift: None,
+    };
     let mut asm = Asm::new(isa);
     BlockEmitter::new(&mut asm, &block, &context, &mut frame, isa.registers()).emit();
 }

@@ -1,7 +1,7 @@
 //! `lgamma`, `digamma`.
 //!
-//! Both functions are computed in f64. Positive arguments below 1.5, from 1.5 to 3, and above 3 have different
-//! formulas; a reflection maps negative arguments to positive arguments. `lgamma` of narrower floats has formulas of
+//! Both functions are computed in f64. `lgamma` has different formulas below 1.5, from 1.5 to 3, and above 3, and
+//! `digamma` below 1, from 1 to 2, and above 2; a reflection maps negative arguments to positive arguments. `lgamma` of narrower floats has formulas of
 //! its own, because fewer terms suffice.
 
 use std::f64::consts::{LN_2, PI};
@@ -189,8 +189,8 @@ const ROOT: (f64, f64) = (1.4616321449683622, 9.549995429965697e-17);
 const HALF_LOG_TURN: f64 = 0.918_938_533_204_672_8;
 
 /// The logarithm of the absolute value of the gamma function; inf at 0 and at negative integers. Errors: f32 0.6 ulp,
-/// f64 4 ulp; for negative arguments, where the function has other zeros than 1 and 2, the errors are multiples of the
-/// last place of 1.
+/// f64 4 ulp; for negative arguments, where the function has other zeros than 1 and 2, these are absolute errors, in ulp
+/// of 1.
 pub fn lgamma(x: Expr) -> Expr {
     in_float(x, |x| {
         if FloatFormat::of(x).is_double() {
@@ -255,7 +255,8 @@ fn lgamma_positive(x: &Expr) -> Expr {
     let small = x.clone().less(x.like(0.5));
     let y = small.clone().select(x.clone(), plus(x, -1.0));
     let near_1 = &y * horner(&(&y + &y), &NEAR_1);
-    // Only arguments below 0.5 and above 3 need the logarithm. At 1, `near_1` is -0.0, and the difference is 0.0.
+    // Only arguments below 0.5 and above 3 need the logarithm. Other arguments
+    // subtract -0.0, which changes only a `near_1` of -0.0, at 1, to 0.0.
     let logarithm = log(x.clone());
     let near_1 = near_1 - small.select(logarithm.clone(), x.like(-0.0));
     let y = plus(x, -2.0);
@@ -269,7 +270,7 @@ fn lgamma_positive(x: &Expr) -> Expr {
 }
 
 /// The derivative of `lgamma`; NaN at 0 and at negative integers. Errors: f32 0.6 ulp, f64 3 ulp; for negative
-/// arguments, the errors are multiples of the last place of the larger of `π / tan(πx)` and `digamma(1 - x)`.
+/// arguments, these are absolute errors, in ulp of the larger of `π / tan(πx)` and `digamma(1 - x)`.
 pub fn digamma(x: Expr) -> Expr {
     in_double(x, |x| {
         let negative = x.clone().less(x.like(0.0));

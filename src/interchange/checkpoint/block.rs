@@ -11,7 +11,8 @@ use crate::error::Result;
 /// The number of bytes after each block: the type byte and the checksum.
 const TRAILER: usize = 5;
 
-/// Snappy makes at most 64 bytes from 3, so a block that claims more is damaged.
+/// A bound on the bytes that Snappy makes from one byte. It makes at most 64 bytes from 3, which is 21.3 from one, so a
+/// block that claims more is damaged.
 const MAX_EXPANSION: usize = 24;
 
 /// Where a block lies in the file, without its trailer.

@@ -12,8 +12,8 @@ pub(in crate::interchange) fn write_table(entries: &[(Vec<u8>, Vec<u8>)], per_bl
         let last = block.last().map_or_else(Vec::new, |(key, _)| key.clone());
         index.push((last, handle));
     }
-    let statistics = write_block(&mut file, &[]);
-    let mut footer = statistics;
+    // The handle of the block of statistics comes first.
+    let mut footer = write_block(&mut file, &[]);
     footer.extend(write_block(&mut file, &index));
     footer.resize(40, 0);
     footer.extend(0xdb47_7524_8b80_fb57_u64.to_le_bytes());
@@ -21,7 +21,7 @@ pub(in crate::interchange) fn write_table(entries: &[(Vec<u8>, Vec<u8>)], per_bl
     file
 }
 
-/// Writes a block. Returns its position.
+/// Writes a block. Returns its encoded handle: position and size.
 fn write_block(file: &mut Vec<u8>, entries: &[(Vec<u8>, Vec<u8>)]) -> Vec<u8> {
     let mut content = Vec::new();
     let mut last: &[u8] = &[];

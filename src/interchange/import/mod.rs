@@ -9,6 +9,7 @@
 
 mod attrs;
 mod awaited;
+mod block_lstm;
 mod built;
 mod call;
 mod control;
@@ -52,6 +53,7 @@ use super::signature_names::{SignatureNames, check_tensors};
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::{Graph, NodeIx};
 use awaited::{Controls, reads_shapes_only};
+use block_lstm::is_block_lstm;
 use built::{Built, ImportedValue, union};
 use frame::{Frame, Source};
 use handle::makes_resource;
@@ -355,6 +357,9 @@ impl<'a, 'g> Importer<'a, 'g> {
         }
         if is_random_op(op) {
             return self.random_node(frame, index, name, present);
+        }
+        if is_block_lstm(op) {
+            return self.block_lstm(frame, index, name, present);
         }
         #[cfg(feature = "strings")]
         if matches!(op, "Print" | "PrintV2") {

@@ -9,8 +9,8 @@ use crate::error::Error;
 use crate::graph::{GraphData, NodeIx, Value, definer};
 
 impl Importer<'_, '_> {
-    /// Returns, for each node of the graph, the error of a write that takes place before the node's value is used, if
-    /// the value also depends on the written variable: in TensorFlow, the next run would give another value.
+    /// Returns, for each refused node of the graph, the error of a write. A node is refused if its value waits for the
+    /// write and depends on the written variable: in TensorFlow, the next run would give another value.
     pub(super) fn errors_of_writes(&self) -> BTreeMap<NodeIx, Error> {
         let data = self.graph.read();
         let mut errors = BTreeMap::new();
@@ -19,7 +19,8 @@ impl Importer<'_, '_> {
             let guarded = self.awaiting_writes.iter().filter(|(_, write)| *write == number);
             let awaits = dependents(&data, guarded.filter_map(|(value, _)| node_index(*value)));
             let constant = self.constants.get(variable).and_then(|value| node_index(*value));
-            // A constant that was made again was first made in a branch or a loop body, which may have read it.
+            // The constant of a variable is made again if it was first made in a branch or a loop body. The body may have
+            // read the first constant, so every node counts as a reader.
             let reads = match constant.filter(|_| !self.remade_constants.contains(variable)) {
                 Some(constant) => dependents(&data, [constant]),
                 None => vec![self.constants.contains_key(variable); data.nodes.len()],

@@ -38,7 +38,7 @@ impl<'g> Value<'g> {
         let location = Location::caller();
         let dtype =
             dtype::common(&[self.dtype()], 0, 1, dtype::Class::Float).map_err(|error| error.at(location))?;
-        let x = self.with_colours(3, location)?;
+        let x = self.with_channels(3, location)?;
         let wide = if dtype == DType::F64 { DType::F64 } else { DType::F32 };
         let weights = self.graph().constant(WEIGHTS)?.cast(wide)?;
         x.cast(wide)?.mul(weights)?.reduce_sum(Axes::of(-1).keep_dims())?.cast(dtype)
@@ -64,12 +64,12 @@ impl<'g> Value<'g> {
     #[doc(alias = "gray2rgb")]
     #[track_caller]
     pub fn grayscale_to_rgb(self) -> Result<Value<'g>> {
-        let x = self.with_colours(1, Location::caller())?;
+        let x = self.with_channels(1, Location::caller())?;
         concat(&[x; 3], -1)
     }
 
-    /// Returns the same elements, whose last axis has the size `count`.
-    fn with_colours(self, count: i64, location: &'static Location<'static>) -> Result<Value<'g>> {
+    /// Returns the same elements. Their last axis must have the size `count`; a run checks a size that is not known.
+    fn with_channels(self, count: i64, location: &'static Location<'static>) -> Result<Value<'g>> {
         let shape = self.shape();
         let Some([leading @ .., last]) = shape.dims() else {
             let message = format!("the rank must be known and at least 1, got the shape {shape}");

@@ -1,6 +1,6 @@
-//! [`resize_by_rows`]: resizes images on the host, by interpolations along their columns and then along their rows.
+//! [`resize_by_rows`]: resizes images on the host, first within each row of an image and then between rows.
 //!
-//! A row of an image is interpolated along its columns once, and kept while rows of the result need it.
+//! A row of an image is interpolated once, and kept while rows of the result need it.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -14,7 +14,8 @@ use crate::error::{Error, Result};
 use crate::op::HostThreads;
 use crate::tensor::{TensorView, TensorViewMut};
 
-/// The number of elements that are interpolated together in a row of pixels with fewer channels.
+/// The number of elements that are interpolated together. Pixels of 2 to `TOGETHER` channels are interpolated as if they
+/// had so many channels.
 const TOGETHER: usize = 4;
 
 /// Computes `resize_bilinear` as its body does.
@@ -61,7 +62,7 @@ fn resize_by_rows<const TAPS: usize, I: ResampleRule<TAPS>>(
         images,
         singles,
         height,
-        line: width * channels,
+        row_len: width * channels,
         channels,
         rows: all_taps(rule, sampling, [height, new_height], 1),
         columns: all_taps(rule, sampling, [width, new_width], channels),
@@ -77,7 +78,7 @@ struct Resize<'a, const TAPS: usize, I: ResampleRule<TAPS>> {
     singles: Option<&'a [f32]>,
     height: usize,
     /// The number of elements of a row of an image.
-    line: usize,
+    row_len: usize,
     channels: usize,
     /// The rows of an image, and their weights, for each row of the result.
     rows: Vec<([usize; TAPS], I::Weights)>,
@@ -106,7 +107,7 @@ impl<const TAPS: usize, I: ResampleRule<TAPS>> Resize<'_, TAPS, I> {
         // rows that follow each other.
         let mut kept: [(usize, Vec<f32>); TAPS] =
             std::array::from_fn(|_| (usize::MAX, vec![0.0; new_line + TOGETHER - 1]));
-        let mut wide = vec![0.0; if self.singles.is_some() { 0 } else { self.line + TOGETHER - 1 }];
+        let mut wide = vec![0.0; if self.singles.is_some() { 0 } else { self.row_len + TOGETHER - 1 }];
         for (number, output) in (first..).zip(output.chunks_exact_mut(new_line)) {
             let (image, row) = (number / self.rows.len(), number % self.rows.len());
             let (lines, weights) = &self.rows[row];
@@ -126,15 +127,15 @@ impl<const TAPS: usize, I: ResampleRule<TAPS>> Resize<'_, TAPS, I> {
     /// Returns the elements of a row of the images as f32, and perhaps elements after the row. `wide` has room for a
     /// row.
     fn elements<'w>(&'w self, line: usize, wide: &'w mut [f32]) -> &'w [f32] {
-        let begin = line * self.line;
+        let begin = line * self.row_len;
         if let Some(singles) = self.singles {
             return &singles[begin..];
         }
-        widen(self.images, begin, &mut wide[..self.line]);
+        widen(self.images, begin, &mut wide[..self.row_len]);
         wide
     }
 
-    /// Interpolates a row of an image along its columns.
+    /// Interpolates within a row of an image.
     fn interpolate(&self, line: &[f32], to: &mut [f32]) {
         match self.channels {
             1 => {
@@ -171,7 +172,7 @@ impl<const TAPS: usize, I: ResampleRule<TAPS>> Resize<'_, TAPS, I> {
     }
 }
 
-/// Sets each element to the number between the elements of the lines at its place. All slices have one length.
+/// Sets element `i` to the weighted mean of the elements `i` of the lines. All slices have one length.
 #[inline]
 fn mix_lines<const TAPS: usize, I: ResampleRule<TAPS>>(
     lines: [&[f32]; TAPS],

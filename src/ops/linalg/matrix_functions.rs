@@ -159,30 +159,31 @@ fn triangle_logarithm(t: &Matrix<Complex64>) -> Option<Matrix<Complex64>> {
     if !logarithms.iter().all(|x| x.is_finite()) {
         return None;
     }
-    let (mut root, mut factor, mut offset) = (t.clone(), 1.0, t.clone());
+    // `root_minus_one` is `root - identity`; the logarithms give its diagonal without cancellation.
+    let (mut root, mut factor, mut root_minus_one) = (t.clone(), 1.0, t.clone());
     for _ in 0..MOST_ROOTS {
         for (i, logarithm) in logarithms.iter().enumerate() {
             // exp(x) - 1 without cancellation.
             let half = *logarithm / (2.0 * factor);
-            offset[(i, i)] = half.sinh() * half.exp() * 2.0;
+            root_minus_one[(i, i)] = half.sinh() * half.exp() * 2.0;
         }
-        if norm(&offset) <= 0.25 || !root.data.iter().all(|x| x.is_finite()) {
+        if norm(&root_minus_one) <= 0.25 || !root.data.iter().all(|x| x.is_finite()) {
             break;
         }
         root = triangle_root(&root);
-        offset = root.clone();
+        root_minus_one = root.clone();
         factor *= 2.0;
     }
-    if norm(&offset).is_nan() || norm(&offset) > 0.25 {
+    if norm(&root_minus_one).is_nan() || norm(&root_minus_one) > 0.25 {
         return None;
     }
     let mut sum = Matrix::from_fn(size, size, |_, _| Complex64::ZERO);
     for (node, weight) in quadrature(8) {
         let divisor = Matrix::from_fn(size, size, |row, column| {
             let unit = if row == column { Complex64::ONE } else { Complex64::ZERO };
-            unit + offset[(row, column)] * node
+            unit + root_minus_one[(row, column)] * node
         });
-        let part = substitute(&divisor, offset.clone(), false);
+        let part = substitute(&divisor, root_minus_one.clone(), false);
         for (sum, part) in sum.data.iter_mut().zip(part.data) {
             *sum += part * (weight * factor);
         }

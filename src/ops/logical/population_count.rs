@@ -51,9 +51,8 @@ fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
         DType::I32 | DType::U32 => (DType::U32, 32),
         _ => (DType::U64, 64),
     };
-    let constant = |bits: u64| {
-        Expr::constant(Scalar::from_bits(word, bits).expect("the low bits of a u64 are a smaller word"))
-    };
+    let constant =
+        |bits: u64| Expr::constant(Scalar::from_bits(word, bits).expect("a u64 has the bits of every word"));
     let shifted = |x: &Expr, count: u64| x.clone().binary(BinaryOp::Shr, constant(count));
     let mut count = x.bitcast(word);
     let mut width = 1;

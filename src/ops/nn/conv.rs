@@ -321,9 +321,9 @@ fn of_every_channel<'g>(filter: Value<'g>, channels: &Dim) -> Result<Value<'g>> 
     filter.reshape(&[rows.clone(), columns.clone(), Dim::known(1), outputs][..])
 }
 
-/// The largest number of filters of a group of several channels for which the groups get an axis. With more filters,
-/// kernels that find the group of each filter by a quotient are faster.
-const FEW: i64 = 4;
+/// If a group has several channels, the result gets an axis for the groups only if a group has at most so many filters.
+/// With more filters, kernels that find the group of each filter by a quotient are faster.
+const MOST_FILTERS_WITH_GROUP_AXIS: i64 = 4;
 
 /// Returns whether the result of a convolution of `channels` channels with a filter of these sizes should have an axis
 /// for the groups: a group has several filters, and either one channel or few filters.
@@ -331,7 +331,9 @@ fn has_short_groups(channels: &Dim, sizes: &[Dim]) -> bool {
     let [.., inputs, outputs] = sizes else { return false };
     let groups = convolve_windows::groups_of(channels, inputs, outputs);
     let filters = groups.and_then(|(_, filters)| filters.as_known());
-    filters.is_some_and(|filters| filters > 1 && (filters <= FEW || inputs.as_known() == Some(1)))
+    filters.is_some_and(|filters| {
+        filters > 1 && (filters <= MOST_FILTERS_WITH_GROUP_AXIS || inputs.as_known() == Some(1))
+    })
 }
 
 /// Convolves images with the channels last.
@@ -364,6 +366,7 @@ pub(super) fn convolve<'g>(geometry: &Geometry, x: Value<'g>, filter: Value<'g>)
         return y.reshape(&output[..]);
     }
     let y = call.finish()?;
+    // The shape function infers the numbers of windows from the padded sizes. `windows` has them in a simpler form.
     let mut output = dims_of(y);
     for (dim, count) in output.iter_mut().zip(windows.counts) {
         if let Some(count) = count {

@@ -69,7 +69,7 @@ pub(super) fn result_dims<'g>(
     others: Option<([Dim; 2], usize)>,
 ) -> Result<Vec<Dim>> {
     if let Some(dims) = param_dims(cx.attrs(), name, value.as_ref())
-        && value.is_none_or(|value| value.graph().read().have_sizes(&dims))
+        && value.is_none_or(|value| value.graph().read().are_defined_by_sizes(&dims))
     {
         return Ok(dims);
     }

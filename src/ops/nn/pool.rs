@@ -168,7 +168,7 @@ pub(crate) static AVG_OF_VOLUMES: OpDef =
         .operands(&[Operand::Data("input"), Operand::Size("ksize"), Operand::Size("strides")])
         .tensorflow(&[TfOp::new("AvgPool3D")]);
 
-/// Refuses a padding in which a window of a pool may lie without an element of the operand.
+/// Refuses a padding so large that a window of a pool could have nothing but padding.
 ///
 /// # Errors
 /// A padding is not less than the size of the windows along its axis.
@@ -195,7 +195,8 @@ fn build<'g>(
     let format = data_format(cx.attrs(), spatial)?;
     let rank = spatial + 2;
     let [_, sizes, strides] = operand_values(cx, ["input", "ksize", "strides"], values);
-    // A window of an image may span its channels.
+    // Along these axes, a window has size 1: the batch and, for volumes, the channels. A window of an image may span its
+    // channels.
     let channels = (spatial == 3).then(|| format.channel_axis(rank));
     let ones: Vec<usize> = [0].into_iter().chain(channels).collect();
     let sizes = window_dims(cx.attrs(), "ksize", sizes, rank, &ones)?;

@@ -17,8 +17,8 @@ use crate::ops::reduce::Axes;
 use crate::shape_fns;
 
 impl<'g> Value<'g> {
-    /// Rounds the elements to multiples of a step by signed integers of `quantization.bits` bits. The step is the least
-    /// one whose multiples reach all elements. Ties round to even.
+    /// Rounds each element to a step times a signed integer of `quantization.bits` bits. The step is the least one for
+    /// which these numbers reach all elements. Ties round to even.
     ///
     /// `[..] -> [..]`, floats. f16 and bf16 are computed as f32 and rounded once. As TensorFlow's
     /// `QuantizeAndDequantizeV2`. The op is composed of reductions and of an elementwise op, which fuse into kernels.

@@ -43,13 +43,14 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
     let others: Vec<usize> = (0..rest.len()).filter(|position| rest[*position]).collect();
     let others = take(&gradients, &[others.len()], 1, others.into_iter())?;
     let mut sum = Tensor::zeros(gradients.dtype(), &[1])?;
-    let first = Tensor::zeros(DType::I64, &[others.len()])?;
+    // Each other gradient is added to element 0 of the sum.
+    let targets = Tensor::zeros(DType::I64, &[others.len()])?;
     combine(
         &mut sum.view_mut()?,
         others.view(),
         1,
         Combine::Add,
-        &Positions::new(first.view(), None, &[1])?,
+        &Positions::new(targets.view(), None, &[1])?,
     )?;
     cx.set_output(0, take(&gradients, &[starts.len()], 1, starts.into_iter())?)?;
     cx.set_output(1, sum.reshape(&[])?)

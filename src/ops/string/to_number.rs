@@ -88,7 +88,7 @@ pub(super) fn integer<T: std::str::FromStr>(text: &str) -> Option<T> {
     text.parse().ok()
 }
 
-/// A float type, with the value of hexadecimal digits.
+/// A float type that can be read from text, also from hexadecimal digits.
 pub(super) trait ParseFloat: std::str::FromStr + std::ops::Neg<Output = Self> {
     const NAN: Self;
 
@@ -115,7 +115,7 @@ impl ParseFloat for f64 {
 
 /// The number `mantissa * 2^exponent`.
 pub(super) struct HexNumber {
-    /// The first bits of the number. The lowest bit is also set if a lower bit of the number is.
+    /// The leading bits of the number. The last of them is also set if a bit that was cut off is set.
     mantissa: u64,
     exponent: i64,
 }
@@ -181,7 +181,7 @@ fn power_of_two(exponent: i64) -> f64 {
     f64::from_bits(bits.cast_unsigned())
 }
 
-/// Reads a decimal exponent with an optional sign. An exponent beyond i64 becomes the nearest i64.
+/// Reads a decimal exponent with an optional sign. An exponent beyond `i64::MAX / 2` in absolute value becomes that limit.
 fn exponent_of(text: &str) -> Option<i64> {
     let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
     if digits.is_empty() || !digits.bytes().all(|digit| digit.is_ascii_digit()) {

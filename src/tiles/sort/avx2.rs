@@ -106,7 +106,7 @@ macro_rules! common {
     ($Name:ident $T:ident $count:literal) => {
         type Key = $T;
         const COUNT: usize = $count;
-        const FEW: usize = 8;
+        const SMALL_SORT_VECTORS: usize = 8;
 
         #[inline(always)]
         unsafe fn load(from: *const $T) -> Self {

@@ -17,21 +17,24 @@ const fn lanes_with(bit: usize) -> u16 {
     lanes
 }
 
-/// Returns one half of the numbers of the lanes of two vectors, taken in turn. The vectors have `N` lanes each, and the
-/// lanes of the second vector have the numbers from `N` on.
-const fn turns<const N: usize>(half: usize) -> [u8; N] {
-    let (mut lane, mut turns) = (0, [0; N]);
+/// The number of vectors that a split of the quicksort reads together.
+const SPLIT_BLOCK: usize = 8;
+
+/// Returns the lane numbers of one half of two interleaved vectors, `a0 b0 a1 b1 ..`. The vectors have `N` lanes each.
+/// The lanes of the second vector have the numbers from `N` on.
+const fn interleaved<const N: usize>(half: usize) -> [u8; N] {
+    let (mut lane, mut interleaved) = (0, [0; N]);
     while lane < N {
         let turn = half * N + lane;
-        turns[lane] = (turn / 2 + turn % 2 * N) as u8;
+        interleaved[lane] = (turn / 2 + turn % 2 * N) as u8;
         lane += 1;
     }
-    turns
+    interleaved
 }
 
 macro_rules! widened {
     ($name:ident $T:ident $count:literal) => {
-        /// Returns the numbers of lanes as lanes of a vector.
+        /// Widens lane numbers to the elements of a vector of indices.
         const fn $name(lanes: [u8; $count]) -> [$T; $count] {
             let (mut lane, mut widened) = (0, [0; $count]);
             while lane < $count {
@@ -67,7 +70,7 @@ macro_rules! vectors {
         impl Lanes for $Name {
             type Key = $T;
             const COUNT: usize = $count;
-            const FEW: usize = 16;
+            const SMALL_SORT_VECTORS: usize = 16;
 
             #[inline(always)]
             unsafe fn splat(key: $T) -> Self {
@@ -126,7 +129,7 @@ macro_rules! vectors {
             unsafe fn interleaved(self, other: Self) -> [Self; 2] {
                 // SAFETY: the caller's promise.
                 unsafe {
-                    let [low, high] = const { [$widened(turns(0)), $widened(turns(1))] };
+                    let [low, high] = const { [$widened(interleaved(0)), $widened(interleaved(1))] };
                     [
                         $Name($permute_two(self.0, _mm512_loadu_si512(low.as_ptr().cast()), other.0)),
                         $Name($permute_two(self.0, _mm512_loadu_si512(high.as_ptr().cast()), other.0)),
@@ -145,8 +148,8 @@ macro_rules! vectors {
 
             #[inline(always)]
             unsafe fn split(self, pivot: Self, low: *mut $T, high: *mut $T) -> usize {
-                // SAFETY: the caller's promise. The larger keys are stored last, over what the first store wrote
-                // between the keys that are at most the pivot and the larger keys.
+                // SAFETY: the caller's promise. The first store writes a whole vector: the keys that are at most the
+                // pivot, then zeros. The zeros may lie where larger keys belong, so these are stored second.
                 unsafe {
                     let larger = $greater(self.0, pivot.0);
                     let count = larger.count_ones() as usize;
@@ -177,12 +180,12 @@ vectors! {
 #[target_feature(enable = "avx512f,popcnt")]
 pub(super) fn sort_u32(keys: &mut [u32]) {
     // SAFETY: the processor has AVX-512.
-    unsafe { quicksort::<Words, 8>(keys) }
+    unsafe { quicksort::<Words, SPLIT_BLOCK>(keys) }
 }
 
 /// Sorts keys.
 #[target_feature(enable = "avx512f,popcnt")]
 pub(super) fn sort_u64(keys: &mut [u64]) {
     // SAFETY: the processor has AVX-512.
-    unsafe { quicksort::<Doubles, 8>(keys) }
+    unsafe { quicksort::<Doubles, SPLIT_BLOCK>(keys) }
 }

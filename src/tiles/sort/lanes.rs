@@ -15,7 +15,7 @@ pub(super) trait Lanes: Copy {
     /// The number of keys of a vector: 4, 8 or 16.
     const COUNT: usize;
     /// The largest number of vectors that [`sort_few`] sorts: 8 or 16, half of the registers.
-    const FEW: usize;
+    const SMALL_SORT_VECTORS: usize;
 
     /// Returns a vector whose keys are all `key`.
     ///
@@ -130,7 +130,7 @@ pub(super) const fn partners<const N: usize>(distance: usize) -> [u8; N] {
     partners
 }
 
-/// Sorts `count` keys, at most [`Lanes::FEW`] vectors.
+/// Sorts `count` keys, at most [`Lanes::SMALL_SORT_VECTORS`] vectors.
 ///
 /// # Safety
 /// The keys are readable and writable at `keys`. The processor has the instructions of `V`.
@@ -145,9 +145,9 @@ pub(super) unsafe fn sort_few<V: Lanes>(keys: *mut V::Key, count: usize) {
             3..=4 => sort_vectors::<V, 4>(keys, count),
             5..=6 => sort_vectors::<V, 6>(keys, count),
             7..=8 => sort_vectors::<V, 8>(keys, count),
-            9..=12 if V::FEW > 8 => sort_vectors::<V, 12>(keys, count),
-            _ if V::FEW > 8 => sort_vectors::<V, 16>(keys, count),
-            _ => unreachable!("there are at most {} vectors", V::FEW),
+            9..=12 if V::SMALL_SORT_VECTORS > 8 => sort_vectors::<V, 12>(keys, count),
+            _ if V::SMALL_SORT_VECTORS > 8 => sort_vectors::<V, 16>(keys, count),
+            _ => unreachable!("there are at most {} vectors", V::SMALL_SORT_VECTORS),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! [`SortKeys`]: sorts unsigned integers by vector instructions.
 //!
 //! `quick` is a quicksort: it splits keys at pivots until they fit into registers. `lanes` sorts keys in registers by
-//! networks, and says what a vector does. `avx512` and `avx2` are the vectors.
+//! networks; its trait lists the vector operations that this needs. `avx512` and `avx2` implement the trait.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;

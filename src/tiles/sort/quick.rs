@@ -21,7 +21,7 @@ struct Unsorted {
     splits: u32,
 }
 
-/// Sorts keys. A split reads `BLOCK` vectors together, at most half of [`Lanes::FEW`].
+/// Sorts keys. A split reads `BLOCK` vectors together, at most half of [`Lanes::SMALL_SORT_VECTORS`].
 ///
 /// # Safety
 /// The processor has the instructions of `V`.
@@ -34,8 +34,8 @@ pub(super) unsafe fn quicksort<V: Lanes, const BLOCK: usize>(keys: &mut [V::Key]
     let mut count = 0;
     loop {
         let keys = &mut keys[part.begin..part.begin + part.len];
-        if keys.len() > V::FEW * V::COUNT && part.splits > 0 {
-            // SAFETY: the caller's promise; there are more than `FEW` vectors.
+        if keys.len() > V::SMALL_SORT_VECTORS * V::COUNT && part.splits > 0 {
+            // SAFETY: the caller's promise; there are more than `SMALL_SORT_VECTORS` vectors.
             let [low, high] = unsafe { split_at_pivot::<V, BLOCK>(keys) };
             let splits = part.splits - 1;
             let low = Unsorted { len: low, splits, ..part };
@@ -46,8 +46,8 @@ pub(super) unsafe fn quicksort<V: Lanes, const BLOCK: usize>(keys: &mut [V::Key]
             part = small;
             continue;
         }
-        if keys.len() <= V::FEW * V::COUNT {
-            // SAFETY: the caller's promise; there are at most `FEW` vectors.
+        if keys.len() <= V::SMALL_SORT_VECTORS * V::COUNT {
+            // SAFETY: the caller's promise; there are at most `SMALL_SORT_VECTORS` vectors.
             unsafe { sort_few::<V>(keys.as_mut_ptr(), keys.len()) };
         } else {
             keys.sort_unstable();
@@ -64,7 +64,7 @@ pub(super) unsafe fn quicksort<V: Lanes, const BLOCK: usize>(keys: &mut [V::Key]
 /// the end are larger than the others.
 ///
 /// # Safety
-/// There are more than [`Lanes::FEW`] vectors. The processor has the instructions of `V`.
+/// There are more than [`Lanes::SMALL_SORT_VECTORS`] vectors. The processor has the instructions of `V`.
 #[inline(always)]
 unsafe fn split_at_pivot<V: Lanes, const BLOCK: usize>(keys: &mut [V::Key]) -> [usize; 2] {
     // SAFETY: the caller's promise.
@@ -167,10 +167,10 @@ unsafe fn load_block<V: Lanes, const N: usize>(from: *const V::Key) -> [V; N] {
 /// Moves the keys that are at most `pivot` before the larger keys. Returns their number.
 ///
 /// # Safety
-/// There are more than [`Lanes::FEW`] vectors. The processor has the instructions of `V`.
+/// There are more than [`Lanes::SMALL_SORT_VECTORS`] vectors. The processor has the instructions of `V`.
 #[inline(always)]
 unsafe fn split<V: Lanes, const BLOCK: usize>(keys: &mut [V::Key], pivot: V::Key) -> usize {
-    const { assert!(2 * BLOCK <= V::FEW && V::COUNT <= MAX_COUNT) };
+    const { assert!(2 * BLOCK <= V::SMALL_SORT_VECTORS && V::COUNT <= MAX_COUNT) };
     let (len, block) = (keys.len(), BLOCK * V::COUNT);
     let rest_len = len % block;
     let keys = keys.as_mut_ptr();

@@ -21,7 +21,8 @@ pub fn draw_bounding_boxes(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// `image_size[3], bounding_boxes[b, n, 4] -> begin[3], size[3], box[1, 1, 4]`.
+/// `image_size[3], bounding_boxes[b, n, 4], min_object_covered[] -> begin[3], size[3], box[1, 1, 4]`. In the first
+/// version of the op, `min_object_covered` is an attribute.
 ///
 /// # Errors
 /// An operand has the wrong rank, or provably the wrong size.

@@ -17,7 +17,7 @@ pub(crate) struct EmitContext<'a> {
     /// the index `c * code.slots.len() + s`.
     pub pointers: &'a [Option<Gpr>],
     /// Whether the block accesses each slot at the current element. If not, the block accesses the start of each slot.
-    pub moving: bool,
+    pub pointers_advance: bool,
     /// The position that the block runs for, if it differs from the current position.
     pub shift: Option<SlotShift<'a>>,
 }
@@ -47,14 +47,21 @@ impl<'a> EmitContext<'a> {
         code: &'a KernelBody,
         layout: &'a FrameLayout,
         body: &'a LoopBody<'_>,
-        moving: bool,
+        pointers_advance: bool,
     ) -> EmitContext<'a> {
-        EmitContext { code, layout, level: body.level, pointers: &body.pointers, moving, shift: None }
+        EmitContext {
+            code,
+            layout,
+            level: body.level,
+            pointers: &body.pointers,
+            pointers_advance,
+            shift: None,
+        }
     }
 
     /// Makes the context of code outside all loops.
     pub fn outside_loops(code: &'a KernelBody, layout: &'a FrameLayout) -> EmitContext<'a> {
-        EmitContext { code, layout, level: 0, pointers: &[], moving: false, shift: None }
+        EmitContext { code, layout, level: 0, pointers: &[], pointers_advance: false, shift: None }
     }
 }
 
@@ -94,7 +101,7 @@ impl EmitContext<'_> {
             }
         };
         let bytes = self.element_pitch(slot);
-        if !self.moving || bytes == 0 {
+        if !self.pointers_advance || bytes == 0 {
             return Mem::Base(base, offset);
         }
         // A pitch is 1 to 4 elements of at most 8 bytes, so `factor` is 1, 2, 3 or 4.
@@ -120,7 +127,7 @@ impl EmitContext<'_> {
         let bytes = self.element_pitch(slot);
         match bytes {
             0 => Some(Mem::Base(base, offset)),
-            1 | 2 | 4 | 8 if self.moving => {
+            1 | 2 | 4 | 8 if self.pointers_advance => {
                 Some(Mem::Indexed(base, INDEX, bytes.trailing_zeros() as u8, offset))
             }
             1 | 2 | 4 | 8 => Some(Mem::Base(base, offset)),

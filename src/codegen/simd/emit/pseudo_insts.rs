@@ -130,7 +130,7 @@ impl EmitContext<'_> {
     fn iota(&self, asm: &mut Asm, slot: u32, ahead: i32, to: u8) {
         let start = frame_mem(self.layout.start(self.level, slot));
         let mut value = start;
-        if self.moving && self.code.slots[slot as usize].pattern == AccessPattern::Contiguous {
+        if self.pointers_advance && self.code.slots[slot as usize].pattern == AccessPattern::Contiguous {
             let stride = self.inner_stride(asm, slot);
             asm.lea(RCX, Mem::Base(INDEX, ahead));
             asm.imul(RCX, stride);

@@ -135,7 +135,7 @@ pub(crate) struct FrameLayout {
     /// caches.
     pub leading: u32,
     /// Nonzero after a non-temporal store.
-    pub streamed: u32,
+    pub needs_fence: u32,
     /// A word that the code stores here in order to load it into a vector.
     pub scratch: u32,
     /// For each loop: the number of remaining positions.
@@ -203,7 +203,7 @@ impl FrameLayout {
             failed: frame.word(),
             remaining: frame.word(),
             leading: frame.word(),
-            streamed: frame.word(),
+            needs_fence: frame.word(),
             scratch: frame.word(),
             counters: (0..code.loops).map(|_| frame.word()).collect(),
             starts: (0..=code.loops).map(|_| frame.area(8 * slots, 8)).collect(),

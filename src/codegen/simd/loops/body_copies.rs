@@ -47,6 +47,7 @@ impl FunctionEmitter<'_> {
         if body.copies == 1 {
             return;
         }
+        // The instructions that compute the offsets of gathered rows.
         let (code, slice) = (self.code, AddressSlice::new(self.code, body));
         if slice.rows.is_empty() {
             return;
@@ -70,7 +71,10 @@ impl FunctionEmitter<'_> {
         pointers: &[Option<Gpr>],
         prefetching: bool,
     ) {
+        // No value of the block is in a register yet.
         chain_index_insts(&mut block, |_| None);
+        // The frame has the distances of copies in its area for prefetching. A body without gathered rows has no area,
+        // and none of its addresses needs a shift.
         let lookahead = self.layout.prefetch.as_ref();
         let shift = lookahead.map(|lookahead| {
             let distances = copy.checked_sub(1).map(|copy| &lookahead.copy_distances[copy][..]);
@@ -84,7 +88,7 @@ impl FunctionEmitter<'_> {
             layout: &self.layout,
             level: body.level,
             pointers,
-            moving: false,
+            pointers_advance: false,
             shift,
         };
         BlockEmitter::new(&mut self.asm, &block, &context, &mut self.frame, self.isa.registers()).emit();

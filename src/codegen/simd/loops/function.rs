@@ -100,7 +100,7 @@ impl FunctionEmitter<'_> {
         asm.store(frame_mem(self.layout.args), RDI);
         asm.store_imm(frame_mem(self.layout.failed), 0);
         asm.store_imm(frame_mem(self.layout.leading), 0);
-        asm.store_imm(frame_mem(self.layout.streamed), 0);
+        asm.store_imm(frame_mem(self.layout.needs_fence), 0);
         for (from, to) in copied {
             asm.mov(RAX, field(from));
             asm.store(frame_mem(to), RAX);
@@ -169,7 +169,7 @@ impl FunctionEmitter<'_> {
     fn leave(&mut self) {
         let asm = &mut self.asm;
         let ordered = asm.label();
-        asm.alu_imm(Alu::Cmp, frame_mem(self.layout.streamed), 0);
+        asm.alu_imm(Alu::Cmp, frame_mem(self.layout.needs_fence), 0);
         asm.jump_if(Cond::Equal, ordered);
         asm.store_fence();
         asm.bind(ordered);

@@ -37,7 +37,7 @@ impl FunctionEmitter<'_> {
     /// Emits the inner axis: unrolled steps, single steps, then the remaining elements under a mask.
     ///
     /// If the result may bypass the caches, the unrolled loop exists twice: see [`FunctionEmitter::choose_streaming`].
-    /// Only unrolled steps bypass the caches, from a whole cache line on.
+    /// Only unrolled steps bypass the caches. They start at the first address of a cache line.
     pub fn walk(&mut self, body: &LoopBody<'_>, reduces: &[ReduceStep], variant: CodeVariant) {
         let [plain, aligned, done] = std::array::from_fn(|_| self.asm.label());
         self.asm.mov(END, frame_mem(self.layout.n));
@@ -124,21 +124,21 @@ impl FunctionEmitter<'_> {
         asm.mov(RCX, Mem::Base(RCX, std::mem::offset_of!(KernelArgs, stream) as i32));
         asm.test(RCX, RCX);
         asm.jump_if(Cond::Equal, plain);
-        // A row with fewer bytes than the argument `stream` (rcx) must be a sequence of whole lines, because
-        // non-temporal stores of partial lines are slow.
-        let unbroken = asm.label();
+        // A row of at least `stream` (rcx) bytes bypasses the caches; if `stream` is 0, none does. A shorter row bypasses
+        // them only if it consists of whole lines, because non-temporal stores of partial lines are slow.
+        let bypasses = asm.label();
         let start = frame_mem(self.layout.start(body.level, slot));
         asm.mov(RAX, END);
         asm.shl(RAX, size.trailing_zeros() as u8);
         asm.alu(Alu::Cmp, RAX, RCX);
-        asm.jump_if(Cond::GreaterEqual, unbroken);
+        asm.jump_if(Cond::GreaterEqual, bypasses);
         asm.alu(Alu::Or, RAX, start);
         asm.test_imm(RAX, LINE - 1);
         asm.jump_if(Cond::NotEqual, plain);
-        asm.bind(unbroken);
+        asm.bind(bypasses);
         asm.mov(RAX, start);
         asm.neg(RAX);
-        asm.store_imm(frame_mem(self.layout.streamed), 1);
+        asm.store_imm(frame_mem(self.layout.needs_fence), 1);
         asm.alu_imm(Alu::And, RAX, LINE - 1);
         asm.jump_if(Cond::Equal, aligned);
         asm.test_imm(RAX, size as i32 - 1);
@@ -193,12 +193,14 @@ impl FunctionEmitter<'_> {
             asm.mov_imm(RDX, 1);
             asm.shl_cl(RDX);
             asm.alu_imm(Alu::Sub, RDX, 1);
+            // A mask for elements of 4 bytes, then one for each half of the elements of 8 bytes.
             asm.mask_move(true, TAIL_MASK, RDX.0);
             asm.mask_move(true, TAIL_MASK + 1, RDX.0);
             asm.shr(RDX, 8);
             asm.mask_move(true, TAIL_MASK + 2, RDX.0);
         }
-        // For `n` remaining elements (rax), the load starts `n` lanes before the end of the table's set lanes.
+        // The table has `step` set lanes of 4 bytes, then clear lanes. For `n` remaining elements (rax), the load starts
+        // `n` lanes before the first clear lane.
         asm.neg(RAX);
         asm.lea(RCX, Mem::Pool(self.mask_table));
         let step = self.isa.step() as i32;

@@ -17,7 +17,7 @@ pub(super) type KeysByKind<'a> = [Vec<&'a [u8]>; 3];
 
 /// The numbers and the dtypes of the features of each kind. The outputs have this order: the indices, the values and
 /// the shapes of the sparse features; the dense features, and their lengths if there are lengths; the values and the
-/// row splits of the ragged features, and the splits of their rows if the features are feature lists.
+/// outer row splits of the ragged features, and for feature lists their inner row splits.
 pub(super) struct FeatureLayout<'a> {
     sparse: &'a [DType],
     /// The number of dense features.
@@ -47,7 +47,7 @@ impl<'a> FeatureLayout<'a> {
         }
     }
 
-    /// Makes the features feature lists.
+    /// Marks the features as feature lists.
     pub(super) fn nested(self, has_lengths: bool) -> FeatureLayout<'a> {
         FeatureLayout { is_nested: true, has_lengths, ..self }
     }
@@ -107,7 +107,7 @@ impl<'a> FeatureLayout<'a> {
         Ok(())
     }
 
-    /// Makes the features, whose values are in no example yet. `defaults` has the defaults of the dense features.
+    /// Makes the features without values: no example is read yet. `defaults` has the defaults of the dense features.
     ///
     /// # Errors
     /// The number of keys or shapes is wrong, or a default has another shape than its feature.
@@ -153,8 +153,8 @@ impl<'a> FeatureLayout<'a> {
         Ok(lists)
     }
 
-    /// Sets the outputs from `first` on to the values of features that are not lists. `one` is the shape of the row
-    /// splits of one example outside a batch.
+    /// Fills the outputs that begin at `first` with the values of features that are not lists. If the op parses one
+    /// example and not a batch, the row splits are zeros of the sizes `single_splits`.
     pub(super) fn set_features(
         &self,
         cx: &mut HostCx<'_>,
@@ -162,7 +162,7 @@ impl<'a> FeatureLayout<'a> {
         features: Vec<Feature<'_>>,
         defaults: &[RowMajor<'_>],
         is_batch: bool,
-        one: &[usize],
+        single_splits: &[usize],
     ) -> Result<()> {
         let (sparse, mut next) = (self.sparse.len(), first + 3 * self.sparse.len());
         for (number, feature) in features.into_iter().enumerate() {
@@ -176,8 +176,11 @@ impl<'a> FeatureLayout<'a> {
                 next += 1;
             } else {
                 let dtype = self.splits[number - sparse - self.dense];
-                let splits =
-                    if is_batch { splits(dtype, &feature.ends)? } else { Tensor::zeros(dtype, one)? };
+                let splits = if is_batch {
+                    splits(dtype, &feature.ends)?
+                } else {
+                    Tensor::zeros(dtype, single_splits)?
+                };
                 cx.set_output(next + self.ragged.len(), splits)?;
                 let count = feature.elements.len();
                 cx.set_output(next, feature.elements.finish(&[count])?)?;

@@ -178,19 +178,20 @@ impl SingleCounts {
 }
 
 /// Returns the layouts of the context and of the feature lists. `dense` is the number of dense features of the context.
-fn layouts(attrs: &Attrs, dense: usize, has_lengths: bool) -> [FeatureLayout<'_>; 2] {
+/// `has_list_lengths` tells whether the op returns the lengths of the dense lists too, as an op on a batch does.
+fn layouts(attrs: &Attrs, dense: usize, has_list_lengths: bool) -> [FeatureLayout<'_>; 2] {
     let list_dense = attrs.dtypes("feature_list_dense_types").len();
     let lists = FeatureLayout::new(attrs, "feature_list_", list_dense);
-    [FeatureLayout::new(attrs, "context_", dense), lists.nested(has_lengths)]
+    [FeatureLayout::new(attrs, "context_", dense), lists.nested(has_list_lengths)]
 }
 
-fn outputs(attrs: &Attrs, dense: usize, has_lengths: bool) -> usize {
-    layouts(attrs, dense, has_lengths).iter().map(FeatureLayout::outputs).sum()
+fn outputs(attrs: &Attrs, dense: usize, has_list_lengths: bool) -> usize {
+    layouts(attrs, dense, has_list_lengths).iter().map(FeatureLayout::outputs).sum()
 }
 
 /// Returns the dtypes of the outputs. `defaults` has the dtypes of the dense features of the context.
-fn dtypes(attrs: &Attrs, defaults: &[DType], has_lengths: bool) -> Result<Vec<DType>> {
-    let [context, lists] = layouts(attrs, defaults.len(), has_lengths);
+fn dtypes(attrs: &Attrs, defaults: &[DType], has_list_lengths: bool) -> Result<Vec<DType>> {
+    let [context, lists] = layouts(attrs, defaults.len(), has_list_lengths);
     let dense = attrs.dtypes("feature_list_dense_types");
     Ok([context.dtypes(defaults)?, lists.dtypes(dense)?].concat())
 }
@@ -202,11 +203,11 @@ fn parse(
     defaults: std::ops::Range<usize>,
     keys: [KeysByKind<'_>; 2],
     may_be_missing: &[bool],
-    has_lengths: bool,
+    has_list_lengths: bool,
 ) -> Result<()> {
     let defaults: Vec<RowMajor<'_>> =
         defaults.map(|operand| RowMajor::new(cx.input(operand)?)).collect::<Result<_>>()?;
-    let [context, lists] = layouts(cx.attrs(), defaults.len(), has_lengths);
+    let [context, lists] = layouts(cx.attrs(), defaults.len(), has_list_lengths);
     let [context_keys, list_keys] = keys;
     let mut features = FeatureTable::new(context.features(context_keys, &defaults)?);
     let dtypes = cx.attrs().dtypes("feature_list_dense_types").iter().copied();
