@@ -113,11 +113,7 @@ impl Graph {
 
 /// Returns the dtypes and shapes of values of an open region. A symbol of `shapes` that is not among `sizes` becomes
 /// free, because each call has a size of its own for it.
-fn own_shapes(
-    values: &[Value<'_>],
-    shapes: Vec<TensorShape>,
-    sizes: &[Symbol],
-) -> Vec<(DType, TensorShape)> {
+fn own_shapes(values: &[Value<'_>], shapes: Vec<TensorShape>, sizes: &[Symbol]) -> Vec<(DType, TensorShape)> {
     let mut free: FxHashMap<Symbol, Dim> = FxHashMap::default();
     let mut renamed = |symbol: Symbol| {
         (!sizes.contains(&symbol)).then(|| free.entry(symbol).or_insert_with(|| Unknown.into_dim()).clone())

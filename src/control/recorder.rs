@@ -116,8 +116,7 @@ impl<'g> Recorder<'g> {
         drop(data);
         let shapes = shapes.unwrap_or_else(|| outputs.iter().map(|value| value.shape()).collect());
         let results = outputs.iter().zip(&shapes);
-        let results =
-            results.map(|(value, shape)| (value.dtype(), self.region.outer_shape(shape))).collect();
+        let results = results.map(|(value, shape)| (value.dtype(), self.region.outer_shape(shape))).collect();
         let copied = part.copied;
         let outputs = wanted.iter().map(|value| copied.values[value]).collect();
         let region = Region(RegionGraph { name: self.name.clone(), graph: copied.graph, outputs });

@@ -124,9 +124,8 @@ impl Graph {
             let unchanged: Vec<bool> =
                 given.iter().zip(&returned).map(|(given, returned)| given.id() == returned.id()).collect();
             let mut changing = (0..given.len()).filter(|state| !unchanged[*state]);
-            let is_in_place = changing.all(|state| {
-                given[state].dtype().size_bytes().is_some() && keeps_sizes(&kept[state])
-            });
+            let is_in_place = changing
+                .all(|state| given[state].dtype().size_bytes().is_some() && keeps_sizes(&kept[state]));
             // The step computes the next state, and whether the loop goes on with it.
             let goes_on = condition_of(&mut regions, &returned).map_err(located)?;
             let changing = returned.iter().zip(&unchanged).filter(|(_, unchanged)| !**unchanged);

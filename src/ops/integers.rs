@@ -57,6 +57,9 @@ mod tests {
     fn an_integer_beyond_32_bits_is_an_error() {
         let of = |value: usize| int_tensor(DType::I32, &[2], [7, value].into_iter());
         assert_eq!(of(i32::MAX as usize).unwrap(), Tensor::from([7, i32::MAX]));
-        assert_eq!(of(1 << 31).unwrap_err().message(), "an element of the result must fit i32, got 2147483648");
+        assert_eq!(
+            of(1 << 31).unwrap_err().message(),
+            "an element of the result must fit i32, got 2147483648"
+        );
     }
 }

@@ -218,21 +218,15 @@ pub(crate) struct KnownEqualities<'a> {
 /// Returns a value of an unmarked node whose sizes determine `symbol`, if there is one. The caller needs the value
 /// because an attribute of a marked node mentions the symbol. A symbol that a marked node defines needs no such value.
 /// `table` resolves the dims.
-pub(crate) fn carrier(
-    old: &GraphData,
-    marked: &[bool],
-    table: &DimTable,
-    symbol: Symbol,
-) -> Option<ValueIx> {
+pub(crate) fn carrier(old: &GraphData, marked: &[bool], table: &DimTable, symbol: Symbol) -> Option<ValueIx> {
     let mut missing = Vec::new();
     table.resolve(&Dim::from(symbol)).symbols(&mut |symbol| {
         if !definer(old, symbol).is_some_and(|definer| marked[definer.index()]) {
             missing.push(symbol);
         }
     });
-    let carries = |dim: &Dim| {
-        table.resolve(dim).as_linear().is_some_and(|(_, symbol, _)| missing.contains(&symbol))
-    };
+    let carries =
+        |dim: &Dim| table.resolve(dim).as_linear().is_some_and(|(_, symbol, _)| missing.contains(&symbol));
     let values = old.values.iter().enumerate();
     let values = values.filter(|(_, info)| !info.is_closed() && !marked[info.node.index()]);
     let mut found = values.filter(|(_, info)| info.shape.dims().unwrap_or_default().iter().any(carries));

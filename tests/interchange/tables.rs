@@ -87,7 +87,11 @@ fn an_export_has_the_content_of_tables_with_repeated_keys_or_rows_as_values() ->
     let words = Tensor::from([["a", "b"], ["c", "d"], ["e", "f"], ["", "g"]]);
     let tables = [
         (&keys, Tensor::from([1.0f32, 2.0, 3.0, 4.0]), Tensor::from(0.5f32)),
-        (&keys, Tensor::from([[1.0f32, 2.0], [3.0, 4.0], [5.0, 6.0], [7.0, 8.0]]), Tensor::from([0.5f32, -1.0])),
+        (
+            &keys,
+            Tensor::from([[1.0f32, 2.0], [3.0, 4.0], [5.0, 6.0], [7.0, 8.0]]),
+            Tensor::from([0.5f32, -1.0]),
+        ),
         (&keys, words, Tensor::from(["?", "!"])),
         (&narrow, Tensor::from([[1i64], [2], [3], [4]]), Tensor::from([-1i64])),
     ];

@@ -314,15 +314,21 @@ pub fn normalize_axis(axis: i64, rank: usize) -> Result<usize> {
 mod tests {
     use crate::{Attribute, Attrs, DimTable, InferenceContext};
 
-    static DECLARED: [Attribute; 3] =
-        [Attribute::int_or("batch", 2), Attribute::str_or("mode", "SAME"), Attribute::bool("keep").optional()];
+    static DECLARED: [Attribute; 3] = [
+        Attribute::int_or("batch", 2),
+        Attribute::str_or("mode", "SAME"),
+        Attribute::bool("keep").optional(),
+    ];
 
     #[test]
     fn an_absent_attribute_has_the_declared_default() {
         let (attrs, mut table) = (Attrs::declared(&DECLARED), DimTable::new());
         let cx = InferenceContext::new(&[], &[], &attrs, &mut table, 1);
         assert_eq!((cx.int("batch").unwrap(), cx.int_or("batch", 7).unwrap()), (2, 2));
-        assert_eq!((cx.str_or("mode", "").unwrap(), cx.bytes_or("mode", "").unwrap()), ("SAME", &b"SAME"[..]));
+        assert_eq!(
+            (cx.str_or("mode", "").unwrap(), cx.bytes_or("mode", "").unwrap()),
+            ("SAME", &b"SAME"[..])
+        );
         // Neither attribute has a declared default.
         assert!(cx.bool_or("keep", true).unwrap() && cx.bool("keep").is_err());
         assert_eq!(cx.int_or("other", 7).unwrap(), 7);

@@ -120,7 +120,9 @@ impl Exporter<'_> {
                     Some(kind) => {
                         put(&mut def, &tensorflow_name, kind);
                         if let Attr::Floats(values) = attr
-                            && values.iter().any(|value| (f64::from(*value as f32)).to_bits() != value.to_bits())
+                            && values
+                                .iter()
+                                .any(|value| (f64::from(*value as f32)).to_bits() != value.to_bits())
                         {
                             add_own(&mut def, own_name, attr)?;
                         }

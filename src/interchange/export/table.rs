@@ -22,8 +22,7 @@ impl Exporter<'_> {
         let operands =
             node.op.table_operands().map(|positions| positions.map(|position| node.operands[position]));
         if let Some(operands) = operands {
-            let constant =
-                |operand: usize| data.constants.get(&data.values[operands[operand].index()].node);
+            let constant = |operand: usize| data.constants.get(&data.values[operands[operand].index()].node);
             let (Some(keys), Some(values)) = (constant(0), constant(1)) else { return Ok(None) };
             if !is_table(keys, values) {
                 return Ok(None);
@@ -45,13 +44,7 @@ impl Exporter<'_> {
 
     /// Adds the nodes that make and fill a table, and returns the node that reads it. `content` names the keys and the
     /// values, `types` are their dtypes, and `read` names the elements to look up and the default value.
-    fn table(
-        &mut self,
-        name: &str,
-        content: [String; 2],
-        types: [DType; 2],
-        read: [String; 2],
-    ) -> NodeDef {
+    fn table(&mut self, name: &str, content: [String; 2], types: [DType; 2], read: [String; 2]) -> NodeDef {
         let named = |names: [&'static str; 2]| -> [(&'static str, DType); 2] {
             [(names[0], types[0]), (names[1], types[1])]
         };

@@ -179,12 +179,8 @@ impl<'a, 'g> Importer<'a, 'g> {
             }
             separator = " ";
         }
-        let checks = self.add_condition(Condition::Holds {
-            value: condition.value,
-            message,
-            data: shown,
-            after,
-        });
+        let checks =
+            self.add_condition(Condition::Holds { value: condition.value, message, data: shown, after });
         Ok(Built { checks, ..Built::default() })
     }
 }

@@ -133,8 +133,8 @@ mod tests {
     use shapeflow_shape_fns::{Attrs, IntoDim, TensorShape, Unknown};
 
     use super::*;
-    use crate::{DType, Graph};
     use crate::ops::testing::{run_one, shape_table, tensor};
+    use crate::{DType, Graph};
 
     shape_table! { DEF, {"paddings": [2, 1], "mode": "REFLECT"},
         "[n]" => "[n+3]",

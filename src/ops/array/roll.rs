@@ -80,8 +80,8 @@ mod tests {
     use shapeflow_shape_fns::{IntoDim, Unknown};
 
     use super::*;
-    use crate::{Attrs, DType, Graph, TensorShape};
     use crate::ops::testing::{run_one, shape_table, tensor};
+    use crate::{Attrs, DType, Graph, TensorShape};
 
     shape_table! { DEF, {"shift": [1, -2], "axis": [0, -1]},
         "[m, n]" => "[m, n]",

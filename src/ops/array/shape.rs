@@ -122,7 +122,8 @@ pub(crate) mod tests {
         let g = Graph::new();
         let x = g.input("x", DType::I8, shape!["n", "m"]).unwrap();
         let [narrow, wide] = [DType::I32, DType::I64].map(|dtype| x.shape_tensor_as(dtype).unwrap());
-        let [narrow_count, wide_count] = [DType::I32, DType::I64].map(|dtype| x.size_tensor_as(dtype).unwrap());
+        let [narrow_count, wide_count] =
+            [DType::I32, DType::I64].map(|dtype| x.size_tensor_as(dtype).unwrap());
         let run = |value, sizes: [usize; 2]| {
             let x = Tensor::zeros(DType::I8, &sizes).unwrap();
             g.compile(value).unwrap().run::<1>(&[x.view()]).map(|[y]| y)

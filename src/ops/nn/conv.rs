@@ -415,8 +415,7 @@ mod tests {
                     let ones = Attr::from(vec![1i64; spatial + 2]);
                     let other = if name == "strides" { "dilations" } else { "strides" };
                     let error = call.attr(name, list.clone()).attr(other, ones).finish().unwrap_err();
-                    let expected =
-                        format!("{name} must be 1 for the batch and the channels, got {list:?}");
+                    let expected = format!("{name} must be 1 for the batch and the channels, got {list:?}");
                     assert!(error.message().ends_with(&expected), "{error}");
                 }
             }

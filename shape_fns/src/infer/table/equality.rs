@@ -307,7 +307,10 @@ mod tests {
         table.merge(&a, &b).unwrap();
         table.merge(&b, &c).unwrap();
         let first = table.with_first_equalities(1);
-        assert_eq!((first.same(&c, &d), first.same(&a, &b), table.same(&a, &d)), (Some(true), None, Some(true)));
+        assert_eq!(
+            (first.same(&c, &d), first.same(&a, &b), table.same(&a, &d)),
+            (Some(true), None, Some(true))
+        );
         assert_eq!(first.resolve(&a), a);
     }
 
