@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::panic::Location;
 
-use shapeflow_shape_fns::{DType, Dim, DimTable, Equality, IntoDim, TensorShape, Unknown};
+use shapeflow_shape_fns::{DType, Dim, DimTable, IntoDim, TensorShape, Unknown};
 
 use crate::compile::{CompileOptions, frontier, mark_definers};
 use crate::error::{Error, ErrorKind, Phase, Result};
@@ -142,7 +142,9 @@ impl<'g> Recorder<'g> {
             .chain(returned)
             .map(|value| Some(value).filter(is_own).and_then(|value| value.index().ok()))
             .collect();
-        if let Some(wanted) = wanted {
+        if let Some(wanted) = wanted
+            && self.has_unneeded_equalities(&data, &self.needed(&data, &wanted))
+        {
             let part = self.part(&data, &wanted)?;
             if part.known.is_some() {
                 let shape = |value: &Value<'g>| {
@@ -165,7 +167,10 @@ impl<'g> Recorder<'g> {
     pub(super) fn shapes(&self, values: &[Value<'g>]) -> Result<Vec<TensorShape>> {
         let wanted: Vec<ValueIx> = values.iter().map(|value| value.index()).collect::<Result<_>>()?;
         let data = self.graph.read();
-        let shapes = self.part(&data, &wanted)?.shapes(&data, &wanted, &|_| true);
+        let shapes = match self.has_unneeded_equalities(&data, &self.needed(&data, &wanted)) {
+            true => self.part(&data, &wanted)?.shapes(&data, &wanted, &|_| true),
+            false => None,
+        };
         drop(data);
         Ok(shapes.unwrap_or_else(|| values.iter().map(|value| value.shape()).collect()))
     }
@@ -176,15 +181,8 @@ impl<'g> Recorder<'g> {
     /// # Errors
     /// Inference refuses a node.
     fn part(&self, data: &GraphData, wanted: &[ValueIx]) -> Result<Part> {
-        let first = self.region.first_node().index();
-        let mut marked = needed_nodes(data, wanted);
-        for (number, marked) in marked.iter_mut().enumerate() {
-            let is_given = matches!(data.nodes[number].op.body, Body::Input | Body::Constant);
-            *marked &= number >= first && !is_given;
-        }
-        let of_region = &data.table.equalities()[self.region.equalities()..];
-        let is_dead = |equality: &Equality| marked.get(equality.origin as usize) == Some(&false);
-        if of_region.iter().any(is_dead) {
+        let marked = self.needed(data, wanted);
+        if self.has_unneeded_equalities(data, &marked) {
             let known = data.table.with_first_equalities(self.region.equalities());
             let part = self.copy(data, wanted, marked.clone(), Some(known));
             // Inference may lack a number that only an equality of a dropped node gives.
@@ -193,6 +191,23 @@ impl<'g> Recorder<'g> {
             }
         }
         self.copy(data, wanted, marked, None)
+    }
+
+    /// Marks the nodes of the region that compute the `wanted` values, except inputs and constants.
+    fn needed(&self, data: &GraphData, wanted: &[ValueIx]) -> Vec<bool> {
+        let first = self.region.first_node().index();
+        let mut marked = needed_nodes(data, wanted);
+        for (number, marked) in marked.iter_mut().enumerate() {
+            let is_given = matches!(data.nodes[number].op.body, Body::Input | Body::Constant);
+            *marked &= number >= first && !is_given;
+        }
+        marked
+    }
+
+    /// Returns whether nodes of the region that are not marked require dims to be equal.
+    fn has_unneeded_equalities(&self, data: &GraphData, marked: &[bool]) -> bool {
+        let of_region = &data.table.equalities()[self.region.equalities()..];
+        of_region.iter().any(|equality| marked.get(equality.origin as usize) == Some(&false))
     }
 
     /// Copies the `marked` nodes, and the nodes that define the symbolic dims of these nodes.
@@ -275,7 +290,9 @@ impl Part {
             let mut has_all = true;
             let substituted = find(dim).or_else(|| {
                 let named = dim.try_substitute(&mut |symbol| {
-                    let old = find(&Dim::from(symbol));
+                    // Every graph has the same names.
+                    let name = || (!symbol.is_anonymous()).then(|| Dim::from(symbol));
+                    let old = find(&Dim::from(symbol)).or_else(name);
                     has_all &= old.is_some();
                     old
                 });
