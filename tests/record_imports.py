@@ -1357,6 +1357,11 @@ def sparse_pair_cases(out):
     boxes = {"hypothesis_indices": cells, "hypothesis_values": i32(1, 2, 3, 4), "hypothesis_shape": i64(2, 3, 2)}
     boxes |= {"truth_indices": cells[1:], "truth_values": i32(1, 3, 5), "truth_shape": i64(2, 3, 2)}
     out.record("EditDistance", **boxes)
+    complex_cases = {"hypothesis_values": [1 + 2j, complex(0, -0.0), 3, complex(np.nan, 1)]}
+    complex_cases |= {"truth_values": [1 - 2j, 0, complex(np.nan, 1)]}
+    for dtype in (np.complex64, np.complex128):
+        values = {name: np.array(given, dtype) for name, given in complex_cases.items()}
+        out.record("EditDistance", **(boxes | values | {"truth_indices": cells[[0, 1, 3]]}))
     for dtype in (np.float32, np.int32, np.complex64):
         x = np.array([[1, 2], [3, 4], [5, 6]], dtype)
         out.record("ScatterNdNonAliasingAdd", input=x, indices=i32([2], [0], [2]), updates=x * 3 + 1)

@@ -1,5 +1,7 @@
 //! [`split`]: cuts a graph in two where some nodes must wait for the results of others.
 
+use shapeflow_shape_fns::DimTable;
+
 use crate::error::Result;
 use crate::graph::{GraphData, ValueIx, definer};
 use crate::passes::{KnownInputs, carrier, rebuild, subgraph};
@@ -32,11 +34,11 @@ pub(super) struct Split {
 /// # Errors
 /// Inference refuses a part.
 pub(super) fn split(graph: &GraphData, outputs: &[ValueIx], mut waits: Vec<bool>) -> Result<Split> {
-    mark_definers(graph, &mut waits);
+    mark_definers(graph, &graph.table, &mut waits);
     let waits = &waits[..];
     let waiting = |value: ValueIx| waits[graph.values[value.index()].node.index()];
-    let mut made = frontier(graph, waits);
-    let second = subgraph(graph, waits, &made, outputs)?;
+    let mut made = frontier(graph, &graph.table, waits);
+    let second = subgraph(graph, waits, &made, outputs, None)?;
     let mut late = Vec::new();
     let mut sources = Vec::with_capacity(outputs.len());
     for &output in outputs {
@@ -64,14 +66,14 @@ pub(super) fn split(graph: &GraphData, outputs: &[ValueIx], mut waits: Vec<bool>
 
 /// Marks the nodes that define the symbols in the attributes of marked nodes. The definer of a symbol stays unmarked if
 /// the sizes of a value of an unmarked node determine the symbol, because this value then becomes an input of the
-/// marked part. Without such an input, the marked part itself computes the definer.
-pub(crate) fn mark_definers(graph: &GraphData, marked: &mut [bool]) {
+/// marked part. Without such an input, the marked part itself computes the definer. `table` resolves the dims.
+pub(crate) fn mark_definers(graph: &GraphData, table: &DimTable, marked: &mut [bool]) {
     for number in (0..graph.nodes.len()).rev() {
         if marked[number] {
             graph.nodes[number].attrs().symbols(&mut |symbol| {
                 if let Some(definer) = definer(graph, symbol)
                     && definer.index() < number
-                    && carrier(graph, marked, symbol).is_none()
+                    && carrier(graph, marked, table, symbol).is_none()
                 {
                     marked[definer.index()] = true;
                 }
@@ -82,8 +84,8 @@ pub(crate) fn mark_definers(graph: &GraphData, marked: &mut [bool]) {
 
 /// Returns the inputs of the part of `graph` that waits, each once: the values of other nodes that waiting nodes read,
 /// and the values whose sizes determine the symbols in attributes of waiting nodes. Constants are not inputs, because
-/// they belong to both parts.
-pub(crate) fn frontier(graph: &GraphData, waits: &[bool]) -> Vec<ValueIx> {
+/// they belong to both parts. `table` resolves the dims.
+pub(crate) fn frontier(graph: &GraphData, table: &DimTable, waits: &[bool]) -> Vec<ValueIx> {
     let mut found: Vec<ValueIx> = Vec::new();
     for (node, _) in graph.nodes.iter().zip(waits).filter(|(_, waits)| **waits) {
         for operand in &node.operands {
@@ -93,7 +95,7 @@ pub(crate) fn frontier(graph: &GraphData, waits: &[bool]) -> Vec<ValueIx> {
             }
         }
         node.attrs().symbols(&mut |symbol| {
-            found.extend(carrier(graph, waits, symbol).filter(|value| !found.contains(value)));
+            found.extend(carrier(graph, waits, table, symbol).filter(|value| !found.contains(value)));
         });
     }
     found

@@ -81,7 +81,7 @@ impl Graph {
         let outputs = build(&values)?;
         let sizes: Vec<Symbol> =
             dims.iter().map(|dim| dim.as_symbol().expect("the size of a parameter is a symbol")).collect();
-        let results = own_shapes(&outputs, &sizes);
+        let results = own_shapes(&outputs, recorder.shapes(&outputs)?, &sizes);
         let recorded = recorder.finish(&outputs)?;
         if !recorded.captures.is_empty() || outputs.is_empty() {
             return Ok(None);
@@ -111,14 +111,15 @@ impl Graph {
     }
 }
 
-/// Returns the dtypes and shapes of values of an open region. A symbol that is not among `sizes` becomes free, because
-/// each call has a size of its own for it.
-fn own_shapes(values: &[Value<'_>], sizes: &[Symbol]) -> Vec<(DType, TensorShape)> {
+/// Returns the dtypes and shapes of values of an open region. A symbol of `shapes` that is not among `sizes` becomes
+/// free, because each call has a size of its own for it.
+fn own_shapes(values: &[Value<'_>], shapes: Vec<TensorShape>, sizes: &[Symbol]) -> Vec<(DType, TensorShape)> {
     let mut free: FxHashMap<Symbol, Dim> = FxHashMap::default();
     let mut renamed = |symbol: Symbol| {
         (!sizes.contains(&symbol)).then(|| free.entry(symbol).or_insert_with(|| Unknown.into_dim()).clone())
     };
-    values.iter().map(|value| (value.dtype(), value.shape().substitute(&mut renamed))).collect()
+    let results = values.iter().zip(shapes);
+    results.map(|(value, shape)| (value.dtype(), shape.substitute(&mut renamed))).collect()
 }
 
 /// A node that runs a function.

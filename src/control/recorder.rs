@@ -3,14 +3,14 @@
 use std::any::Any;
 use std::panic::Location;
 
-use shapeflow_shape_fns::{DType, TensorShape};
+use shapeflow_shape_fns::{DType, Dim, DimTable, IntoDim, TensorShape, Unknown};
 
 use crate::compile::{CompileOptions, frontier, mark_definers};
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::exec::Executable;
-use crate::graph::{Graph, OpenRegion, RegionGraph, Scope, Value, ValueIx, needed_nodes};
+use crate::graph::{Graph, GraphData, OpenRegion, RegionGraph, Scope, Value, ValueIx, needed_nodes};
 use crate::op::{Body, BodyRegion};
-use crate::passes::{KnownInputs, rebuild, subgraph};
+use crate::passes::{KnownEqualities, KnownInputs, Rebuilt, rebuild, subgraph};
 
 /// A graph inside a node.
 pub(super) struct Region(RegionGraph);
@@ -107,22 +107,128 @@ impl<'g> Recorder<'g> {
             }
             wanted.push(value.index()?);
         }
-        let results = outputs.iter().map(|value| (value.dtype(), self.region.outer_shape(*value))).collect();
         let data = self.graph.read();
+        let part = self.part(&data, &wanted)?;
+        let captures = part.inputs[self.parameters.len()..].iter();
+        let captures = captures.map(|value| Value::new(self.graph, *value)).collect();
+        let is_outer = |dim: &Dim| self.region.is_known_outside(&data, dim);
+        let shapes = part.shapes(&data, &wanted, &is_outer);
+        drop(data);
+        let shapes = shapes.unwrap_or_else(|| outputs.iter().map(|value| value.shape()).collect());
+        let results = outputs.iter().zip(&shapes);
+        let results = results.map(|(value, shape)| (value.dtype(), self.region.outer_shape(shape))).collect();
+        let copied = part.copied;
+        let outputs = wanted.iter().map(|value| copied.values[value]).collect();
+        let region = Region(RegionGraph { name: self.name.clone(), graph: copied.graph, outputs });
+        Ok(Recorded { region, captures, results })
+    }
+
+    /// Returns the shapes of pairs of values, as far as the nodes that compute these values determine them. The shapes
+    /// have the dims of one graph, so that equal dims are equal sizes. They do not have the dims of the graph around
+    /// the region.
+    ///
+    /// # Errors
+    /// As [`Recorder::finish`].
+    pub(super) fn shapes_of(
+        &self,
+        given: &[Value<'g>],
+        returned: &[Value<'g>],
+    ) -> Result<Vec<[TensorShape; 2]>> {
+        let pairs = || given.iter().zip(returned);
+        let data = self.graph.read();
+        let is_own = |value: &&Value<'g>| value.graph().tag() == self.graph.tag();
+        let wanted: Option<Vec<ValueIx>> = given
+            .iter()
+            .chain(returned)
+            .map(|value| Some(value).filter(is_own).and_then(|value| value.index().ok()))
+            .collect();
+        if let Some(wanted) = wanted
+            && self.has_unneeded_equalities(&data, &self.needed(&data, &wanted))
+        {
+            let part = self.part(&data, &wanted)?;
+            if part.known.is_some() {
+                let shape = |value: &Value<'g>| {
+                    let new = part.copied.values[&value.index().expect("no value is poisoned")];
+                    let graph = &part.copied.graph;
+                    graph.table.resolve_shape(&graph.values[new.index()].shape)
+                };
+                return Ok(pairs().map(|(given, returned)| [shape(given), shape(returned)]).collect());
+            }
+        }
+        drop(data);
+        Ok(pairs().map(|(given, returned)| [given.shape(), returned.shape()]).collect())
+    }
+
+    /// Returns the shapes of values, as far as the nodes that compute these values determine them.
+    ///
+    /// # Errors
+    /// A value is poisoned, or inference refuses a node.
+    #[cfg(feature = "graphdef")]
+    pub(super) fn shapes(&self, values: &[Value<'g>]) -> Result<Vec<TensorShape>> {
+        let wanted: Vec<ValueIx> = values.iter().map(|value| value.index()).collect::<Result<_>>()?;
+        let data = self.graph.read();
+        let shapes = match self.has_unneeded_equalities(&data, &self.needed(&data, &wanted)) {
+            true => self.part(&data, &wanted)?.shapes(&data, &wanted, &|_| true),
+            false => None,
+        };
+        drop(data);
+        Ok(shapes.unwrap_or_else(|| values.iter().map(|value| value.shape()).collect()))
+    }
+
+    /// Copies the nodes of the region that `wanted` needs to a graph of their own. Equalities of dims that only other
+    /// nodes of the region require do not hold in this graph: a run does not check them.
+    ///
+    /// # Errors
+    /// Inference refuses a node.
+    fn part(&self, data: &GraphData, wanted: &[ValueIx]) -> Result<Part> {
+        let marked = self.needed(data, wanted);
+        if self.has_unneeded_equalities(data, &marked) {
+            let known = data.table.with_first_equalities(self.region.equalities());
+            let part = self.copy(data, wanted, marked.clone(), Some(known));
+            // Inference may lack a number that only an equality of a dropped node gives.
+            if part.is_ok() {
+                return part;
+            }
+        }
+        self.copy(data, wanted, marked, None)
+    }
+
+    /// Marks the nodes of the region that compute the `wanted` values, except inputs and constants.
+    fn needed(&self, data: &GraphData, wanted: &[ValueIx]) -> Vec<bool> {
         let first = self.region.first_node().index();
-        let mut marked = needed_nodes(&data, &wanted);
+        let mut marked = needed_nodes(data, wanted);
         for (number, marked) in marked.iter_mut().enumerate() {
             let is_given = matches!(data.nodes[number].op.body, Body::Input | Body::Constant);
             *marked &= number >= first && !is_given;
         }
-        // Also marks the nodes that define the symbolic dims of marked nodes.
-        mark_definers(&data, &mut marked);
+        marked
+    }
+
+    /// Returns whether nodes of the region that are not marked require dims to be equal.
+    fn has_unneeded_equalities(&self, data: &GraphData, marked: &[bool]) -> bool {
+        let of_region = &data.table.equalities()[self.region.equalities()..];
+        of_region.iter().any(|equality| marked.get(equality.origin as usize) == Some(&false))
+    }
+
+    /// Copies the `marked` nodes, and the nodes that define the symbolic dims of these nodes.
+    ///
+    /// # Errors
+    /// Inference refuses a node.
+    fn copy(
+        &self,
+        data: &GraphData,
+        wanted: &[ValueIx],
+        mut marked: Vec<bool>,
+        known: Option<DimTable>,
+    ) -> Result<Part> {
+        let table = known.as_ref().unwrap_or(&data.table);
+        mark_definers(data, table, &mut marked);
         let mut inputs = self.parameters.clone();
         let read_outside = wanted.iter().copied().filter(|value| {
             let node = data.values[value.index()].node;
             !marked[node.index()] && !data.constants.contains_key(&node)
         });
-        for value in frontier(&data, &marked).into_iter().chain(read_outside) {
+        for value in frontier(data, table, &marked).into_iter().chain(read_outside) {
             if !inputs.contains(&value) {
                 inputs.push(value);
             }
@@ -131,12 +237,80 @@ impl<'g> Recorder<'g> {
             inputs[self.parameters.len()..].iter().all(|value| *value < self.region.first_value()),
             "a region reads only its parameters and values made before the region"
         );
-        let copied = subgraph(&data, &marked, &inputs, &wanted)?;
-        let captures = inputs[self.parameters.len()..].iter().map(|value| Value::new(self.graph, *value));
-        let captures = captures.collect();
-        drop(data);
-        let outputs = wanted.iter().map(|value| copied.values[value]).collect();
-        let region = Region(RegionGraph { name: self.name.clone(), graph: copied.graph, outputs });
-        Ok(Recorded { region, captures, results })
+        let first = self.region.first_node().index();
+        let required: Vec<bool> =
+            marked.iter().enumerate().map(|(number, marked)| *marked || number < first).collect();
+        let equalities = known.as_ref().map(|table| KnownEqualities { table, required: &required });
+        let copied = subgraph(data, &marked, &inputs, wanted, equalities)?;
+        Ok(Part { copied, inputs, known })
+    }
+}
+
+/// Nodes of a region as a graph of their own.
+struct Part {
+    copied: Rebuilt,
+    /// The values of the graph around the nodes that are the inputs of the copy: the parameters, then the captures.
+    inputs: Vec<ValueIx>,
+    /// The equalities that hold although no node of the copy requires them; `None` if all equalities of the graph hold.
+    known: Option<DimTable>,
+}
+
+impl Part {
+    /// Returns the shapes of values in the dims of `data`, the graph that the nodes come from; `None` if all equalities
+    /// of that graph hold, so that the values have their shapes there. A dim that no input has is unknown, and so is a
+    /// dim for which `is_visible` does not hold.
+    fn shapes(
+        &self,
+        data: &GraphData,
+        wanted: &[ValueIx],
+        is_visible: &dyn Fn(&Dim) -> bool,
+    ) -> Option<Vec<TensorShape>> {
+        let known = self.known.as_ref()?;
+        let graph = &self.copied.graph;
+        let shape = |value: &ValueIx| {
+            let new = self.copied.values[value];
+            graph.table.resolve_shape(&graph.values[new.index()].shape)
+        };
+        let mut named: Vec<(Dim, Dim)> = Vec::new();
+        for input in &self.inputs {
+            let (old, new) = (&data.values[input.index()].shape, shape(input));
+            for (old, new) in old.dims().unwrap_or_default().iter().zip(new.dims().unwrap_or_default()) {
+                let old = known.resolve(old);
+                if is_visible(&old) {
+                    named.push((new.clone(), old));
+                }
+            }
+        }
+        let find = |dim: &Dim| named.iter().find(|(new, _)| new == dim).map(|(_, old)| old.clone());
+        let mut unknown: Vec<(Dim, Dim)> = Vec::new();
+        let mut translated = |dim: &Dim| {
+            if dim.is_known() {
+                return dim.clone();
+            }
+            let mut has_all = true;
+            let substituted = find(dim).or_else(|| {
+                let named = dim.try_substitute(&mut |symbol| {
+                    // Every graph has the same names.
+                    let name = || (!symbol.is_anonymous()).then(|| Dim::from(symbol));
+                    let old = find(&Dim::from(symbol)).or_else(name);
+                    has_all &= old.is_some();
+                    old
+                });
+                named.ok().filter(|_| has_all)
+            });
+            substituted.unwrap_or_else(|| {
+                let found = unknown.iter().find(|(other, _)| other == dim).map(|(_, fresh)| fresh.clone());
+                found.unwrap_or_else(|| {
+                    let fresh = Unknown.into_dim();
+                    unknown.push((dim.clone(), fresh.clone()));
+                    fresh
+                })
+            })
+        };
+        let of_value = |value: &ValueIx| match shape(value).dims() {
+            Some(dims) => TensorShape::new(dims.iter().map(&mut translated)),
+            None => TensorShape::unranked(),
+        };
+        Some(wanted.iter().map(of_value).collect())
     }
 }

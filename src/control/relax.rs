@@ -88,13 +88,18 @@ impl StateShapes {
         states.map(result).collect()
     }
 
-    /// Compares the state that the body was given with the state that it returns. Returns whether some shape was
-    /// relaxed, so that the body must be built again.
+    /// Compares the state that the body was given with the state that it returns. `kept` has the shapes of both, as
+    /// [`Recorder::shapes_of`] gives them. Returns whether some shape was relaxed, so that the body must be built again.
     ///
     /// # Errors
     /// The body returns another number of values, other dtypes, another rank, or a shape that does not fit a declared
     /// shape.
-    pub(super) fn relax(&mut self, given: &[Value<'_>], returned: &[Value<'_>]) -> Result<bool> {
+    pub(super) fn relax(
+        &mut self,
+        given: &[Value<'_>],
+        returned: &[Value<'_>],
+        kept: &[[TensorShape; 2]],
+    ) -> Result<bool> {
         if returned.len() != given.len() {
             let message = format!(
                 "the body must return {} state values, as many as it gets, got {}",
@@ -112,7 +117,11 @@ impl StateShapes {
                 );
                 return fail(ErrorKind::DType, message).map_err(|error| self.with_origin(error, index));
             }
-            let (given, returned) = (given.shape(), returned.shape());
+            // A run checks a declared shape, so it may rely on nodes that the run does not need.
+            let [given, returned] = match self.declared[index] {
+                true => [given.shape(), returned.shape()],
+                false => kept[index].clone(),
+            };
             let relaxed = relaxed(&self.shapes[index], &given, &returned);
             if relaxed == self.shapes[index] {
                 continue;
@@ -172,9 +181,9 @@ fn relaxed(outer: &TensorShape, given: &TensorShape, returned: &TensorShape) -> 
     }))
 }
 
-/// Returns whether a state value has the same sizes after every iteration as before.
-pub(super) fn keeps_sizes(given: &Value<'_>, returned: &Value<'_>) -> bool {
-    let (given, returned) = (given.shape(), returned.shape());
+/// Returns whether a state value has the same sizes after every iteration as before, by its shapes at the start and at
+/// the end of an iteration.
+pub(super) fn keeps_sizes([given, returned]: &[TensorShape; 2]) -> bool {
     given.rank().is_some() && given == returned
 }
 

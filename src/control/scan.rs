@@ -136,7 +136,8 @@ impl Graph {
                 .map(|(number, (x, row))| recorder.parameter(format!("row of x{number}"), x.dtype(), row))
                 .collect();
             let (returned, outputs) = body(&given, &elements)?;
-            if shapes.relax(&given, &returned).map_err(located)? {
+            let kept = recorder.shapes_of(&given, &returned)?;
+            if shapes.relax(&given, &returned, &kept).map_err(located)? {
                 continue;
             }
             for (number, output) in outputs.iter().enumerate() {
@@ -156,10 +157,8 @@ impl Graph {
             let mut changing = (0..given.len()).filter(|state| !unchanged[*state]);
             let is_in_place = kind != ScanKind::MapRows
                 && outputs.iter().all(|output| output.dtype().size_bytes().is_some())
-                && changing.all(|state| {
-                    given[state].dtype().size_bytes().is_some()
-                        && keeps_sizes(&given[state], &returned[state])
-                });
+                && changing
+                    .all(|state| given[state].dtype().size_bytes().is_some() && keeps_sizes(&kept[state]));
             let changing = returned.iter().zip(&unchanged).filter(|(_, unchanged)| !**unchanged);
             let all: Vec<Value<'g>> =
                 changing.map(|(value, _)| *value).chain(outputs.iter().copied()).collect();

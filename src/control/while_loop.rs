@@ -117,15 +117,15 @@ impl Graph {
             let mut recorder = Recorder::open(self, "body", !regions.is_imported, location);
             let given = shapes.parameters(&mut recorder);
             let returned = (regions.body)(&given)?;
-            if shapes.relax(&given, &returned).map_err(located)? {
+            let kept = recorder.shapes_of(&given, &returned)?;
+            if shapes.relax(&given, &returned, &kept).map_err(located)? {
                 continue;
             }
             let unchanged: Vec<bool> =
                 given.iter().zip(&returned).map(|(given, returned)| given.id() == returned.id()).collect();
             let mut changing = (0..given.len()).filter(|state| !unchanged[*state]);
-            let is_in_place = changing.all(|state| {
-                given[state].dtype().size_bytes().is_some() && keeps_sizes(&given[state], &returned[state])
-            });
+            let is_in_place = changing
+                .all(|state| given[state].dtype().size_bytes().is_some() && keeps_sizes(&kept[state]));
             // The step computes the next state, and whether the loop goes on with it.
             let goes_on = condition_of(&mut regions, &returned).map_err(located)?;
             let changing = returned.iter().zip(&unchanged).filter(|(_, unchanged)| !**unchanged);

@@ -7,8 +7,8 @@ use super::Template;
 use super::handles::handle_dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::expr::{
-    Axis, EXPONENT, ElementRead, Env, Evaluator, Expr, ExprProgram, Fault, Interner, Scalar, StorageForm,
-    StorageForms, is_own_form, scalar_dtype,
+    Axis, EXPONENT, ElementRead, Env, Evaluator, Expr, ExprProgram, Fault, Interner, SIZE, Scalar,
+    StorageForm, StorageForms, is_own_form, scalar_dtype,
 };
 use crate::tensor::{Tensor, TensorView, place_text};
 
@@ -120,6 +120,9 @@ fn fault_error(fault: &Fault, read: Option<ElementRead>, views: &[TensorView<'_>
             Phase::Run,
             format!("the exponent of an integer must not be negative, got {index}"),
         ),
+        Fault::Index { index, axis: SIZE, .. } => {
+            Error::new(ErrorKind::Shape, Phase::Run, format!("every size must fit i32, got {index}"))
+        }
         Fault::Index { index, limit, axis } => Error::new(
             ErrorKind::Index,
             Phase::Run,

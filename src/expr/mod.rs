@@ -235,8 +235,8 @@ pub(crate) enum ExprKind {
     Complex(Expr, Expr),
     /// A part of a complex number.
     Part(Part, Expr),
-    /// `value` (i32 or i64) as an i64. The run fails unless `0 <= value < limit`. The value is an index into `axis`, or
-    /// an exponent if `axis` is [`EXPONENT`].
+    /// `value` (i32 or i64) as an i64. The run fails unless `0 <= value < limit`. The value is an index into `axis`, an
+    /// exponent if `axis` is [`EXPONENT`], or a size if `axis` is [`SIZE`].
     CheckIndex {
         value: Expr,
         limit: Dim,
@@ -246,6 +246,9 @@ pub(crate) enum ExprKind {
 
 /// Stands for an axis in a check of an exponent.
 pub(crate) const EXPONENT: u32 = u32::MAX;
+
+/// Stands for an axis in a check of a size that must fit i32.
+pub(crate) const SIZE: u32 = u32::MAX - 1;
 
 struct ExprNode {
     dtype: DType,
@@ -298,6 +301,19 @@ impl Expr {
     /// Makes the value of a dimension, an `i64` that is known when the kernel runs.
     pub fn size(dim: Dim) -> Expr {
         Expr::new(DType::I64, ExprKind::Size(dim))
+    }
+
+    /// Converts a size, an `i64`, to `dtype`, i32 or i64. The run fails if the size does not fit.
+    pub(crate) fn size_as(self, dtype: DType) -> Expr {
+        let is_known = match self.kind() {
+            ExprKind::Size(dim) => dim.as_known().is_some_and(|size| i32::try_from(size).is_ok()),
+            _ => false,
+        };
+        if dtype != DType::I32 || is_known {
+            return self.cast(dtype);
+        }
+        let limit = Dim::known(i64::from(i32::MAX) + 1);
+        Expr::new(DType::I64, ExprKind::CheckIndex { value: self, limit, axis: SIZE }).cast(dtype)
     }
 
     /// Makes the product of dimensions, an `i64`. If one [`Dim`] cannot hold the product, the kernel multiplies several

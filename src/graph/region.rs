@@ -25,6 +25,8 @@ pub(crate) struct OpenRegion<'g> {
     graph: &'g Graph,
     checkpoint: Option<Checkpoint>,
     scope: u32,
+    /// The number of equalities of dims that were known before the region.
+    equalities: usize,
 }
 
 impl Graph {
@@ -33,8 +35,9 @@ impl Graph {
         let mut data = self.write();
         data.open_regions += 1;
         let (checkpoint, scope) = (data.checkpoint(), data.scope);
+        let equalities = data.table.equalities().len();
         drop(data);
-        OpenRegion { graph: self, checkpoint: Some(checkpoint), scope }
+        OpenRegion { graph: self, checkpoint: Some(checkpoint), scope, equalities }
     }
 }
 
@@ -72,16 +75,19 @@ impl<'g> OpenRegion<'g> {
         self.checkpoint.as_ref().expect("only the drop takes the checkpoint")
     }
 
-    /// Returns the shape of a value as it is known outside the region. A dimension that mentions a symbol of the
+    /// Returns the number of equalities of dims that were known before the region.
+    pub(crate) fn equalities(&self) -> usize {
+        self.equalities
+    }
+
+    /// Returns a shape of the region as it is known outside the region. A dimension that mentions a symbol of the
     /// region becomes unknown; equal dimensions become the same unknown.
-    pub(crate) fn outer_shape(&self, value: Value<'g>) -> TensorShape {
-        let shape = value.shape();
+    pub(crate) fn outer_shape(&self, shape: &TensorShape) -> TensorShape {
         let Some(dims) = shape.dims() else { return TensorShape::unranked() };
-        let first_node = self.first_node();
         let data = self.graph.read();
         let mut unknown: Vec<(Dim, Dim)> = Vec::new();
         TensorShape::new(dims.iter().map(|dim| {
-            if !mentions(dim, &|symbol| data.table.maker(symbol).is_some_and(|maker| maker >= first_node.0)) {
+            if self.is_known_outside(&data, dim) {
                 return dim.clone();
             }
             if let Some((_, known)) = unknown.iter().find(|(other, _)| other == dim) {
@@ -91,6 +97,12 @@ impl<'g> OpenRegion<'g> {
             unknown.push((dim.clone(), fresh.clone()));
             fresh
         }))
+    }
+
+    /// Returns whether a dimension of `data`, the graph, mentions no symbol of the region.
+    pub(crate) fn is_known_outside(&self, data: &GraphData, dim: &Dim) -> bool {
+        let first_node = self.first_node();
+        !mentions(dim, &|symbol| data.table.maker(symbol).is_some_and(|maker| maker >= first_node.0))
     }
 }
 

@@ -39,6 +39,13 @@ pub trait HostKernel: Send + Sync + 'static {
     fn table(&self) -> Option<[&Tensor; 2]> {
         None
     }
+
+    /// Returns what the kernel is if a file cannot hold it: the kernel has content that neither the attributes of the op
+    /// nor [`HostKernel::table`] give. By default a file holds the kernel by the name of its op.
+    #[doc(hidden)]
+    fn unwritable(&self) -> Option<&'static str> {
+        None
+    }
 }
 
 impl<F: Fn(&mut HostCx<'_>) -> Result<()> + Send + Sync + 'static> HostKernel for F {

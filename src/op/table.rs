@@ -30,4 +30,13 @@ impl OpDef {
             _ => None,
         }
     }
+
+    /// Returns what the kernel of the op is if a file cannot hold it.
+    #[cfg_attr(not(feature = "graphdef"), expect(dead_code, reason = "only an export writes files"))]
+    pub(crate) fn unwritable(&self) -> Option<&'static str> {
+        match &self.body {
+            Body::HostWith(kernel) => kernel.unwritable(),
+            _ => None,
+        }
+    }
 }

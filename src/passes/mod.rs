@@ -28,7 +28,9 @@ mod select_branches;
 mod string_handles;
 mod unroll_loops;
 
-pub(crate) use rebuild::{KnownInputs, carrier, rebuild, rebuild_for_outputs, subgraph};
+pub(crate) use rebuild::{
+    KnownEqualities, KnownInputs, Rebuilt, carrier, rebuild, rebuild_for_outputs, subgraph,
+};
 pub(crate) use resolve::{KeyInputs, incomplete, key_inputs, unresolved};
 #[cfg(feature = "graphdef")]
 pub(crate) use select_branches::cannot_fail;

@@ -6,7 +6,7 @@
 //! these dims when the run computes the value. Symbols of inputs come first, because a run binds them first.
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use shapeflow_shape_fns::{Dim, IntoDim, Symbol, TensorShape, Unknown};
+use shapeflow_shape_fns::{Dim, DimTable, IntoDim, Symbol, TensorShape, Unknown};
 
 use super::late_knowledge::LateKnowledge;
 use super::rebuilder::Rebuilder;
@@ -154,24 +154,30 @@ fn no_kernel(old: &GraphData, index: NodeIx) -> Error {
 /// values of other nodes that marked nodes read, in this order. The new graph also has the constants that marked nodes
 /// read, and the constants among `outputs`.
 ///
+/// `known`, if it is given, has the equalities that hold whether or not the marked nodes run. Any other equality of `old`
+/// holds in the new graph only if a marked node requires it, or an attribute relies on it. Without `known`, all
+/// equalities of `old` hold.
+///
 /// # Errors
 /// Inference refuses a node.
-pub(crate) fn subgraph(
-    old: &GraphData,
+pub(crate) fn subgraph<'a>(
+    old: &'a GraphData,
     marked: &[bool],
     frontier: &[ValueIx],
     outputs: &[ValueIx],
+    known: Option<KnownEqualities<'a>>,
 ) -> Result<Rebuilt> {
     let copied = old.nodes.iter().zip(marked).filter(|(_, marked)| **marked);
     let read = copied.flat_map(|(node, _)| &node.operands).chain(outputs);
     let read: FxHashSet<NodeIx> = read.map(|value| old.values[value.index()].node).collect();
     let mut this = Rebuilder::new(old, LateKnowledge::default());
-    this.resolves = true;
+    let resolver = known.as_ref().map_or(&old.table, |known| known.table);
+    this.resolver = Some(resolver);
     for &value in frontier {
         let info = &old.values[value.index()];
         let shape = match info.shape.dims() {
             Some(dims) => TensorShape::new(dims.iter().map(|dim| {
-                let dim = old.table.resolve(dim);
+                let dim = resolver.resolve(dim);
                 // A dim that is not linear in one symbol cannot be solved for the symbol.
                 if dim.is_known() || dim.as_linear().is_some() { dim } else { IntoDim::into_dim(Unknown) }
             })),
@@ -195,21 +201,32 @@ pub(crate) fn subgraph(
             _ => {}
         }
     }
+    if let Some(known) = known {
+        keep_relied_equalities(&mut this, known.required)?;
+    }
     Ok(Rebuilt { graph: this.new, values: this.values })
+}
+
+/// The equalities of a graph that hold in a part of the graph whether or not the nodes of the part run.
+pub(crate) struct KnownEqualities<'a> {
+    /// The table with these equalities.
+    pub table: &'a DimTable,
+    /// Marks the nodes that required these equalities, and the nodes of the part that run.
+    pub required: &'a [bool],
 }
 
 /// Returns a value of an unmarked node whose sizes determine `symbol`, if there is one. The caller needs the value
 /// because an attribute of a marked node mentions the symbol. A symbol that a marked node defines needs no such value.
-pub(crate) fn carrier(old: &GraphData, marked: &[bool], symbol: Symbol) -> Option<ValueIx> {
+/// `table` resolves the dims.
+pub(crate) fn carrier(old: &GraphData, marked: &[bool], table: &DimTable, symbol: Symbol) -> Option<ValueIx> {
     let mut missing = Vec::new();
-    old.table.resolve(&Dim::from(symbol)).symbols(&mut |symbol| {
+    table.resolve(&Dim::from(symbol)).symbols(&mut |symbol| {
         if !definer(old, symbol).is_some_and(|definer| marked[definer.index()]) {
             missing.push(symbol);
         }
     });
-    let carries = |dim: &Dim| {
-        old.table.resolve(dim).as_linear().is_some_and(|(_, symbol, _)| missing.contains(&symbol))
-    };
+    let carries =
+        |dim: &Dim| table.resolve(dim).as_linear().is_some_and(|(_, symbol, _)| missing.contains(&symbol));
     let values = old.values.iter().enumerate();
     let values = values.filter(|(_, info)| !info.is_closed() && !marked[info.node.index()]);
     let mut found = values.filter(|(_, info)| info.shape.dims().unwrap_or_default().iter().any(carries));

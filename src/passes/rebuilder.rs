@@ -30,8 +30,8 @@ pub(super) struct Rebuilder<'a> {
     pub values: FxHashMap<ValueIx, ValueIx>,
     /// The dim of the new graph for each anonymous symbol of the old graph.
     symbols: FxHashMap<Symbol, Dim>,
-    /// Whether dims are copied as the old table resolves them, because the new graph lacks the nodes that equated them.
-    pub resolves: bool,
+    /// The table that resolves the dims that are copied, if the new graph lacks the nodes that equated them.
+    pub resolver: Option<&'a DimTable>,
     /// The nodes of the new graph whose inference lacked knowledge.
     pub gaps: Gaps,
     /// What is known of the values of the old graph from the start.
@@ -53,7 +53,7 @@ impl<'a> Rebuilder<'a> {
             },
             values: FxHashMap::default(),
             symbols: FxHashMap::default(),
-            resolves: false,
+            resolver: None,
             gaps: Gaps::default(),
             late,
             first_outputs: FxHashMap::default(),
@@ -275,10 +275,10 @@ impl<'a> Rebuilder<'a> {
 
     fn key(&mut self, index: NodeIx, operands: SmallVec<[ValueIx; 2]>) -> Key {
         let node = &self.old.nodes[index.index()];
-        let attrs = node.attrs().substitute(&mut |symbol| match self.resolves {
+        let attrs = node.attrs().substitute(&mut |symbol| match self.resolver {
             // A node keeps the symbols that it defines.
-            true if definer(self.old, symbol) != Some(index) => {
-                let known = self.old.table.resolve(&Dim::from(symbol));
+            Some(table) if definer(self.old, symbol) != Some(index) => {
+                let known = table.resolve(&Dim::from(symbol));
                 Some(known.substitute(&mut |symbol| self.symbol(symbol)))
             }
             _ => self.symbol(symbol),

@@ -228,6 +228,10 @@ fn an_assertion_is_checked_when_a_dependent_node_runs() -> Result<()> {
     assert_eq!(run(&imported, "z", &[1.0, -2.0])?, [-1.0, 2.0]);
     let error = run(&imported, "y", &[1.0, -2.0]).unwrap_err();
     assert!(error.message().contains("the assertion of node check must hold: x is [1.0, -2.0]"), "{error}");
+    // Braces in the text of the model stand for themselves.
+    let imported = import(&format!("{X}{}", ASSERTED.replace("x is", "{} is {")))?;
+    let error = run(&imported, "y", &[1.0, -2.0]).unwrap_err();
+    assert!(error.message().contains("must hold: {} is { [1.0, -2.0]"), "{error}");
     Ok(())
 }
 

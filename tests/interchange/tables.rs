@@ -1,6 +1,6 @@
 //! Lookup tables of graphs outside SavedModels: a node of the graph gives a table its content.
 
-use shapeflow::interchange::{ImportOptions, Model, to_graphdef};
+use shapeflow::interchange::{ImportOptions, Model, tensor_names, to_graphdef};
 use shapeflow::{DType, Graph, LookupTable, Result, Tensor, shape};
 
 use crate::samples::Sample;
@@ -16,8 +16,11 @@ pub fn sample() -> Sample {
             let ids = x.table_lookup(g.constant(["é 12", ""])?, g.constant([1, 2])?, g.constant(-1)?)?;
             let numbers = LookupTable::new(&Tensor::from(["", "a"]), &Tensor::from([5i64, 6]))?;
             let names = LookupTable::new(&Tensor::from([5i64, 7]), &Tensor::from(["five", "seven"]))?;
+            let rows = Tensor::from([["one", "two"], ["three", "four"]]);
+            let rows = LookupTable::new(&Tensor::from(["a", "é 12"]), &rows)?;
             let found = x.lookup(&numbers, 7i64)?;
-            Ok(vec![ids, found, found.lookup(&names, g.constant("none")?)?])
+            let row = x.lookup(&rows, g.constant(["no", "row"])?)?;
+            Ok(vec![ids, found, found.lookup(&names, g.constant("none")?)?, row])
         },
         feeds: vec![words()],
         runs_in_tensorflow: true,
@@ -78,18 +81,33 @@ fn a_table_that_nothing_fills_is_refused_by_name() -> Result<()> {
 }
 
 #[test]
-fn a_table_with_repeated_keys_or_rows_as_values_is_exported_as_the_op_of_this_crate() -> Result<()> {
-    let rows = Tensor::from([[1.0f32, 2.0], [3.0, 4.0]]);
+fn an_export_has_the_content_of_tables_with_repeated_keys_or_rows_as_values() -> Result<()> {
+    let keys = Tensor::from([7i64, 8, 7, 9]);
+    let narrow = Tensor::from([7, 8, 7, 9]);
+    let words = Tensor::from([["a", "b"], ["c", "d"], ["e", "f"], ["", "g"]]);
     let tables = [
-        (LookupTable::new(&Tensor::from([7i64, 7]), &Tensor::from([1.0f32, 2.0]))?, Tensor::from(0.0f32)),
-        (LookupTable::new(&Tensor::from([7i64, 8]), &rows)?, Tensor::from([0.0f32, 0.0])),
+        (&keys, Tensor::from([1.0f32, 2.0, 3.0, 4.0]), Tensor::from(0.5f32)),
+        (
+            &keys,
+            Tensor::from([[1.0f32, 2.0], [3.0, 4.0], [5.0, 6.0], [7.0, 8.0]]),
+            Tensor::from([0.5f32, -1.0]),
+        ),
+        (&keys, words, Tensor::from(["?", "!"])),
+        (&narrow, Tensor::from([[1i64], [2], [3], [4]]), Tensor::from([-1i64])),
     ];
-    for (table, default) in tables {
+    for (keys, values, default) in tables {
+        let table = LookupTable::new(keys, &values)?;
         let g = Graph::new();
-        let x = g.input("x", DType::I64, shape!["n"])?;
+        let x = g.input("x", keys.dtype(), shape!["n"])?;
         let y = x.lookup(&table, g.constant(default)?)?;
-        let text = String::from_utf8_lossy(&to_graphdef(&g, &[y])?).into_owned();
-        assert!(text.contains("lookup") && !text.contains("HashTable"));
+        let graph = to_graphdef(&g, &[y])?;
+        let imported = Model::from_bytes(graph)?.import(None, &ImportOptions::new())?;
+        let again = imported.value(&tensor_names(&g, &[y])?[0])?;
+        let x = Tensor::from([9i64, 5, 7, 8, 7]);
+        let x = if keys.dtype() == DType::I32 { Tensor::from([9, 5, 7, 8, 7]) } else { x };
+        let [expected] = g.compile(y)?.run(&[x.view()])?;
+        let [found] = imported.graph().compile(again)?.run(&[x.view()])?;
+        assert_eq!(found, expected);
     }
     Ok(())
 }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use shapeflow::{
     Backend, CompileOptions, DType, Error, ErrorKind, Graph, LoopOptions, Result, Tensor, TensorView, Value,
-    shape,
+    shape, stack,
 };
 
 fn run(g: &Graph, outputs: &[Value<'_>], inputs: &[Tensor]) -> Result<Vec<Tensor>> {
@@ -405,4 +405,68 @@ fn an_executable_runs_a_loop_on_several_threads() -> Result<()> {
         runs.into_iter().try_for_each(|run| run.join().unwrap())
     })
     .map_err(|error: Error| error)
+}
+
+#[test]
+fn nodes_that_a_branch_does_not_need_require_nothing() -> Result<()> {
+    let g = Graph::new();
+    let p = g.input("p", DType::Bool, shape![])?;
+    let (a, b) = (g.input("a", DType::F32, shape!["n"])?, g.input("b", DType::F32, shape!["m"])?);
+    let then = || {
+        // A run does not need the stack, so the sizes may differ.
+        let _ = stack(&[a, b], 0)?;
+        Ok([b, (a * 2.0).ok()?, (b * 2.0).ok()?])
+    };
+    let y = g.cond(p, then, || Ok([b, a, b]))?;
+    assert_eq!(y.iter().map(|y| y.shape().to_string()).collect::<Vec<_>>(), ["[m]", "[n]", "[m]"]);
+    let inputs = [Tensor::scalar(true), f32s(&[1], &[1.0]), f32s(&[2], &[2.0, 3.0])];
+    let expected = [f32s(&[2], &[2.0, 3.0]), f32s(&[1], &[2.0]), f32s(&[2], &[4.0, 6.0])];
+    assert_eq!(run(&g, &y, &inputs)?, expected);
+    assert_eq!(run(&g, &y, &[Tensor::scalar(false), inputs[1].clone(), inputs[2].clone()])?[2], inputs[2]);
+    Ok(())
+}
+
+#[test]
+fn nodes_that_the_body_of_a_loop_does_not_need_require_nothing() -> Result<()> {
+    let g = Graph::new();
+    let (a, b) = (g.input("a", DType::F32, shape!["n"])?, g.input("b", DType::F32, shape!["m"])?);
+    let (count, xs) = (g.constant(0i64)?, g.input("xs", DType::F32, shape!["k"])?);
+    let last = g.while_loop(
+        &[count, a],
+        |s| s[0].less(2i64),
+        |s| {
+            let _ = stack(&[s[1], b], 0)?;
+            Ok([(s[0] + 1i64).ok()?, (b * 3.0).ok()?])
+        },
+    )?;
+    let (state, stacked) = g.scan(&[a], &[xs], |s, x| {
+        let _ = stack(&[s[0], b], 0)?;
+        Ok((vec![(b * x[0]).ok()?], vec![b, s[0].reduce_sum(0)?]))
+    })?;
+    let shapes = [last[1], state[0], stacked[0]].map(|value| value.shape().to_string());
+    assert_eq!(shapes, ["[?]", "[?]", "[k, m]"]);
+    let inputs = [f32s(&[1], &[1.0]), f32s(&[2], &[2.0, 3.0]), f32s(&[2], &[5.0, 7.0])];
+    let results = run(&g, &[last[1], state[0], stacked[0], stacked[1]], &inputs)?;
+    let rows = f32s(&[2, 2], &[2.0, 3.0, 2.0, 3.0]);
+    assert_eq!(results, [f32s(&[2], &[6.0, 9.0]), f32s(&[2], &[14.0, 21.0]), rows, f32s(&[2], &[1.0, 25.0])]);
+    Ok(())
+}
+
+#[test]
+fn a_branch_that_relies_on_equal_sizes_requires_them() -> Result<()> {
+    let g = Graph::new();
+    let p = g.input("p", DType::Bool, shape![])?;
+    let (a, b) = (g.input("a", DType::F32, shape!["n"])?, g.input("b", DType::F32, shape!["m"])?);
+    let then = || {
+        let _ = stack(&[a, b], 0)?;
+        // The size reads as the size of `a`.
+        let size = b.shape().dims().expect("the rank is known")[0].clone();
+        Ok([a, b.reshape([&size * 1, 1.into()])?.reshape([-1])?])
+    };
+    let y = g.cond(p, then, || Ok([a, b]))?;
+    let (one, two) = (f32s(&[1], &[1.0]), f32s(&[2], &[2.0, 3.0]));
+    assert_eq!(run(&g, &y, &[Tensor::scalar(true), two.clone(), two.clone()])?[1], two);
+    assert!(run(&g, &y, &[Tensor::scalar(true), one.clone(), two.clone()]).is_err());
+    assert_eq!(run(&g, &y, &[Tensor::scalar(false), one, two.clone()])?[1], two);
+    Ok(())
 }

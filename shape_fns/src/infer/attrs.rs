@@ -270,7 +270,8 @@ impl Attrs {
         }
     }
 
-    fn omitted(&self, name: &str) -> Option<Omitted> {
+    /// Returns what an omitted attribute stands for, if the op declares the attribute.
+    pub(super) fn omitted(&self, name: &str) -> Option<Omitted> {
         self.declaration()
             .iter()
             .find(|attribute| attribute.name() == name)

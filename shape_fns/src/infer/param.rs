@@ -1,5 +1,6 @@
 //! Methods of [`InferenceContext`] that read attributes and parameters. A parameter is an attribute or an operand.
 
+use super::attribute::Omitted;
 use crate::error::bail;
 use crate::{Attr, DType, Dim, InferenceContext, PartialElements, Result, ShapeError, TensorShape};
 
@@ -62,25 +63,31 @@ impl List {
 }
 
 macro_rules! readers {
-    ($($(#[$doc:meta])* $name:ident / $name_or:ident -> $type:ty, $what:literal, $pattern:pat => $value:expr;)*) => {$(
+    ($($(#[$doc:meta])* $name:ident / $name_or:ident -> $type:ty, $what:literal, $pattern:pat => $value:expr$(, $Omitted:ident)?;)*) => {$(
         $(#[$doc])*
+        /// An absent attribute has the default value that the op declares.
         ///
         /// # Errors
-        /// The attribute is absent or of another kind.
+        /// The attribute is of another kind, or it is absent and has no declared default value.
         pub fn $name(&self, name: &str) -> Result<$type> {
             match self.attr(name) {
                 Some($pattern) => Ok($value),
+                $(None if let Some(Omitted::$Omitted(default)) = self.attrs().omitted(name) => Ok(default),)?
                 other => Err(wrong_kind(name, $what, other)),
             }
         }
 
         $(#[$doc])*
-        /// Returns `default` if the attribute is absent.
+        /// An absent attribute has the default value that the op declares, or else the value `default`.
         ///
         /// # Errors
         /// The attribute is of another kind.
         pub fn $name_or(&self, name: &str, default: $type) -> Result<$type> {
-            if self.attr(name).is_some() { self.$name(name) } else { Ok(default) }
+            match self.attr(name) {
+                Some(_) => self.$name(name),
+                $(None if let Some(Omitted::$Omitted(declared)) = self.attrs().omitted(name) => Ok(declared),)?
+                None => Ok(default),
+            }
         }
     )*};
 }
@@ -97,22 +104,23 @@ fn wrong_kind(name: &str, what: &str, got: Option<&Attr>) -> ShapeError {
 impl<'a> InferenceContext<'a> {
     readers! {
         /// Reads an integer attribute.
-        int / int_or -> i64, "an integer", Attr::Int(value) => *value;
+        int / int_or -> i64, "an integer", Attr::Int(value) => *value, Int;
         /// Reads a bool attribute.
-        bool / bool_or -> bool, "a bool", Attr::Bool(value) => *value;
+        bool / bool_or -> bool, "a bool", Attr::Bool(value) => *value, Bool;
         /// Reads a float attribute.
-        float / float_or -> f64, "a float", Attr::Float(value) => *value;
+        float / float_or -> f64, "a float", Attr::Float(value) => *value, Float;
         /// Reads a string attribute.
-        str / str_or -> &'a str, "a string", Attr::Str(value) => value;
+        str / str_or -> &'a str, "a string", Attr::Str(value) => value, Str;
         /// Reads an attribute that is a list of integers.
-        ints / ints_or -> &'a [i64], "a list of integers", Attr::Ints(values) => values;
+        ints / ints_or -> &'a [i64], "a list of integers", Attr::Ints(values) => values, Ints;
         /// Reads a dtype attribute.
-        dtype / dtype_or -> DType, "a dtype", Attr::DType(value) => *value;
+        dtype / dtype_or -> DType, "a dtype", Attr::DType(value) => *value, DType;
         /// Reads a shape attribute.
         shape / shape_or -> &'a TensorShape, "a shape", Attr::Shape(value) => value;
     }
 
-    /// Reads an attribute that is a string of any bytes. Returns the bytes of `default` if the attribute is absent.
+    /// Reads an attribute that is a string of any bytes. An absent attribute has the default value that the op declares,
+    /// or else the bytes of `default`.
     ///
     /// # Errors
     /// The attribute is of another kind.
@@ -120,6 +128,7 @@ impl<'a> InferenceContext<'a> {
         match self.attr(name) {
             Some(Attr::Str(value)) => Ok(value.as_bytes()),
             Some(Attr::Bytes(value)) => Ok(value),
+            None if let Some(Omitted::Str(declared)) = self.attrs().omitted(name) => Ok(declared.as_bytes()),
             None => Ok(default.as_bytes()),
             other => Err(wrong_kind(name, "a string", other)),
         }
@@ -298,5 +307,33 @@ pub fn normalize_axis(axis: i64, rank: usize) -> Result<usize> {
             Err(error
                 .with_help_if(past.then(|| format!("axes count from 0: the last one is {} or -1", rank - 1))))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Attribute, Attrs, DimTable, InferenceContext};
+
+    static DECLARED: [Attribute; 3] = [
+        Attribute::int_or("batch", 2),
+        Attribute::str_or("mode", "SAME"),
+        Attribute::bool("keep").optional(),
+    ];
+
+    #[test]
+    fn an_absent_attribute_has_the_declared_default() {
+        let (attrs, mut table) = (Attrs::declared(&DECLARED), DimTable::new());
+        let cx = InferenceContext::new(&[], &[], &attrs, &mut table, 1);
+        assert_eq!((cx.int("batch").unwrap(), cx.int_or("batch", 7).unwrap()), (2, 2));
+        assert_eq!(
+            (cx.str_or("mode", "").unwrap(), cx.bytes_or("mode", "").unwrap()),
+            ("SAME", &b"SAME"[..])
+        );
+        // Neither attribute has a declared default.
+        assert!(cx.bool_or("keep", true).unwrap() && cx.bool("keep").is_err());
+        assert_eq!(cx.int_or("other", 7).unwrap(), 7);
+        let (attrs, mut table) = (attrs.with("batch", 3), DimTable::new());
+        let cx = InferenceContext::new(&[], &[], &attrs, &mut table, 1);
+        assert_eq!(cx.int_or("batch", 7).unwrap(), 3);
     }
 }

@@ -20,6 +20,11 @@ pub(super) fn add_own(def: &mut NodeDef, name: &str, attr: &Attr) -> Result<()> 
     }
     let kind = match attr {
         Attr::Float(value) => AttrKind::Tensor(Box::new(constant::to_proto(&Tensor::scalar(*value))?)),
+        // The floats of a list in a NodeDef have 32 bits.
+        Attr::Floats(values) => {
+            let tensor = Tensor::from_slice(&[values.len()], values)?;
+            AttrKind::Tensor(Box::new(constant::to_proto(&tensor)?))
+        }
         attr => match value_of(attr) {
             Some(kind) => kind,
             None => return Ok(()),

@@ -29,10 +29,10 @@ const PRODUCER: i32 = 2474;
 /// name that it has in this crate. A lookup in a table of constants becomes nodes that make, fill and read a hash table
 /// of TensorFlow. Attributes that start with `_shapeflow` hold what TensorFlow does not need, so that
 /// [`Model::import`](super::Model::import) gives an equal graph. Only a lookup becomes a lookup in another table
-/// with equal keys and values.
+/// with equal keys and values. If the values are not scalars, it becomes a lookup of their numbers and a gather.
 ///
 /// # Errors
-/// `Attribute`: the graph has a branch or a loop. `DType`: a constant is a tensor list. Else an output is poisoned or
+/// `Attribute`: the graph has a branch or a loop, or a lookup in a table that refuses keys. `DType`: a constant is a tensor list. Else an output is poisoned or
 /// belongs to another graph.
 pub fn to_graphdef(graph: &Graph, outputs: &[Value<'_>]) -> Result<Vec<u8>> {
     Ok(export(graph, outputs)?.encode_to_vec())
@@ -166,7 +166,15 @@ impl<'a> Exporter<'a> {
     }
 
     /// Exports a node under this crate's op name, with all its attributes.
+    ///
+    /// # Errors
+    /// The kernel of the op has content that a GraphDef cannot hold.
     fn own_op(&mut self, node: &Node, name: &str) -> Result<NodeDef> {
+        if let Some(what) = node.op.unwritable() {
+            let message = format!("{what} cannot be written to a GraphDef");
+            let error = Error::new(ErrorKind::Attribute, Phase::Build, message);
+            return Err(error.with_node(name.to_string()).at(node.location));
+        }
         let op = match (&node.op.body, node.attrs().get("op")) {
             (Body::ShapeOnly, Some(Attr::Str(op))) => op.to_string(),
             _ => node.op.name().to_string(),

@@ -117,7 +117,16 @@ impl Exporter<'_> {
                         put(&mut def, &tensorflow_name, AttrKind::F(short));
                         add_own(&mut def, own_name, attr)?;
                     }
-                    Some(kind) => put(&mut def, &tensorflow_name, kind),
+                    Some(kind) => {
+                        put(&mut def, &tensorflow_name, kind);
+                        if let Attr::Floats(values) = attr
+                            && values
+                                .iter()
+                                .any(|value| (f64::from(*value as f32)).to_bits() != value.to_bits())
+                        {
+                            add_own(&mut def, own_name, attr)?;
+                        }
+                    }
                     None => return Ok(None),
                 },
                 (None, Attr::DType(_)) => add_own(&mut def, own_name, attr)?,

@@ -135,7 +135,10 @@ pub(super) fn exported_attrs(frame: &Frame<'_, '_>, node: usize, budget: &Budget
             let attr = match value {
                 AttrKind::Tensor(proto) => {
                     let tensor = constant::from_proto(proto, &mut budget.clone())?;
-                    tensor.item::<f64>().ok().map(Attr::Float)
+                    match tensor.sizes() {
+                        [] => tensor.item::<f64>().ok().map(Attr::Float),
+                        _ => tensor.to_vec::<f64>().ok().map(|values| Attr::Floats(values.into())),
+                    }
                 }
                 value => attr_of(value, None, budget)?,
             };

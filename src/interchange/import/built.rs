@@ -76,10 +76,12 @@ pub(super) enum Condition<'g> {
     /// The value must be true, as an `Assert` demands.
     Holds {
         value: Value<'g>,
-        /// The values that the run shows in place of each `{}` in the message.
-        data: Vec<Value<'g>>,
-        /// The message of a run in which the value is false.
+        /// The start of the message of a run in which the value is false.
         message: String,
+        /// The values that the message shows after its start.
+        data: Vec<Value<'g>>,
+        /// The text of the message that follows each of `data`.
+        after: Vec<String>,
     },
     /// The values must be computed. A run that cannot compute them fails.
     Computed(Vec<Value<'g>>),

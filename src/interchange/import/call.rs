@@ -157,7 +157,8 @@ impl<'a, 'g> Importer<'a, 'g> {
             return Ok(Built::default());
         }
         let mut message = format!("the assertion of node {} must hold", frame.full_name(&frame.nodes[index]));
-        let mut shown: Vec<Value<'g>> = Vec::new();
+        let (mut shown, mut after): (Vec<Value<'g>>, Vec<String>) = Default::default();
+        let mut separator = ": ";
         for imported in data {
             match self.constant(imported.value) {
                 Some(tensor) => {
@@ -165,17 +166,21 @@ impl<'a, 'g> Importer<'a, 'g> {
                         Ok(texts) if texts.len() == 1 => String::from_utf8_lossy(texts.at(0)).into_owned(),
                         _ => tensor.elements_text(SHOWN),
                     };
-                    message.push_str(if shown.is_empty() { ": " } else { " " });
-                    message.push_str(&text);
+                    let end = after.last_mut().unwrap_or(&mut message);
+                    end.push_str(separator);
+                    end.push_str(&text);
                 }
                 None if imported.value.dtype() != DType::String => {
-                    message.push_str(" {}");
+                    after.last_mut().unwrap_or(&mut message).push_str(separator);
                     shown.push(imported.value);
+                    after.push(String::new());
                 }
-                None => {}
+                None => continue,
             }
+            separator = " ";
         }
-        let checks = self.add_condition(Condition::Holds { value: condition.value, data: shown, message });
+        let checks =
+            self.add_condition(Condition::Holds { value: condition.value, message, data: shown, after });
         Ok(Built { checks, ..Built::default() })
     }
 }

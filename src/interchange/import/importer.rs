@@ -5,7 +5,7 @@ use std::panic::Location;
 use std::rc::Rc;
 
 use indexmap::IndexSet;
-use shapeflow_shape_fns::{DType, TensorShape};
+use shapeflow_shape_fns::{Attr, DType, TensorShape};
 
 use super::built::{Checks, Condition, ImportedValue, union};
 use super::definitions::OpDefinitions;
@@ -139,9 +139,13 @@ impl<'a, 'g> Importer<'a, 'g> {
         let mut computed: Vec<Value<'g>> = Vec::new();
         for number in missing {
             match self.conditions.get(number) {
-                Some(Condition::Holds { value: condition, data, message }) => {
+                Some(Condition::Holds { value: condition, message, data, after }) => {
                     let mut call = self.graph.op(&checked::DEF).data(value).data(*condition);
                     call = call.data_all(data).attr("message", message.clone());
+                    if !after.is_empty() {
+                        let texts = after.iter().map(|text| text.as_str().into()).collect();
+                        call = call.attr("after", Attr::Strs(texts));
+                    }
                     value = call.finish_at(self.location)?;
                 }
                 Some(Condition::Computed(values)) => computed.extend(values),

@@ -38,9 +38,10 @@ impl<'g> Value<'g> {
     }
 }
 
-/// In the message, each `{}` stands for an operand of `data`.
+/// The message is `message`, then each operand of `data` with the text of `after` that follows it. Operands without such
+/// a text are not shown.
 pub(crate) static DEF: OpDef = OpDef::host("checked", run)
-    .attrs(&[Attribute::str_or("message", "a condition must hold")])
+    .attrs(&[Attribute::str_or("message", "a condition must hold"), Attribute::strs_or("after", &[])])
     .operands(&[Operand::Data("x"), Operand::Data("condition"), Operand::Variadic("data..")])
     // The result has the elements of `x`, so both may share memory. `HostCx::pass_on` relies on this.
     .reinterprets()
@@ -62,15 +63,10 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
     if condition.dtype() == DType::Bool && condition.to_vec::<bool>()?.iter().all(|holds| *holds) {
         return cx.pass_on();
     }
-    let message = cx.attrs().str("message").to_string();
-    let mut parts = message.split("{}");
-    let mut text = parts.next().unwrap_or_default().to_string();
-    for (number, part) in parts.enumerate() {
-        match cx.input(number + 2) {
-            Ok(data) => text.push_str(&data.to_tensor()?.elements_text(SHOWN)),
-            Err(_) => text.push_str("{}"),
-        }
-        text.push_str(part);
+    let mut text = cx.attrs().str("message").to_string();
+    for (number, after) in cx.attrs().strs("after").into_iter().enumerate() {
+        text.push_str(&cx.input(number + 2)?.to_tensor()?.elements_text(SHOWN));
+        text.push_str(after);
     }
     Err(Error::new(ErrorKind::Guard, Phase::Run, text))
 }
@@ -78,8 +74,8 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Attrs;
     use crate::ops::testing::{run, run_one, shape_table, tensor};
+    use crate::{Attr, Attrs};
 
     shape_table! { DEF, {"message": "it must"},
         "[n, 3]; bool[]" => "[n, 3]",
@@ -90,11 +86,12 @@ mod tests {
 
     #[test]
     fn a_false_condition_is_an_error_with_the_message() {
-        let attrs = Attrs::new().with("message", "x must be small, got {}");
+        let after = Attr::Strs([" in {}".into()].into());
+        let attrs = Attrs::new().with("message", "{} must be small, got ").with("after", after);
         let x = tensor(&[2], &[1, 2i32]);
         let y = run_one(&DEF, &attrs, &[x.clone(), Tensor::scalar(true)]);
         assert_eq!(y, x);
         let error = run(&DEF, &attrs, &[x.clone(), Tensor::scalar(false), x]).unwrap_err();
-        assert_eq!((error.message(), error.kind()), ("x must be small, got [1, 2]", ErrorKind::Guard));
+        assert_eq!((error.message(), error.kind()), ("{} must be small, got [1, 2] in {}", ErrorKind::Guard));
     }
 }

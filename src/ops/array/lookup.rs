@@ -12,6 +12,7 @@ use crate::op::{HostCx, HostKernel, OpDef, OpRef, Operand};
 use crate::ops::key_table::KeyTable;
 use crate::ops::pick_rows::pick_rows;
 use crate::ops::row_major::RowMajor;
+use crate::ragged::take_rows;
 use crate::tensor::Tensor;
 
 /// A table of values by key, for [`Value::lookup`]. The hash map of the table is built once; a clone shares
@@ -41,8 +42,8 @@ struct TableRows {
     keys: KeyTable,
     values: Tensor,
     key_dtype: DType,
-    /// The keys as they were given; `None` if a key occurs several times.
-    distinct_keys: Option<Tensor>,
+    /// The distinct keys and their values.
+    distinct: [Tensor; 2],
     /// The keys that fail a run which looks them up.
     refused_keys: Vec<KeyTable>,
 }
@@ -82,10 +83,20 @@ impl LookupTable {
             return dtype::refuse(format!("keys must be integers or strings, got {key_dtype}"));
         }
         let numbers = KeyTable::new(keys.view())?;
-        let distinct_keys = (numbers.len() == keys.len()).then(|| keys.clone());
+        // Only an export reads the distinct keys, and it refuses tensor lists.
+        let distinct = match numbers.len() == keys.len() || values.dtype() == DType::Variant {
+            true => [keys.clone(), values.clone()],
+            false => {
+                // A key finds the last of its rows.
+                let found = numbers.find(keys.view())?;
+                let is_last = |row: &usize| found[*row] == Some(*row);
+                let rows: Vec<_> = (0..keys.len()).filter(is_last).map(|row| row..row + 1).collect();
+                [take_rows(keys.view(), &rows)?, take_rows(values.view(), &rows)?]
+            }
+        };
         let refused_keys = refused.iter().map(|key| KeyTable::new(key.view())).collect::<Result<_>>()?;
         let values = values.clone();
-        let rows = Arc::new(TableRows { keys: numbers, values, key_dtype, distinct_keys, refused_keys });
+        let rows = Arc::new(TableRows { keys: numbers, values, key_dtype, distinct, refused_keys });
         let def = OpDef::host_with("lookup", Lookup(rows.clone()))
             .operands(&[Operand::Data("keys"), Operand::Data("default")])
             .shape_fn(shape)
@@ -210,10 +221,12 @@ impl HostKernel for Lookup {
     }
 
     fn table(&self) -> Option<[&Tensor; 2]> {
-        if !self.0.refused_keys.is_empty() {
-            return None;
-        }
-        self.0.distinct_keys.as_ref().map(|keys| [keys, &self.0.values])
+        self.0.refused_keys.is_empty().then(|| self.0.distinct.each_ref())
+    }
+
+    fn unwritable(&self) -> Option<&'static str> {
+        let reason = "a lookup in a table with an empty key or a deleted key";
+        (!self.0.refused_keys.is_empty()).then_some(reason)
     }
 
     fn run(&self, cx: &mut HostCx<'_>) -> Result<()> {

@@ -84,7 +84,27 @@ fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
             padded.push((axis, source[axis].clone()));
         }
     }
-    mirrored(cx, &mut read, &padded, i64::from(symmetric))
+    // The last axes are split, because the innermost loop needs an index that is linear.
+    let (outer, inner) = padded.split_at(padded.len().saturating_sub(MAX_SPLIT_AXES));
+    for (axis, size) in outer {
+        let inside = reflected(&read[*axis], size, i64::from(symmetric));
+        read[*axis] = cx.checked_index(inside, size.clone(), *axis);
+    }
+    mirrored(cx, &mut read, inner, i64::from(symmetric))
+}
+
+/// The largest number of axes whose three parts are separate loads: `n` axes have `3^n` parts. The index along any
+/// further axis is computed for each element.
+const MAX_SPLIT_AXES: usize = 3;
+
+/// Mirrors a position into an axis of this size. `repeated` is 1 if the element at the edge is repeated, else 0.
+fn reflected(position: &Index, size: &Dim, repeated: i64) -> Expr {
+    let (zero, size) = (Expr::constant(0i64), Expr::size(size.clone()));
+    let inside = Expr::iota(position.clone());
+    let below = Expr::constant(-repeated) - inside.clone();
+    let above = size.clone() + size.clone() - Expr::constant(2 - repeated) - inside.clone();
+    let not_below = inside.clone().less(size).select(inside.clone(), above);
+    inside.less(zero).select(below, not_below)
 }
 
 /// Loads the element at index `read`, after mirroring this index into the tensor along each axis of `padded`.
@@ -110,10 +130,11 @@ fn mirrored(cx: &mut dyn LowerCx, read: &mut Vec<Index>, padded: &[(usize, Dim)]
 
 #[cfg(test)]
 mod tests {
-    use shapeflow_shape_fns::Attrs;
+    use shapeflow_shape_fns::{Attrs, IntoDim, TensorShape, Unknown};
 
     use super::*;
     use crate::ops::testing::{run_one, shape_table, tensor};
+    use crate::{DType, Graph};
 
     shape_table! { DEF, {"paddings": [2, 1], "mode": "REFLECT"},
         "[n]" => "[n+3]",
@@ -134,5 +155,33 @@ mod tests {
         assert_eq!(y.to_vec::<i64>().unwrap(), [4, 5, 6, 5, 4, 1, 2, 3, 2, 1, 4, 5, 6, 5, 4, 1, 2, 3, 2, 1]);
         let y = run_one(&DEF, &attrs.with("mode", "SYMMETRIC"), &[x]);
         assert_eq!(y.to_vec::<i64>().unwrap(), [1, 2, 3, 3, 2, 1, 2, 3, 3, 2, 4, 5, 6, 6, 5, 4, 5, 6, 6, 5]);
+    }
+
+    #[test]
+    fn many_axes_of_unknown_sizes_compile() {
+        for mirror in [Mirror::Reflect, Mirror::Symmetric] {
+            let g = Graph::new();
+            let x = g.input("x", DType::I32, TensorShape::new((0..10).map(|_| Unknown.into_dim()))).unwrap();
+            let paddings = g.input("paddings", DType::I64, [10, 2]).unwrap();
+            let exe = g.compile(x.mirror_pad(paddings, mirror).unwrap()).unwrap();
+            let sizes: [usize; 10] = [2, 1, 3, 2, 1, 2, 1, 2, 3, 2];
+            let x = tensor(&sizes, &(0..sizes.iter().product::<usize>() as i32).collect::<Vec<_>>());
+            let paddings = [1, 0, 0, 0, 2, 1, 1, 1, 0, 0, 0, 1, 0, 0, 1, 0, 1, 2, 0, 1i64];
+            let [y] = exe.run(&[x.view(), tensor(&[10, 2], &paddings).view()]).unwrap();
+            let skipped = i64::from(mirror == Mirror::Reflect);
+            let source = |mut rest: usize| {
+                let (mut source, mut stride) = (0, 1);
+                for (axis, size) in sizes.iter().map(|size| *size as i64).enumerate().rev() {
+                    let padded = y.sizes()[axis];
+                    let inside = (rest % padded) as i64 - paddings[2 * axis];
+                    let inside = if inside < 0 { skipped - 1 - inside } else { inside };
+                    let inside = if inside < size { inside } else { 2 * size - 1 - skipped - inside };
+                    source += inside * stride;
+                    (rest, stride) = (rest / padded, stride * size);
+                }
+                source as i32
+            };
+            assert_eq!(y.to_vec::<i32>().unwrap(), (0..y.len()).map(source).collect::<Vec<_>>());
+        }
     }
 }

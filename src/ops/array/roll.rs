@@ -39,6 +39,10 @@ pub(crate) static DEF: OpDef = OpDef::compute("roll", lower)
     .dtype_rule(dtype::unary::any)
     .tensorflow(&[TfOp::new("Roll")]);
 
+/// The largest number of axes whose two parts are separate loads: `n` axes have `2^n` parts. The index along any further
+/// axis is a remainder.
+const MAX_SPLIT_AXES: usize = 4;
+
 fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
     let shifts: Vec<(usize, Dim)> = cx
         .derived("shift")
@@ -46,7 +50,15 @@ fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
         .enumerate()
         .filter(|(_, shift)| shift.as_known() != Some(0))
         .collect();
-    shifted(cx, &mut index.to_vec(), &shifts)
+    let mut read = index.to_vec();
+    // The last axes are split, because the innermost loop needs an index without a remainder.
+    let (outer, inner) = shifts.split_at(shifts.len().saturating_sub(MAX_SPLIT_AXES));
+    for (axis, shift) in outer {
+        let size = cx.dims(0)[*axis].clone();
+        let moved = read[*axis].clone() + Index::constant(size.clone()) - Index::constant(shift.clone());
+        read[*axis] = moved.modulo(size);
+    }
+    shifted(cx, &mut read, inner)
 }
 
 /// Loads the element that shifts along these axes move to `index`. Each shift is less than the size of its axis.
@@ -65,9 +77,11 @@ fn shifted(cx: &mut dyn LowerCx, index: &mut Vec<Index>, shifts: &[(usize, Dim)]
 
 #[cfg(test)]
 mod tests {
+    use shapeflow_shape_fns::{IntoDim, Unknown};
+
     use super::*;
-    use crate::Attrs;
     use crate::ops::testing::{run_one, shape_table, tensor};
+    use crate::{Attrs, DType, Graph, TensorShape};
 
     shape_table! { DEF, {"shift": [1, -2], "axis": [0, -1]},
         "[m, n]" => "[m, n]",
@@ -93,5 +107,32 @@ mod tests {
         assert_eq!(rolled(&[-1], &[-1]), [2, 3, 1, 5, 6, 4]);
         assert_eq!(rolled(&[3, 7], &[0, 1]), [6, 4, 5, 3, 1, 2]);
         assert_eq!(rolled(&[2, 2, 2], &[1, 1, 1]), [1, 2, 3, 4, 5, 6]);
+    }
+
+    #[test]
+    fn many_axes_of_unknown_sizes_compile() {
+        let axes: Vec<i64> = (0..15).collect();
+        let g = Graph::new();
+        let x = g.input("x", DType::I32, TensorShape::new((0..15).map(|_| Unknown.into_dim()))).unwrap();
+        let shift = g.input("shift", DType::I64, [15]).unwrap();
+        let exe = g.compile(x.roll(shift, &axes[..]).unwrap()).unwrap();
+        let sizes: Vec<usize> = (0..15).map(|axis| if axis % 4 == 0 { 3 } else { 1 + axis % 2 }).collect();
+        let count: usize = sizes.iter().product();
+        let x = tensor(&sizes, &(0..count as i32).collect::<Vec<_>>());
+        let shifts: Vec<i64> = (0..15).map(|axis| axis - 6).collect();
+        let [y] = exe.run(&[x.view(), tensor(&[15], &shifts).view()]).unwrap();
+        // Element `i` moves to the position that each of its coordinates, shifted, gives.
+        let mut expected = vec![0; count];
+        for i in 0..count {
+            let (mut rest, mut target, mut stride) = (i, 0, 1);
+            for axis in (0..15).rev() {
+                let size = sizes[axis];
+                let moved = (rest % size) as i64 + shifts[axis];
+                target += moved.rem_euclid(size as i64) as usize * stride;
+                (rest, stride) = (rest / size, stride * size);
+            }
+            expected[target] = i as i32;
+        }
+        assert_eq!(y.to_vec::<i32>().unwrap(), expected);
     }
 }

@@ -49,7 +49,7 @@ impl<'g> Value<'g> {
     /// ```
     ///
     /// # Errors
-    /// `dtype` is neither i32 nor i64.
+    /// `dtype` is neither i32 nor i64. The run fails if it must compute a size that does not fit `dtype`.
     #[track_caller]
     pub fn shape_tensor_as(self, dtype: DType) -> Result<Value<'g>> {
         self.graph().op(&DEF).data(self).attr("out_type", dtype).finish()
@@ -89,7 +89,7 @@ pub(super) fn size_of_axis(cx: &mut dyn LowerCx, number: usize, index: &[Index])
         .map(|(axis, dim)| {
             let low = Dim::known(axis as i64);
             let range = InRange { index: position.clone(), high: &low + 1, low };
-            (vec![range], Expr::size(dim).cast(dtype))
+            (vec![range], Expr::size(dim).size_as(dtype))
         })
         .collect();
     match arms.pop() {
@@ -106,6 +106,7 @@ pub(crate) mod tests {
     use super::*;
     use crate::graph::Graph;
     use crate::ops::testing::shape_table;
+    use crate::tensor::Tensor;
 
     shape_table! { DEF, {},
         "[n, 3]" => "i64[2]",
@@ -114,6 +115,26 @@ pub(crate) mod tests {
     }
     shape_table! { refused: DEF, {"out_type": DType::F32},
         "[n]" => error "sizes must be i32 or i64, got f32",
+    }
+
+    #[test]
+    fn a_size_that_does_not_fit_fails_the_run() {
+        let g = Graph::new();
+        let x = g.input("x", DType::I8, shape!["n", "m"]).unwrap();
+        let [narrow, wide] = [DType::I32, DType::I64].map(|dtype| x.shape_tensor_as(dtype).unwrap());
+        let [narrow_count, wide_count] =
+            [DType::I32, DType::I64].map(|dtype| x.size_tensor_as(dtype).unwrap());
+        let run = |value, sizes: [usize; 2]| {
+            let x = Tensor::zeros(DType::I8, &sizes).unwrap();
+            g.compile(value).unwrap().run::<1>(&[x.view()]).map(|[y]| y)
+        };
+        let large = [1 << 31, 0];
+        assert_eq!(run(wide, large).unwrap(), Tensor::from([1i64 << 31, 0]));
+        assert_eq!(run(wide_count, large).unwrap(), Tensor::from(0i64));
+        assert_eq!(run(narrow_count, large).unwrap(), Tensor::from(0i32));
+        assert_eq!(run(narrow, [i32::MAX as usize, 0]).unwrap(), Tensor::from([i32::MAX, 0]));
+        let error = run(narrow, large).unwrap_err();
+        assert!(error.message().contains("every size must fit i32, got 2147483648"), "{error}");
     }
 
     #[test]

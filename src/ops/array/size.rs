@@ -49,7 +49,7 @@ impl<'g> Value<'g> {
     /// ```
     ///
     /// # Errors
-    /// `dtype` is neither i32 nor i64.
+    /// `dtype` is neither i32 nor i64. The run fails if it must compute a number that does not fit `dtype`.
     #[track_caller]
     pub fn size_tensor_as(self, dtype: DType) -> Result<Value<'g>> {
         self.graph().op(&DEF).data(self).attr("out_type", dtype).finish()
@@ -64,7 +64,7 @@ pub(crate) static DEF: OpDef = OpDef::compute("size", lower)
     .tensorflow(&[TfOp::new("Size")]);
 
 fn lower(cx: &mut dyn LowerCx, _output: usize, _index: &[Index]) -> Expr {
-    Expr::size_product(cx.dims(0)).cast(cx.output_dtype(0))
+    Expr::size_product(cx.dims(0)).size_as(cx.output_dtype(0))
 }
 
 #[cfg(test)]

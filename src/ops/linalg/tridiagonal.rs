@@ -2,6 +2,8 @@
 
 use std::panic::Location;
 
+use shapeflow_shape_fns::{Attribute, InferenceContext, ShapeError};
+
 use super::lu::dtype_of;
 use super::matrix::{Matrix, MatrixBatch, MatrixNumber, refuse, set_batch, with_field};
 use crate::dtype::{self, Class};
@@ -64,8 +66,9 @@ impl<'g> Value<'g> {
 }
 
 pub(crate) static SOLVE: OpDef = OpDef::host("tridiagonal_solve", |cx| with_field!(dtype_of(cx)?, solve(cx)))
+    .attrs(&[Attribute::bool_or("perturb_singular", false)])
     .operands(&[Operand::Data("diagonals"), Operand::Data("rhs")])
-    .shape_fn(linalg::tridiagonal_solve)
+    .shape_fn(shape)
     .dtype_rule(dtype::binary::inexact)
     .tensorflow(&[TfOp::new("TridiagonalSolve")]);
 
@@ -80,6 +83,14 @@ pub(crate) static MATMUL: OpDef =
         .shape_fn(linalg::tridiagonal_matmul)
         .dtype_rule(|dtypes, _| Ok(vec![dtype::common(dtypes, 0, 4, Class::Inexact)?]))
         .tensorflow(&[TfOp::new("TridiagonalMatMul")]);
+
+/// Infers the shape of the solutions, and refuses to perturb the diagonals of singular matrices.
+fn shape(cx: &mut InferenceContext<'_>) -> shapeflow_shape_fns::Result<()> {
+    if cx.bool_or("perturb_singular", false)? {
+        return Err(ShapeError::new("perturb_singular must be false, got true"));
+    }
+    linalg::tridiagonal_solve(cx)
+}
 
 fn solve<T: MatrixNumber>(cx: &mut HostCx<'_>) -> Result<()> {
     let (matrices, sides) = (MatrixBatch::<T>::read(cx, 0)?, MatrixBatch::<T>::read(cx, 1)?);
@@ -180,6 +191,9 @@ mod tests {
     shape_table! { SOLVE, {},
         "[b, 3, n]; [?, 4, k]" => "[d0_0, 4, d1_2]",
         "[2, 4]; [4, 1]" => error "",
+    }
+    shape_table! { perturbed: SOLVE, {"perturb_singular": true},
+        "[3, n]; [n, k]" => error "perturb_singular must be false, got true",
     }
     shape_table! { products: MATMUL, {},
         "f64[1, n]; f64[1, 4]; f64[1, ?]; f64[n, k]" => "f64[4, d3_1]",

@@ -309,7 +309,8 @@ pub(super) fn zeta(x: f64, q: f64) -> f64 {
         return 0.0;
     }
     if q <= 0.0 {
-        let is_even = x % 2.0 == 0.0;
+        // TensorFlow takes an infinite exponent for an even one.
+        let is_even = x == f64::INFINITY || x % 2.0 == 0.0;
         if q == q.floor() {
             return if is_even { f64::INFINITY } else { f64::NAN };
         }
@@ -358,14 +359,18 @@ pub(super) fn polygamma(n: f64, x: f64) -> f64 {
     if n < 0.0 || n != n.floor() {
         return f64::NAN;
     }
-    let factorial = if n <= 170.0 { (1..=n as u32).map(f64::from).product() } else { lgamma(n + 1.0).exp() };
+    let factorial = match n {
+        f64::INFINITY => n,
+        _ if n <= 170.0 => (1..=n as u32).map(f64::from).product(),
+        _ => lgamma(n + 1.0).exp(),
+    };
     let sign = if n % 2.0 == 0.0 { -1.0 } else { 1.0 };
     sign * factorial * zeta(n + 1.0, x)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{digamma, zeta};
+    use super::{digamma, polygamma, zeta};
 
     #[test]
     fn many_terms_below_zero_are_not_added_one_by_one() {
@@ -392,5 +397,15 @@ mod tests {
     fn terms_of_infinite_arguments_vanish() {
         assert_eq!((zeta(2.5, f64::INFINITY), zeta(f64::INFINITY, 2.0)), (0.0, 0.0));
         assert_eq!((zeta(f64::INFINITY, 1.0), zeta(1.0, f64::INFINITY)), (1.0, f64::INFINITY));
+    }
+
+    #[test]
+    fn infinite_exponents_have_the_limits_that_tensorflow_gives() {
+        let infinite = f64::INFINITY;
+        for q in [0.0, -0.0, -1.0, -1.5, -2.0, -100.5, 0.5, -infinite] {
+            assert_eq!((zeta(infinite, q), polygamma(infinite, q)), (infinite, infinite), "{q}");
+        }
+        assert_eq!(polygamma(infinite, 1.0), infinite);
+        assert!(polygamma(infinite, infinite).is_nan() && zeta(infinite, f64::NAN).is_nan());
     }
 }

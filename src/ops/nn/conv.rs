@@ -5,7 +5,9 @@ use std::panic::Location;
 use shapeflow_shape_fns::{Attr, Attribute, Attrs, Dim};
 
 use super::convolve_windows;
-use super::window::{Padding, Windows, data_format, dims_of, entries, of_rank, with_shape, with_windows};
+use super::window::{
+    Padding, Windows, data_format, dims_of, entries, of_rank, refuse, with_shape, with_windows,
+};
 use crate::dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::expr::Scalar;
@@ -201,7 +203,13 @@ impl Geometry {
     pub fn new(attrs: &Attrs, spatial: usize) -> Result<Geometry> {
         let format = data_format(attrs, spatial)?;
         let (rank, first) = (spatial + 2, format.first_spatial_axis());
-        let of_axes = |list: Vec<i64>| list[first..first + spatial].to_vec();
+        let of_axes = |name: &str, list: Vec<i64>| {
+            let others = [list[0], list[format.channel_axis(rank)]];
+            match others {
+                [1, 1] => Ok(list[first..first + spatial].to_vec()),
+                _ => refuse(format!("{name} must be 1 for the batch and the channels, got {list:?}")),
+            }
+        };
         let mut channels_last = Attrs::new().with("padding", attrs.str("padding"));
         let explicit = attrs.get("explicit_paddings").and_then(Attr::to_elements);
         if let Some(mut pairs) =
@@ -215,8 +223,8 @@ impl Geometry {
         }
         Ok(Geometry {
             format,
-            strides: of_axes(entries(attrs, "strides", None, rank, false)?),
-            dilations: of_axes(entries(attrs, "dilations", None, rank, true)?),
+            strides: of_axes("strides", entries(attrs, "strides", None, rank, false)?)?,
+            dilations: of_axes("dilations", entries(attrs, "dilations", None, rank, true)?)?,
             attrs: channels_last,
         })
     }
@@ -337,11 +345,25 @@ fn has_short_groups(channels: &Dim, sizes: &[Dim]) -> bool {
 }
 
 /// Convolves images with the channels last.
+///
+/// # Errors
+/// A window provably does not fit.
 pub(super) fn convolve<'g>(geometry: &Geometry, x: Value<'g>, filter: Value<'g>) -> Result<Value<'g>> {
+    let (dims, sizes) = (dims_of(x), dims_of(filter));
+    geometry.windows(&dims, &sizes[..geometry.spatial()])?.require_fit(&dims)?;
+    convolve_fitting(geometry, x, filter)
+}
+
+/// Convolves images with the channels last. There may be no window at all: if an image is empty, its gradient has fewer
+/// elements around it than a window.
+pub(super) fn convolve_fitting<'g>(
+    geometry: &Geometry,
+    x: Value<'g>,
+    filter: Value<'g>,
+) -> Result<Value<'g>> {
     let spatial = geometry.spatial();
     let (dims, sizes) = (dims_of(x), dims_of(filter));
     let windows = geometry.windows(&dims, &sizes[..spatial])?;
-    windows.require_fit(&dims)?;
     let padded = windows.pad(x, Scalar::zero(x.dtype()))?;
     let has_one_group = dims[spatial + 1].same(&sizes[spatial]) == Some(true);
     let splits_groups = has_short_groups(&dims[spatial + 1], &sizes);
@@ -378,7 +400,30 @@ pub(super) fn convolve<'g>(geometry: &Geometry, x: Value<'g>, filter: Value<'g>)
 
 #[cfg(test)]
 mod tests {
-    use crate::{DType, DataFormat, Graph, Padding, Tensor, shape};
+    use super::{DEF, DEPTHWISE, VOLUMES};
+    use crate::{Attr, DType, DataFormat, Graph, Padding, Tensor, shape};
+
+    #[test]
+    fn strides_and_dilations_are_1_for_the_batch_and_the_channels() {
+        let g = Graph::new();
+        for (def, spatial) in [(&DEF, 2), (&DEPTHWISE, 2), (&VOLUMES, 3)] {
+            let x = g.constant(Tensor::full(&[vec![1], vec![4; spatial], vec![3]].concat(), 1.0f32).unwrap());
+            let filter = g.constant(Tensor::full(&[vec![2; spatial], vec![3, 3]].concat(), 1.0f32).unwrap());
+            let (x, filter) = (x.unwrap(), filter.unwrap());
+            for name in ["strides", "dilations"] {
+                for axis in [0, spatial + 1] {
+                    let mut list = vec![1i64; spatial + 2];
+                    list[axis] = 2;
+                    let call = g.op(def).data(x).data(filter).attr("padding", "SAME");
+                    let ones = Attr::from(vec![1i64; spatial + 2]);
+                    let other = if name == "strides" { "dilations" } else { "strides" };
+                    let error = call.attr(name, list.clone()).attr(other, ones).finish().unwrap_err();
+                    let expected = format!("{name} must be 1 for the batch and the channels, got {list:?}");
+                    assert!(error.message().ends_with(&expected), "{error}");
+                }
+            }
+        }
+    }
 
     #[test]
     fn a_depthwise_filter_has_the_channels_of_the_images() {

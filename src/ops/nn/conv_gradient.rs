@@ -3,7 +3,7 @@
 
 use shapeflow_shape_fns::{Attribute, Attrs, DType, Dim};
 
-use super::conv::{Geometry, IMAGE_ATTRS, VOLUME_ATTRS, convolve};
+use super::conv::{Geometry, IMAGE_ATTRS, VOLUME_ATTRS, convolve_fitting};
 use super::list_as_shape::{Requirements, list_dims};
 use super::window::{Windows, dims_of, of_rank, padded, param_dims, refuse, with_shape};
 use crate::dtype;
@@ -158,7 +158,7 @@ fn input_gradient<'g>(
     let swapped: Vec<usize> = (0..spatial).chain([spatial + 1, spatial]).collect();
     let reversed = filter.reverse(filter_axes)?.transpose(swapped)?;
     let geometry = geometry.of_stride_1();
-    let result = convolve(&geometry, gradient, reversed)?;
+    let result = convolve_fitting(&geometry, gradient, reversed)?;
     let result = with_shape("the input and its gradient", result, &image)?;
     Ok(vec![geometry.in_format(result)?])
 }
@@ -244,6 +244,22 @@ fn spread<'g>(x: Value<'g>, axis: usize, stride: &Dim) -> Result<Value<'g>> {
 mod tests {
     use super::INPUT;
     use crate::{Attr, DType, Graph, Tensor};
+
+    #[test]
+    fn the_gradient_of_an_empty_image_is_empty() {
+        for sizes in [[1, 0, 0, 3], [1, 0, 4, 3], [0, 4, 4, 3]] {
+            let g = Graph::new();
+            let filter = g.constant(Tensor::full(&[3, 3, 3, 2], 1.0f32).unwrap()).unwrap();
+            let mut result = sizes;
+            result[3] = 2;
+            let gradient = g.input("gradient", DType::F32, result).unwrap();
+            let call = g.op(&INPUT).size("input_sizes", sizes).data(filter).data(gradient);
+            let y = call.attr("strides", Attr::from([1, 1, 1, 1])).attr("padding", "SAME").finish().unwrap();
+            let gradient = Tensor::zeros(DType::F32, &result.map(|size| size as usize)).unwrap();
+            let [y] = g.compile(y).unwrap().run(&[gradient.view()]).unwrap();
+            assert_eq!(y.sizes(), sizes.map(|size: i64| size as usize));
+        }
+    }
 
     #[test]
     fn a_run_refuses_input_sizes_with_other_channels_than_the_filter() {

@@ -4,7 +4,7 @@ use shapeflow_shape_fns::{DType, Dim, TensorShape, shape};
 
 use super::counts::with_count_of;
 use super::errors::refuse;
-use super::numbers::{dim_value, own_dim};
+use super::numbers::{convert_splits, dim_value, own_dim};
 use crate::error::{ErrorKind, Result};
 use crate::graph::{AnyValue, IntoParam, Param, RaggedValue, RowPartitionValue, Value};
 use crate::ops::{SliceItem, concat};
@@ -148,14 +148,7 @@ impl<'g> RaggedValue<'g> {
             if splits.dtype() == dtype {
                 return Ok(rows);
             }
-            let fits = match dtype {
-                DType::I32 => {
-                    let last = splits.slice_with(&[SliceItem::at(-1)])?;
-                    splits.checked(last.less_equal(i64::from(i32::MAX))?, "row_splits must fit i32")?
-                }
-                _ => splits,
-            };
-            let converted = fits.cast(dtype)?;
+            let converted = convert_splits(splits, dtype)?;
             RowPartitionValue::new("converted splits", splits, converted, rows.uniform_row_length())
         };
         let partitions = self.partitions().into_iter().map(convert).collect::<Result<Vec<_>>>()?;

@@ -6,6 +6,7 @@ use crate::error::Result;
 use crate::expr::{Expr, Index, LowerCx};
 use crate::graph::{AnyValue, Graph, Param, RaggedValue, RowPartitionValue, Value};
 use crate::op::{OpDef, Operand};
+use crate::ops::SliceItem;
 pub(super) use crate::ops::array::range::dim_value;
 
 pub(super) fn dim_param<'g>(dim: Dim) -> Param<'g> {
@@ -95,5 +96,46 @@ impl RaggedValue<'_> {
     /// Returns the number of rows; see [`own_dim`].
     pub(super) fn own_nrows(self) -> Result<Dim> {
         self.partition().own_nrows()
+    }
+}
+
+/// Converts row splits to `dtype`, i32 or i64. Row splits ascend, so all fit if the last one does. The run fails if it
+/// does not.
+pub(super) fn convert_splits<'g>(splits: Value<'g>, dtype: DType) -> Result<Value<'g>> {
+    let fits = match (splits.dtype(), dtype) {
+        (from, to) if from == to => return Ok(splits),
+        (_, DType::I32) => {
+            let last = splits.slice_with(&[SliceItem::at(-1)])?;
+            splits.checked(last.less_equal(i64::from(i32::MAX))?, "row_splits must fit i32")?
+        }
+        _ => splits,
+    };
+    fits.cast(dtype)
+}
+
+#[cfg(test)]
+mod tests {
+    use shapeflow_shape_fns::shape;
+
+    use super::*;
+    use crate::tensor::Tensor;
+
+    #[test]
+    fn row_splits_that_do_not_fit_i32_fail_the_run() {
+        let g = Graph::new();
+        let x = g.input("x", DType::I8, shape!["n", "m", 0]).unwrap();
+        let rows = RaggedValue::from_tensor_with_row_splits_dtype(x, 1, DType::I32).unwrap();
+        let merged = RaggedValue::from_tensor_with_row_splits_dtype(x.expand_dims(1).unwrap(), 1, DType::I32);
+        let merged = merged.unwrap().merge_dims(1, 2).unwrap().ragged().unwrap();
+        for splits in [rows.row_splits(), merged.row_splits()] {
+            let exe = g.compile(splits).unwrap();
+            let run = |length: usize| {
+                let x = Tensor::zeros(DType::I8, &[2, length, 0]).unwrap();
+                exe.run::<1>(&[x.view()]).map(|[splits]| splits)
+            };
+            assert_eq!(run(1 << 29).unwrap(), Tensor::from([0, 1 << 29, 1 << 30]));
+            let error = run(1 << 30).unwrap_err();
+            assert!(error.message().contains("row_splits must fit i32"), "{error}");
+        }
     }
 }

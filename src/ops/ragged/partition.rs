@@ -4,7 +4,7 @@ use shapeflow_shape_fns::{DType, Dim, IntoDim};
 
 use super::counts::count_check;
 use super::errors::{check_encoding, refuse};
-use super::numbers::{dim_param, dim_value, number, own_dim};
+use super::numbers::{convert_splits, dim_param, dim_value, number, own_dim};
 use super::splits::{CHECKED, FROM_ROWIDS};
 use crate::error::{ErrorKind, Result};
 use crate::graph::{AnyValue, Graph, Param, RaggedValue, RowPartitionValue, Value};
@@ -181,7 +181,8 @@ impl<'g> RaggedValue<'g> {
         let _call = values.graph().open_call();
         check_encoding("row_starts", starts.data)?;
         let dtype = starts.data.dtype();
-        let last = dim_value(values.graph(), values.count()?)?.cast(dtype)?.reshape([1i64])?;
+        let last = dim_value(values.graph(), values.count()?)?.reshape([1i64])?;
+        let last = convert_splits(last, dtype)?;
         let splits = concat(&[starts.data, last], 0)?;
         // Starts alone do not say where the last row ends.
         let source = Encoding { data: splits, ..starts };
@@ -377,8 +378,12 @@ pub(super) fn uniform_rows<'g>(
     rows: Dim,
     length: Dim,
 ) -> Result<RowPartitionValue<'g>> {
+    let count = rows.checked_mul(&length)?;
     let numbers = graph.range(0i64, rows + 1, 1i64)?;
     let scaled = (numbers * dim_value(graph, length.clone())?).ok()?;
-    let splits = scaled.cast(dtype)?;
+    let splits = match count.as_known() {
+        Some(count) if count <= i64::from(i32::MAX) => scaled.cast(dtype)?,
+        _ => convert_splits(scaled, dtype)?,
+    };
     RowPartitionValue::new("uniform", splits, splits, Some(length))
 }

@@ -1,9 +1,9 @@
 //! Other axes of ragged values: merge_dims, squeeze, reshape, split.
 
-use shapeflow_shape_fns::Dim;
+use shapeflow_shape_fns::{DType, Dim};
 
 use super::errors::{known_int, refuse};
-use super::numbers::{dim_value, own_dim};
+use super::numbers::{convert_splits, dim_value, own_dim};
 use super::partition::uniform_rows;
 use super::reduce_axes::IntoRaggedAxes;
 use super::select::{axis_of, take};
@@ -52,7 +52,8 @@ impl<'g> RaggedValue<'g> {
                 let rows = partitions[count - 1];
                 let factor = product(&sizes[1..=last]);
                 let splits = rows.row_splits();
-                let splits = (splits * dim_value(graph, factor.clone())?.cast(splits.dtype())?).ok()?;
+                let scaled = splits.cast(DType::I64)? * dim_value(graph, factor.clone())?;
+                let splits = convert_splits(scaled.ok()?, splits.dtype())?;
                 let uniform = rows.uniform_row_length().map(|length| length * factor);
                 partitions[count - 1] = RowPartitionValue::new("splits", splits, splits, uniform)?;
             }

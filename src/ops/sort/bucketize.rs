@@ -12,8 +12,8 @@ impl<'g> Value<'g> {
     /// Returns, for each element, the number of `boundaries` that are not greater than it.
     ///
     /// `[..] -> i32[..]`, i32, i64, f32 and f64. The boundaries must ascend. The op rounds the boundaries and
-    /// integer elements to f32, and then compares. NaN is past every boundary. As TensorFlow's `Bucketize`. Runs on the
-    /// host.
+    /// integer elements to f32, and then compares. NaN is past every boundary. A boundary that is NaN is passed by every
+    /// element that the binary search compares with it. As TensorFlow's `Bucketize`. Runs on the host.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor};
@@ -47,7 +47,8 @@ pub(crate) static DEF: OpDef = OpDef::host("bucketize", run)
 /// `x[..] -> [..]`.
 fn shape(cx: &mut InferenceContext<'_>) -> shapeflow_shape_fns::Result<()> {
     let boundaries = boundaries(cx.attrs());
-    if !boundaries.is_sorted() {
+    // No boundary is below NaN, and NaN is below no boundary.
+    if boundaries.windows(2).any(|pair| pair[1] < pair[0]) {
         return Err(ShapeError::new(format_args!("boundaries must ascend, got {boundaries:?}")));
     }
     shapeflow_shape_fns::common::unary(cx)
@@ -67,13 +68,29 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
             Scalar::I64(int) => f64::from(int as f32),
             float => float.to_f64(),
         };
-        boundaries.partition_point(|limit| *limit <= value || value.is_nan()) as i32
+        first_above(&boundaries, value) as i32
     };
     let mut output = cx.unfilled_output(0, x.sizes())?;
     for (position, slot) in output.as_mut_slice::<i32>()?.iter_mut().enumerate() {
         *slot = bucket(position);
     }
     Ok(())
+}
+
+/// Returns the position of the first boundary above `value`. The boundaries may have NaN among them, so the result
+/// depends on the order of the comparisons, which is that of `std::upper_bound`.
+fn first_above(boundaries: &[f64], value: f64) -> usize {
+    let (mut first, mut len) = (0, boundaries.len());
+    while len > 0 {
+        let half = len / 2;
+        if value < boundaries[first + half] {
+            len = half;
+        } else {
+            first += half + 1;
+            len -= half + 1;
+        }
+    }
+    first
 }
 
 #[cfg(test)]
@@ -96,5 +113,22 @@ mod tests {
         let x = tensor(&[5], &[-1.0, 0.0, 0.5, 3.0, f64::NAN]);
         let y = run_one(&DEF, &attrs(&[0.0, 1.0, 3.0]), &[x]);
         assert_eq!(y.to_vec::<i32>().unwrap(), [0, 1, 1, 3, 3]);
+    }
+
+    #[test]
+    fn a_boundary_may_be_nan() {
+        let nan = f64::NAN;
+        let x = tensor(&[6], &[-1.0, 0.0, 0.5, 3.0, nan, f64::INFINITY]);
+        // TensorFlow 2.21 gives these numbers.
+        let cases: [(&[f64], [i32; 6]); 4] = [
+            (&[nan], [1; 6]),
+            (&[nan, 1.0], [1, 1, 1, 2, 2, 2]),
+            (&[0.0, 1.0, nan, 0.5, 2.0], [3, 3, 4, 5, 5, 5]),
+            (&[0.0, nan, -1.0, 5.0], [3, 3, 3, 3, 4, 4]),
+        ];
+        for (boundaries, expected) in cases {
+            let y = run_one(&DEF, &Attrs::new().with("boundaries", boundaries), std::slice::from_ref(&x));
+            assert_eq!(y.to_vec::<i32>().unwrap(), expected, "{boundaries:?}");
+        }
     }
 }

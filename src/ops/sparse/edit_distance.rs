@@ -22,9 +22,9 @@ impl<'g> Value<'g> {
     /// sequence. With `normalize`, the number is divided by the length of the true sequence.
     ///
     /// `[m, r], [m], [r]` and `[n, r], [n], [r] -> f32` of rank `r - 1`. Each size of the result is the larger size of
-    /// both shapes along that axis. The values are bools, integers, floats or strings of one dtype, the indices and
-    /// shapes are i64. A normalized distance to an empty sequence is infinite, or 0 if both are empty. As TensorFlow's
-    /// `EditDistance`. Runs on the host.
+    /// both shapes along that axis. The values are bools, integers, floats, complex numbers or strings of one dtype, the
+    /// indices and shapes are i64. A normalized distance to an empty sequence is infinite, or 0 if both are empty. As
+    /// TensorFlow's `EditDistance`. Runs on the host.
     ///
     /// ```
     /// use shapeflow::Graph;
@@ -70,9 +70,11 @@ pub(crate) static DEF: OpDef = OpDef::host("edit_distance", run)
     .shape_fn(shapeflow_shape_fns::array::edit_distance)
     .dtype_rule(|dtypes, _| {
         check_i64(dtypes, &[0, 2, 3, 5])?;
-        let [a, b] =
-            [1, 4].map(|operand| dtype::common(dtypes, operand, operand + 1, dtype::Class::ScalarOrString));
-        let (a, b) = (a?, b?);
+        let comparable = |operand: usize| match dtypes.get(operand) {
+            Some(complex) if complex.is_complex() => Ok(*complex),
+            _ => dtype::common(dtypes, operand, operand + 1, dtype::Class::ScalarOrString),
+        };
+        let (a, b) = (comparable(1)?, comparable(4)?);
         if a != b {
             return dtype::refuse(format!("both sparse tensors must have one dtype, got {a} and {b}"));
         }
@@ -130,11 +132,13 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
 /// integers that stand for the strings ([`StringHandles`]).
 fn are_equal(x: &TensorView<'_>, i: usize, y: &TensorView<'_>, j: usize) -> bool {
     let (a, b) = (x.element(i), y.element(j));
-    if !x.dtype().is_float() {
-        return a == b;
-    }
-    let float = |bytes: Option<&[u8]>| Scalar::from_bytes(x.dtype(), bytes?).map(Scalar::to_f64);
-    float(a) == float(b)
+    // A complex number is two floats.
+    let part = x.dtype().part().unwrap_or(x.dtype());
+    let (true, Some(size)) = (part.is_float(), part.size_bytes()) else { return a == b };
+    let parts = |bytes: Option<&[u8]>| -> Option<Vec<f64>> {
+        bytes?.chunks(size).map(|bytes| Scalar::from_bytes(part, bytes).map(Scalar::to_f64)).collect()
+    };
+    parts(a) == parts(b)
 }
 
 /// Returns the edit distance of two sequences of these lengths.

@@ -242,6 +242,16 @@ impl DimTable {
     pub fn equalities(&self) -> &[Equality] {
         &self.equalities
     }
+
+    /// Makes a table that knows the first `count` equalities of this table and nothing else, to resolve dimensions.
+    #[must_use]
+    pub fn with_first_equalities(&self, count: usize) -> DimTable {
+        let known = self.equalities.iter().take(count);
+        DimTable {
+            bindings: known.map(|equality| (equality.symbol, equality.dim.clone())).collect(),
+            ..DimTable::new()
+        }
+    }
 }
 
 #[cfg(test)]
@@ -287,6 +297,21 @@ mod tests {
         assert_eq!(stated(&(&n - 1), &m).0, "[m]");
         assert_eq!(stated(&n, &new), text("[n]", ""));
         assert_eq!(stated(&Dim::known(5), &(&n * &m)), text("[5]", "5 == m*n"));
+    }
+
+    #[test]
+    fn a_table_may_resolve_by_the_first_equalities_only() {
+        let [a, b, c, d] = ["first_a", "first_b", "first_c", "first_d"].map(Dim::symbol);
+        let mut table = DimTable::new();
+        table.merge(&c, &d).unwrap();
+        table.merge(&a, &b).unwrap();
+        table.merge(&b, &c).unwrap();
+        let first = table.with_first_equalities(1);
+        assert_eq!(
+            (first.same(&c, &d), first.same(&a, &b), table.same(&a, &d)),
+            (Some(true), None, Some(true))
+        );
+        assert_eq!(first.resolve(&a), a);
     }
 
     #[test]
