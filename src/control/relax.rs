@@ -96,8 +96,9 @@ impl StateShapes {
     /// shape.
     pub(super) fn relax(&mut self, given: &[Value<'_>], returned: &[Value<'_>]) -> Result<bool> {
         if returned.len() != given.len() {
+            let plural = if given.len() == 1 { "" } else { "s" };
             let message = format!(
-                "the body must return {} state values, as many as it gets, got {}",
+                "the body must return {} state value{plural}, as many as it gets, got {}",
                 given.len(),
                 returned.len()
             );

@@ -78,7 +78,7 @@ impl Executable {
     pub fn bind(&self, inputs: &[TensorView<'_>]) -> Result<BoundRun> {
         let location = Location::caller();
         let tensors = inputs.iter().map(TensorView::to_tensor).collect::<Result<Vec<_>>>();
-        tensors.and_then(|tensors| self.bind_tensors(tensors)).map_err(|error| error.or_at(location))
+        tensors.and_then(|tensors| self.bind_tensors(tensors)).map_err(|error| error.or_in_run(location))
     }
 
     /// Binds a run to inputs of these sizes, whose elements are zero, `false` or empty strings.
@@ -90,7 +90,7 @@ impl Executable {
         let location = Location::caller();
         self.zero_inputs(sizes)
             .and_then(|tensors| self.bind_tensors(tensors))
-            .map_err(|error| error.or_at(location))
+            .map_err(|error| error.or_in_run(location))
     }
 
     fn zero_inputs(&self, sizes: &[&[usize]]) -> Result<Vec<Tensor>> {
@@ -164,6 +164,8 @@ impl BoundRun {
     /// As [`Executable::run`]. The outputs cannot be read until a later run succeeds.
     #[track_caller]
     pub fn run(&mut self) -> Result<()> {
+        // A closure would see its own line as the caller.
+        let location = Location::caller();
         (self.has_run, self.computed) = (true, false);
         let cancel = Cancel::new(self.cancel.as_deref());
         match &mut self.mode {
@@ -174,7 +176,7 @@ impl BoundRun {
                 self.executable.run_with(&views, cancel, state).map(|results| *outputs = results)
             }
         }
-        .map_err(|error| error.or_at(Location::caller()))?;
+        .map_err(|error| error.or_in_run(location))?;
         self.computed = true;
         Ok(())
     }
