@@ -140,8 +140,13 @@ pub(crate) fn common(dtypes: &[DType], from: usize, to: usize, class: Class) -> 
             [true, false] => refuse_with_help(message, string_help(from, operand, other)),
             [false, true] => refuse_with_help(message, string_help(operand, from, first)),
             _ => {
+                let mut casts = [(operand, other, first), (from, first, other)];
+                // A float loses its fraction as an integer, so the cast of the integer comes first.
+                if other.is_float() && !first.is_float() {
+                    casts.swap(0, 1);
+                }
                 // A real number cannot hold a complex one.
-                let casts = [(operand, other, first), (from, first, other)]
+                let casts = casts
                     .into_iter()
                     .filter(|(_, given, to)| class.contains(*to) && (to.is_complex() || !given.is_complex()));
                 let casts: Vec<(usize, String)> =

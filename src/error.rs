@@ -91,6 +91,8 @@ struct Details {
     operand: Option<usize>,
     /// Whether an element of that operand caused the error.
     is_of_element: bool,
+    /// For a result that does not fit its memory: the number and the sizes of the result.
+    misfit: Option<(usize, Vec<usize>)>,
     help: Option<String>,
     /// The casts that the help names: an operand, and a dtype as Rust spells it.
     casts: Vec<(usize, String)>,
@@ -112,6 +114,7 @@ impl Error {
             scopes: Vec::new(),
             operand: None,
             is_of_element: false,
+            misfit: None,
             help: None,
             casts: Vec::new(),
             source: None,
@@ -149,6 +152,8 @@ impl Error {
         self.edit(|details| {
             details.message = format!("{call}: {}", details.message);
             details.op = Some(op.into());
+            // The memory of a result inside the op is not that of a result around it.
+            details.misfit = None;
         })
     }
 
@@ -169,6 +174,13 @@ impl Error {
     /// Sets the location, unless the error has one or `location` is a line of this crate.
     pub(crate) fn or_at(self, location: &'static Location<'static>) -> Error {
         if self.0.location.is_some() || is_library_line(location) { self } else { self.at(location) }
+    }
+
+    /// Adds the line that started a run. An error that has the line of an op gets a note, unless both lines are the same.
+    pub(crate) fn or_in_run(self, location: &'static Location<'static>) -> Error {
+        let Some(own) = self.0.location else { return self.or_at(location) };
+        let is_same = (own.file(), own.line()) == (location.file(), location.line());
+        if is_same || is_library_line(location) { self } else { self.note("in the run", Some(location)) }
     }
 
     /// Adds a line below the location, such as the origin of an operand.
@@ -193,6 +205,16 @@ impl Error {
         self.edit(|details| {
             details.help.get_or_insert_with(|| help.into());
         })
+    }
+
+    /// Says that the result with this number, of these sizes, does not fit its memory.
+    pub(crate) fn with_misfit(self, number: usize, sizes: &[usize]) -> Error {
+        self.edit(|details| details.misfit = Some((number, sizes.to_vec())))
+    }
+
+    /// Returns the number and the sizes of the result that does not fit its memory, if this is the error.
+    pub(crate) fn misfit(&self) -> Option<(usize, &[usize])> {
+        self.0.misfit.as_ref().map(|(number, sizes)| (*number, &sizes[..]))
     }
 
     /// Says that an element of an operand caused the error.

@@ -101,8 +101,9 @@ impl StateShapes {
         kept: &[[TensorShape; 2]],
     ) -> Result<bool> {
         if returned.len() != given.len() {
+            let plural = if given.len() == 1 { "" } else { "s" };
             let message = format!(
-                "the body must return {} state values, as many as it gets, got {}",
+                "the body must return {} state value{plural}, as many as it gets, got {}",
                 given.len(),
                 returned.len()
             );

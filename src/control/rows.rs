@@ -59,9 +59,22 @@ impl StackedRows {
     /// # Errors
     /// A row has other sizes than row 0.
     pub(super) fn store(&mut self, number: usize, rows: &[Tensor]) -> Result<()> {
+        if let Some((first, row)) = self.sizes.iter().zip(rows).find(|(first, row)| *first != row.sizes()) {
+            return Err(uneven("sizes", first, row.sizes()));
+        }
         self.with_row(number, |views| {
             views.iter_mut().zip(rows).try_for_each(|(view, row)| view.copy_from(row.view()))
         })
+    }
+
+    /// Returns the error of an iteration that wrote its outputs in place. If the sizes of an output differ from those of
+    /// row 0, the error says so. `states` is the number of results before the first output.
+    pub(super) fn explain(&self, error: Error, states: usize) -> Error {
+        let first = |number: usize| self.sizes.get(number.checked_sub(states)?);
+        match error.misfit().and_then(|(number, sizes)| Some((first(number)?, sizes))) {
+            Some((first, sizes)) => uneven("sizes", first, sizes),
+            None => error,
+        }
     }
 
     pub(super) fn into_tensors(self) -> Vec<Tensor> {
@@ -93,8 +106,7 @@ impl CollectedRows {
             {
                 let (expected, got) = (&first.sizes()[inner..], &row.sizes()[inner..]);
                 let which = if inner == 0 { "sizes" } else { "inner sizes" };
-                let message = format!("all rows must have the same {which}, got {expected:?} and {got:?}");
-                return Err(Error::new(ErrorKind::Shape, Phase::Run, message));
+                return Err(uneven(which, expected, got));
             }
             rows.push(row);
         }
@@ -131,6 +143,12 @@ impl CollectedRows {
         }
         Ok(tensors)
     }
+}
+
+/// Returns the error of a row whose sizes differ from the sizes of the first row.
+fn uneven(which: &str, first: &[usize], row: &[usize]) -> Error {
+    let message = format!("all rows must have the same {which}, got {first:?} and {row:?}");
+    Error::new(ErrorKind::Shape, Phase::Run, message)
 }
 
 /// Joins the elements of all rows to a tensor of these sizes.

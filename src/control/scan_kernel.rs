@@ -111,9 +111,12 @@ impl HostKernel for ScanKernel {
                 *operand = x.row(iteration);
             }
             let ran = match &mut rows {
-                Some(rows) if self.step.is_in_place() => rows.with_row(iteration, |others| {
-                    self.step.advance_in_place(&mut state, &operands, others, cancel)
-                }),
+                Some(rows) if self.step.is_in_place() => {
+                    let ran = rows.with_row(iteration, |others| {
+                        self.step.advance_in_place(&mut state, &operands, others, cancel)
+                    });
+                    ran.map_err(|error| rows.explain(error, self.step.state_outputs()))
+                }
                 Some(rows) => {
                     let outputs = self.step.advance(&mut state, &operands, cancel);
                     outputs.and_then(|outputs| rows.store(iteration, &outputs))

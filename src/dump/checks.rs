@@ -53,7 +53,7 @@ pub(super) fn checks(data: &GraphData, names: &DimNames) -> Vec<(String, Option<
     let tied = data.checked_ties().into_iter().map(|(text, node)| (text, Some(node)));
     let guards = data.table.guards().iter().map(|record| {
         let node = ((record.origin as usize) < data.nodes.len()).then_some(NodeIx(record.origin));
-        (names.guard(&record.guard), node)
+        (names.guard(&data.table.with_names(&record.guard)), node)
     });
     tied.chain(guards).collect()
 }

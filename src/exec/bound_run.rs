@@ -93,7 +93,7 @@ impl Executable {
     pub fn bind(&self, inputs: &[TensorView<'_>]) -> Result<BoundRun> {
         let location = Location::caller();
         let tensors = inputs.iter().map(TensorView::to_tensor).collect::<Result<Vec<_>>>();
-        tensors.and_then(|tensors| self.bind_tensors(tensors)).map_err(|error| error.or_at(location))
+        tensors.and_then(|tensors| self.bind_tensors(tensors)).map_err(|error| error.or_in_run(location))
     }
 
     /// Binds a run to inputs of these sizes, whose elements are zero, `false` or empty strings.
@@ -105,7 +105,7 @@ impl Executable {
         let location = Location::caller();
         self.zero_inputs(sizes)
             .and_then(|tensors| self.bind_tensors(tensors))
-            .map_err(|error| error.or_at(location))
+            .map_err(|error| error.or_in_run(location))
     }
 
     fn zero_inputs(&self, sizes: &[&[usize]]) -> Result<Vec<Tensor>> {
@@ -179,6 +179,8 @@ impl BoundRun {
     /// As [`Executable::run`]. The outputs cannot be read until a later run succeeds.
     #[track_caller]
     pub fn run(&mut self) -> Result<()> {
+        // A closure would see its own line as the caller.
+        let location = Location::caller();
         (self.has_run, self.computed) = (true, false);
         let cancel = Cancel::new(self.cancel.as_deref());
         match &mut self.mode {
@@ -187,7 +189,7 @@ impl BoundRun {
                 run_planned(&self.executable, inputs, outputs, state, cancel)
             }
         }
-        .map_err(|error| error.or_at(Location::caller()))?;
+        .map_err(|error| error.or_in_run(location))?;
         self.computed = true;
         Ok(())
     }

@@ -225,7 +225,7 @@ impl Executable {
         let mut state = lock(&self.0.states).pop().unwrap_or_default();
         let results = self.run_with(inputs, cancel, &mut state);
         lock(&self.0.states).push(state);
-        results.map_err(|error| error.or_at(location))
+        results.map_err(|error| error.or_in_run(location))
     }
 
     pub(super) fn compile_time(&self) -> Duration {

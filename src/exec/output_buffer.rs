@@ -84,6 +84,6 @@ impl<'m> OutputBuffer<'m> {
         }
         let got = format!("{}{:?}", self.dtype, self.sizes);
         let message = format!("output {number} must be {dtype}{sizes:?}, got memory for {got}");
-        Err(Error::new(ErrorKind::Feed, Phase::Run, message))
+        Err(Error::new(ErrorKind::Feed, Phase::Run, message).with_misfit(number, sizes))
     }
 }

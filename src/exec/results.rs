@@ -70,7 +70,15 @@ impl Results {
             return Err(unknown_name("output", name, items.iter().map(|(name, _)| *name)).at(location));
         };
         let (_, item) = items.into_iter().nth(number).expect("the position is one of an item");
-        item.ragged().map_err(|error| error.at(location))
+        match item {
+            RaggedItem::Ragged(ragged) => Ok(ragged),
+            RaggedItem::Dense(tensor) => {
+                let (dtype, sizes) = (tensor.dtype(), tensor.sizes());
+                let message = format!("output {name:?} must be ragged, got a dense tensor {dtype}{sizes:?}");
+                let help = format!("{name} is dense: use `results.tensor({name:?})`");
+                Err(Error::new(ErrorKind::Feed, Phase::Run, message).with_help(help).at(location))
+            }
+        }
     }
 
     /// Returns the dense result with this number among the outputs given to `compile`.

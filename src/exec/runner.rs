@@ -89,7 +89,7 @@ impl Runner {
     pub fn run(&mut self, inputs: &[TensorView<'_>]) -> Result<Vec<Tensor>> {
         let location = Location::caller();
         let cancel = Cancel::new(self.cancel.as_deref());
-        self.executable.run_with(inputs, cancel, &mut self.state).map_err(|error| error.or_at(location))
+        self.executable.run_with(inputs, cancel, &mut self.state).map_err(|error| error.or_in_run(location))
     }
 
     /// Runs, and stores the results in the caller's memory. `outputs` has one view for each output.
@@ -113,7 +113,7 @@ impl Runner {
         let location = Location::caller();
         let cancel = Cancel::new(self.cancel.as_deref());
         let ran = run_to_views(&self.executable, inputs, outputs, cancel, &mut self.state);
-        ran.map_err(|error| error.or_at(location))
+        ran.map_err(|error| error.or_in_run(location))
     }
 
     /// Runs as [`Runner::run`] does, but with another token.
@@ -123,7 +123,7 @@ impl Runner {
     #[track_caller]
     pub(crate) fn run_until(&mut self, inputs: &[TensorView<'_>], cancel: Cancel<'_>) -> Result<Vec<Tensor>> {
         let location = Location::caller();
-        self.executable.run_with(inputs, cancel, &mut self.state).map_err(|error| error.or_at(location))
+        self.executable.run_with(inputs, cancel, &mut self.state).map_err(|error| error.or_in_run(location))
     }
 
     /// Runs as [`Runner::run_into`] does, but with another token.
@@ -139,7 +139,7 @@ impl Runner {
     ) -> Result<()> {
         let location = Location::caller();
         let ran = run_to_views(&self.executable, inputs, outputs, cancel, &mut self.state);
-        ran.map_err(|error| error.or_at(location))
+        ran.map_err(|error| error.or_in_run(location))
     }
 
     /// Frees the working memory and the last plan, which the runner keeps between runs.

@@ -85,7 +85,7 @@ impl GraphData {
             writeln!(f, "{indent}{:width$}  // {}", tie.text(), tie.origin())?;
         }
         for record in self.table.guards() {
-            writeln!(f, "{indent}guard {}", names.guard(&record.guard))?;
+            writeln!(f, "{indent}guard {}", names.guard(&self.table.with_names(&record.guard)))?;
         }
         Ok(())
     }

@@ -137,7 +137,8 @@ impl GraphData {
         let shape = self.table.resolve_shape(&info.shape);
         let declared = type_text(info.dtype, &shape);
         let message = format!("input \"{name}\" must be {declared}, got {dtype}{sizes:?}{detail}");
-        let ties = self.ties_of(&[*value], &message).into_iter().take(2);
+        // A wrong dtype or rank has nothing to do with the dimensions that the declared shape names.
+        let ties = self.ties_of(&[*value], detail).into_iter().take(2);
         let error =
             Error::new(ErrorKind::Feed, Phase::Run, message).note_declaration(self.node_of(*value).location);
         ties.fold(error, |error, (text, location)| error.note(text, Some(location)))
@@ -170,8 +171,11 @@ impl GraphData {
         let has_place = |tie: &&Equality| {
             (tie.origin as usize) < self.nodes.len() || self.assumption_at(tie.origin).is_some()
         };
+        // A call that makes a symbol and ties it to a name at once, as `as_dim` does, explains nothing.
+        let is_made_by_the_tie = |tie: &&Equality| self.table.maker(tie.symbol) == Some(tie.origin);
         ties.iter()
             .filter(has_place)
+            .filter(|tie| !is_made_by_the_tie(tie))
             .map(|tie| {
                 let (label, at) = self.label_at(tie.origin);
                 (format!("{} is {} since {label}", Dim::from(tie.symbol), tie.dim), at)

@@ -44,7 +44,11 @@ impl Graph {
             let names = data.dim_names();
             for record in data.table.guards() {
                 let (call, location) = data.label_at(record.origin);
-                let guard = GraphGuard { condition: names.guard(&record.guard), call, location };
+                let guard = GraphGuard {
+                    condition: names.guard(&data.table.with_names(&record.guard)),
+                    call,
+                    location,
+                };
                 if !guards.contains(&guard) {
                     guards.push(guard);
                 }

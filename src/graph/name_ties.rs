@@ -3,7 +3,7 @@
 use std::fmt;
 use std::panic::Location;
 
-use shapeflow_shape_fns::{Dim, Symbol};
+use shapeflow_shape_fns::Dim;
 
 use super::{Graph, GraphData, NodeIx, ValueIx};
 use crate::error::{Error, ErrorKind, Phase, Result, is_library_line};
@@ -12,7 +12,7 @@ use crate::error::{Error, ErrorKind, Phase, Result, is_library_line};
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct NameTie {
-    /// The two names.
+    /// The two names; the second may be an expression of names, such as `2*m`.
     pub names: [String; 2],
     /// Whether the call broadcasts the dimensions, so that one of them may also be 1. Otherwise they are equal.
     pub broadcast: bool,
@@ -75,7 +75,8 @@ pub(super) struct TieCount {
 
 /// A tie of two names, as the table of dimensions records it.
 struct TiedNames {
-    names: [Symbol; 2],
+    /// Two names, or a name and an expression of names.
+    names: [Dim; 2],
     broadcast: bool,
     unless_zero: Option<Dim>,
     /// The origin: the node or the assumption that tied the names.
@@ -97,7 +98,8 @@ impl Graph {
     /// also [`Graph::merges`].
     ///
     /// A strict graph accepts a call that makes a name equal to a number: a product with a constant matrix of 784 rows
-    /// fixes `features` to 784, and this is usual too. [`Graph::guards`] lists the conditions that remain for a run,
+    /// fixes `features` to 784, and this is usual too. It also accepts an equation with an expression, such as
+    /// `n == 2*m`, which [`Graph::merges`] lists. [`Graph::guards`] lists the conditions that remain for a run,
     /// such as `places in {1, 2}`.
     ///
     /// ```
@@ -157,8 +159,9 @@ impl Graph {
     }
 
     /// Returns the names of dimensions that calls have tied together: two names that are equal, or that broadcast with
-    /// each other. Calls inside branches and loops count too. An equation with a number, such as `m == 2*n`, is no tie.
-    /// The text of the graph lists the ties too. [`Graph::strict`] makes a graph that refuses ties.
+    /// each other; also a name and an expression of names that are equal, such as `n == 2*m`. Calls inside branches and
+    /// loops count too. An equation of one name, such as `n == 784`, is no tie. The text of the graph lists the ties too.
+    /// [`Graph::strict`] makes a graph that refuses ties of two names.
     ///
     /// ```
     /// use shapeflow::{shape, DType, Graph};
@@ -247,7 +250,7 @@ impl GraphData {
 
     fn broadcasts_of_names(&self, first: usize) -> impl Iterator<Item = TiedNames> {
         self.table.name_broadcasts()[first..].iter().map(|broadcast| TiedNames {
-            names: broadcast.names,
+            names: broadcast.names.map(Dim::from),
             broadcast: true,
             unless_zero: None,
             origin: broadcast.origin,
@@ -257,9 +260,9 @@ impl GraphData {
     fn equalities_of_names(&self, first: usize) -> impl Iterator<Item = TiedNames> {
         let equalities = self.table.equalities()[first..].iter();
         equalities.filter_map(|equality| {
-            let names = [equality.symbol, equality.dim.as_symbol()?];
-            let tie = TiedNames { names, broadcast: false, unless_zero: None, origin: equality.origin };
-            names.iter().all(|name| !name.is_anonymous()).then_some(tie)
+            let names = [Dim::from(equality.symbol), equality.dim.clone()];
+            let tied = names.iter().all(has_names_only);
+            tied.then_some(TiedNames { names, broadcast: false, unless_zero: None, origin: equality.origin })
         })
     }
 
@@ -267,8 +270,9 @@ impl GraphData {
         let broadcasts = self.broadcasts_of_names(known.broadcasts);
         let guards = self.table.guards()[known.guards..].iter().filter_map(|record| {
             let (names, unless_zero) = record.guard.equal_symbols()?;
-            let tie = TiedNames { names, broadcast: false, unless_zero, origin: record.origin };
-            names.iter().all(|name| !name.is_anonymous()).then_some(tie)
+            let names = names.map(Dim::from);
+            let tied = names.iter().all(has_names_only);
+            tied.then_some(TiedNames { names, broadcast: false, unless_zero, origin: record.origin })
         });
         self.equalities_of_names(known.equalities).chain(broadcasts).chain(guards).collect()
     }
@@ -278,7 +282,8 @@ impl GraphData {
     /// # Errors
     /// There is such a tie.
     pub(super) fn refuse_ties(&self, known: TieCount, operands: &[ValueIx]) -> Result<()> {
-        let Some(tie) = self.tied_names(known).into_iter().next() else { return Ok(()) };
+        let is_plain = |tie: &TiedNames| tie.names.iter().all(|name| name.as_symbol().is_some());
+        let Some(tie) = self.tied_names(known).into_iter().find(is_plain) else { return Ok(()) };
         let TiedNames { names: [a, b], broadcast, .. } = tie;
         let relation = if broadcast { "broadcasts them with each other" } else { "makes them equal" };
         let message =
@@ -301,6 +306,13 @@ impl GraphData {
         let (a, b) = (a?, b?);
         (a != b && a.min(b) > 0).then_some(usize::from(b < a))
     }
+}
+
+/// Returns whether a dimension is a name, or an expression of names without anonymous unknowns.
+fn has_names_only(dim: &Dim) -> bool {
+    let (mut named, mut anonymous) = (false, false);
+    dim.symbols(&mut |symbol| if symbol.is_anonymous() { anonymous = true } else { named = true });
+    named && !anonymous
 }
 
 #[cfg(test)]
@@ -333,6 +345,24 @@ mod tests {
         let first = &g.merges()[0];
         assert_eq!(first.location.file(), file!());
         assert!(first.to_string().starts_with("items == emb since matmul at "));
+        Ok(())
+    }
+
+    #[test]
+    fn an_equation_of_a_name_and_an_expression_is_a_tie() -> Result<()> {
+        for g in [Graph::new(), Graph::strict()] {
+            let a = g.input("a", DType::F32, shape!["n", 4])?;
+            let b = g.input("b", DType::F32, shape!["m", 2, 3])?;
+            let both = concat(&[a, b.reshape([-1, 3])?], 1)?;
+            assert_eq!(both.shape().to_string(), "[2*m, 7]");
+            let [tie] = &g.merges()[..] else { panic!("{:?}", g.merges()) };
+            assert_eq!((tie.names.join(" == "), tie.call.as_str()), ("n == 2*m".to_string(), "concat"));
+            assert!(g.to_string().contains("  merge n == 2*m  "), "{g}");
+            assert_eq!(g.guards_by_node()[0].0, "n == 2*m");
+            // A number is no name.
+            let _ = g.input("c", DType::F32, shape!["k"])?.ensure_shape([12])?;
+            assert_eq!(g.merges().len(), 1);
+        }
         Ok(())
     }
 

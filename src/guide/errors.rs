@@ -50,4 +50,7 @@
 //! does not compute a value if the results need only its shape, so it finds no index out of range in
 //! `x.gather(i, 0)?.zeros_like()?`, where TensorFlow does.
 //!
+//! The location of an error in a run is the line of the op. A note names the line of the run: `in the run at ..`.
+//! A node of an imported model has no line, so its name stands for it.
+//!
 //! A failed run stores no results. The next run is not affected.

@@ -23,6 +23,24 @@
 //! [`Imported::outputs`](crate::interchange::Imported::outputs). The command `shapeflow check` tells for each op of a
 //! model whether kernels, a loop or host code compute it.
 //!
+//! TensorFlow 2 saves the layers of a model as functions. A tensor in a function has the name `CALL/NODE`:
+//! [`Imported::function_nodes`](crate::interchange::Imported::function_nodes) lists the names, and
+//! [`Imported::value`](crate::interchange::Imported::value) takes them. A run can thus read a hidden layer:
+//!
+//! ```
+//! use shapeflow::interchange::{SavedModel, read_npz};
+//!
+//! let folder = "tests/data/saved_models/wide_and_deep";
+//! let served = SavedModel::load(folder)?.signature("serving_default")?;
+//! let hidden = served.function_nodes().find(|node| node.op == "Relu").expect("the model has a hidden layer").name;
+//! assert_eq!(hidden, "StatefulPartitionedCall_1/StatefulPartitionedCall/Relu");
+//! let exe = served.graph().compile([("hidden", served.value(hidden)?), ("score", served.value("score")?)])?;
+//! let recorded = read_npz(format!("{folder}/serving_default.npz"))?;
+//! let results = exe.run_named(&[("examples", recorded.tensor("in_examples")?.view())])?;
+//! assert_eq!(results.tensor("hidden")?.sizes(), [4, 8]);
+//! # Ok::<(), shapeflow::Error>(())
+//! ```
+//!
 //! # Weights
 //!
 //! [`map_safetensors`](crate::interchange::map_safetensors) maps a safetensors file into memory;
@@ -45,4 +63,9 @@
 //! # Export
 //!
 //! [`to_graphdef`](crate::interchange::to_graphdef) and [`to_pbtxt`](crate::interchange::to_pbtxt) write a graph for
-//! TensorFlow, TensorBoard and Netron.
+//! TensorFlow, TensorBoard and Netron. [`Model::import`](crate::interchange::Model::import) reads it back. A graph with a
+//! branch or a loop cannot be written.
+//!
+//! A compiled program cannot be saved: its code is made for the processor that runs it. A program stores its graph, or
+//! the code that builds it, and compiles when it starts. A small graph compiles in milliseconds; `benches/README.md` has
+//! figures.

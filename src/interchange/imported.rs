@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::ops::Range;
+use std::panic::Location;
 use std::sync::Arc;
 
 use shapeflow_shape_fns::{DType, TensorShape};
@@ -79,8 +80,19 @@ pub(super) struct BuiltNode {
     /// The nodes of the graph that the import made for this node. For a node in a branch or a loop: the nodes of the
     /// outermost branch or loop, or `None` while this branch or loop is under construction.
     pub nodes: Option<Range<u32>>,
+    /// The outputs of a node in a function; empty for a node of the main graph, which has a [`NodeRecord`], and for a
+    /// node in a branch or a loop, whose values are not values of the graph.
+    pub values: Box<[InnerValue]>,
     /// What is known of a node in a branch or a loop, whose own nodes are not nodes of the graph.
     pub in_region: Option<RegionNode>,
+}
+
+/// An output of a node in a function.
+#[derive(Debug)]
+pub(super) struct InnerValue {
+    pub value: ValueId,
+    /// The reason why the value cannot be used, if it cannot.
+    pub blocking_error: Option<Error>,
 }
 
 /// A node of the model in a branch or a loop.
@@ -128,7 +140,8 @@ impl Imported {
     }
 
     /// Returns the tensor with this name: `NAME`, `NAME:i` for output `i` of a node, or its name in the signature of a
-    /// SavedModel.
+    /// SavedModel. A tensor in a function has the name `CALL/NODE` or `CALL/NODE:i`, see
+    /// [`Imported::function_nodes`]; the tensors of a model that TensorFlow 2 saved are such tensors.
     ///
     /// An output of the signature takes precedence over an input of the same name. Both take precedence over a node of
     /// this name (write `NAME:0`), but not if the import was given fetches and no signature.
@@ -148,17 +161,19 @@ impl Imported {
     ///
     /// # Errors
     /// The node or output does not exist or was not imported, or inference refused the node or a node that it depends
-    /// on.
+    /// on; or the node is in a branch, a loop, or a function that several calls share.
+    #[track_caller]
     pub fn value(&self, name: &str) -> Result<Value<'_>> {
-        self.tensor(self.names.fetched(name, |name| self.by_name.contains_key(name)))
+        let location = Location::caller();
+        let tensor = self.names.fetched(name, |name| self.by_name.contains_key(name));
+        self.tensor(tensor).map_err(|error| error.or_at(location))
     }
 
     /// Returns the tensor `NAME` or `NAME:i` of a node.
     fn tensor(&self, tensor: &str) -> Result<Value<'_>> {
         let (node, output) = split_name(tensor);
-        let refuse = |message: String| Err(Error::new(ErrorKind::Attribute, Phase::Build, message));
         let Some(record) = self.by_name.get(node).and_then(|index| self.nodes.get(*index)) else {
-            return refuse(format!("there is no node named {node}{}", self.proposal(node)));
+            return self.inner_tensor(node, output);
         };
         let found = record.outputs.get(output);
         if let Some(error) = &record.blocking_error
@@ -172,11 +187,34 @@ impl Imported {
                 "output {output} of {node} ({}) must be among the fetches of the import, because another output is fed",
                 record.op
             )),
-            None => refuse(format!(
-                "a tensor must be in the model, got {node}:{output}: {} has {}",
-                record.op,
-                count_outputs(record.outputs.len())
-            )),
+            None => refuse(no_output(node, output, &record.op, record.outputs.len())),
+        }
+    }
+
+    /// Returns the tensor of a node in a function.
+    fn inner_tensor(&self, node: &str, output: usize) -> Result<Value<'_>> {
+        // A node that was imported again, after its function could not be shared, has a later record.
+        let Some(built) = self.built.iter().rev().find(|built| built.name == node) else {
+            return refuse(format!("there is no node named {node}{}", self.proposal(node)));
+        };
+        if built.in_region.is_some() {
+            let error = Error::new(
+                ErrorKind::Attribute,
+                Phase::Build,
+                format!(
+                    "a tensor of a branch, a loop or a shared function has no value outside, got {node} ({})",
+                    built.op
+                ),
+            );
+            return Err(error.with_help(
+                "fetch an output of the branch or the loop, or, for a shared function, name the tensor in the fetches of \
+                 `Model::import`, which then makes a copy of the function",
+            ));
+        }
+        match built.values.get(output) {
+            Some(InnerValue { blocking_error: Some(error), .. }) => Err(error.clone()),
+            Some(found) => self.graph.value(found.value),
+            None => refuse(no_output(node, output, &built.op, built.values.len())),
         }
     }
 
@@ -200,8 +238,11 @@ impl Imported {
     ///
     /// # Errors
     /// As [`Imported::value`].
+    #[track_caller]
     pub fn outputs(&self) -> Result<Vec<(&str, Value<'_>)>> {
-        self.outputs.iter().map(|(name, tensor)| Ok((name.as_str(), self.tensor(tensor)?))).collect()
+        let location = Location::caller();
+        let value = |tensor| self.tensor(tensor).map_err(|error: Error| error.or_at(location));
+        self.outputs.iter().map(|(name, tensor)| Ok((name.as_str(), value(tensor)?))).collect()
     }
 
     /// Returns the name of the input that a tensor became. The tensor is `NAME`, `NAME:i`, or its name in the signature
@@ -249,7 +290,30 @@ impl Imported {
     }
 
     /// Returns the nodes inside functions, each named `CALL/NODE`, in the order of the import. A function that several
-    /// calls share has its nodes once, named after the first call.
+    /// calls share has its nodes once, named after the first call. [`Imported::value`] takes these names.
+    ///
+    /// ```
+    /// use shapeflow::TensorView;
+    /// use shapeflow::interchange::{ImportOptions, Model};
+    ///
+    /// let text = r#"
+    ///     node { name: "x" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } } }
+    ///     node { name: "call" op: "layer" input: "x" }
+    ///     library { function {
+    ///         signature { name: "layer" input_arg { name: "a" type: DT_FLOAT } output_arg { name: "b" type: DT_FLOAT } }
+    ///         node_def { name: "hidden" op: "Relu" input: "a" attr { key: "T" value { type: DT_FLOAT } } }
+    ///         node_def { name: "y" op: "Neg" input: "hidden:activations" attr { key: "T" value { type: DT_FLOAT } } }
+    ///         ret { key: "b" value: "y:y" }
+    ///     } }
+    /// "#;
+    /// let imported = Model::from_text(text)?.import(None, &ImportOptions::new())?;
+    /// let names: Vec<&str> = imported.function_nodes().map(|node| node.name).collect();
+    /// assert_eq!(names, ["call/hidden", "call/y"]);
+    /// let exe = imported.graph().compile([imported.value("call/hidden")?, imported.value("call")?])?;
+    /// let [hidden, y] = exe.run(&[TensorView::new(&[2], &[-1.0f32, 2.0])?])?;
+    /// assert_eq!((hidden.to_vec::<f32>()?, y.to_vec::<f32>()?), (vec![0.0, 2.0], vec![0.0, -2.0]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     ///
     /// A node has no outputs if the graph has no node for it, because a parameter replaced a constant.
     pub fn function_nodes(&self) -> impl Iterator<Item = ImportedNode<'_>> {
@@ -289,7 +353,9 @@ impl Imported {
     /// Returns the end of a message about an unknown name: the nearest name, or else at most five names that can be
     /// fetched.
     fn proposal(&self, name: &str) -> String {
-        let near = did_you_mean(name, self.nodes.iter().map(|record| record.name.as_str()));
+        let inner = self.built.iter().filter(|built| built.in_region.is_none());
+        let nodes = self.nodes.iter().map(|record| record.name.as_str());
+        let near = did_you_mean(name, nodes.chain(inner.map(|built| built.name.as_str())));
         let some: Vec<&str> = self.fetches().take(5).collect();
         if !near.is_empty() || some.is_empty() { near } else { format!("; try {}", some.join(", ")) }
     }
@@ -301,6 +367,16 @@ pub(super) fn outputs_of(data: &GraphData, mut nodes: Range<u32>) -> Vec<(Option
     let values = nodes.next_back().into_iter().flat_map(|node| data.nodes[node as usize].values());
     let output = |info: &ValueInfo| (Some(info.dtype), data.table.resolve_shape(&info.shape));
     values.map(|value| output(&data.values[value.index()])).collect()
+}
+
+/// Returns the error of a tensor that cannot be given.
+fn refuse<T>(message: String) -> Result<T> {
+    Err(Error::new(ErrorKind::Attribute, Phase::Build, message))
+}
+
+/// Formats the message about an output that a node lacks.
+fn no_output(node: &str, output: usize, op: &str, count: usize) -> String {
+    format!("a tensor must be in the model, got {node}:{output}: {op} has {}", count_outputs(count))
 }
 
 /// Returns `1 output` or `n outputs`.

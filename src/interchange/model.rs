@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::Read;
+use std::panic::Location;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -47,6 +48,7 @@ pub struct Signature {
 /// # Errors
 /// `Io`: a file cannot be read. `Parse`: a file is damaged or not a model. `Memory`: the model exceeds the default
 /// limits.
+#[track_caller]
 pub fn read_model(path: impl AsRef<Path>) -> Result<Model> {
     Model::read(path.as_ref(), &Limits::default())
 }
@@ -56,12 +58,18 @@ impl Model {
     ///
     /// # Errors
     /// As [`read_model`].
+    #[track_caller]
     pub fn read(path: &Path, limits: &Limits) -> Result<Model> {
+        let location = Location::caller();
+        Model::open(path, limits).map_err(|error| error.or_at(location))
+    }
+
+    fn open(path: &Path, limits: &Limits) -> Result<Model> {
         if path.is_dir() {
             for name in ["saved_model.pb", "saved_model.pbtxt"] {
                 let file = path.join(name);
                 if file.is_file() {
-                    return Model::read(&file, limits);
+                    return Model::open(&file, limits);
                 }
             }
             return Err(io(path, "the folder must contain saved_model.pb or saved_model.pbtxt"));
@@ -71,8 +79,7 @@ impl Model {
         file.take(limits.file_bytes.saturating_add(1))
             .read_to_end(&mut bytes)
             .map_err(|error| io(path, error))?;
-        let mut model =
-            Model::from_bytes_limited(bytes, limits).map_err(|error| error.about(path.display()))?;
+        let mut model = Model::of_bytes(bytes, limits).map_err(|error| error.about(path.display()))?;
         if let (Some(folder), Some(saved)) = (path.parent(), Arc::get_mut(&mut model.saved))
             && model.is_saved_model
         {
@@ -85,6 +92,7 @@ impl Model {
     ///
     /// # Errors
     /// `Parse`: the bytes are damaged or not a model. `Memory`: the model exceeds the default limits.
+    #[track_caller]
     pub fn from_bytes(bytes: impl Into<Vec<u8>>) -> Result<Model> {
         Model::from_bytes_limited(bytes.into(), &Limits::default())
     }
@@ -93,7 +101,13 @@ impl Model {
     ///
     /// # Errors
     /// As [`Model::from_bytes`].
+    #[track_caller]
     pub fn from_bytes_limited(bytes: Vec<u8>, limits: &Limits) -> Result<Model> {
+        let location = Location::caller();
+        Model::of_bytes(bytes, limits).map_err(|error| error.or_at(location))
+    }
+
+    fn of_bytes(bytes: Vec<u8>, limits: &Limits) -> Result<Model> {
         if bytes.len() as u64 > limits.file_bytes {
             return refuse(format_args!("a file may have at most {} bytes", limits.file_bytes));
         }
@@ -110,8 +124,10 @@ impl Model {
     /// # Errors
     /// `Parse`: the text is invalid; the message has line and column. `Memory`: the model exceeds the default
     /// limits.
+    #[track_caller]
     pub fn from_text(text: &str) -> Result<Model> {
-        Model::from_text_limited(text, &Limits::default())
+        let location = Location::caller();
+        Model::from_text_limited(text, &Limits::default()).map_err(|error| error.or_at(location))
     }
 
     fn from_text_limited(text: &str, limits: &Limits) -> Result<Model> {

@@ -1,5 +1,6 @@
 //! `SavedModel`: a folder that TensorFlow's `tf.saved_model.save` writes.
 
+use std::panic::Location;
 use std::path::Path;
 
 use super::imported::Imported;
@@ -33,12 +34,13 @@ impl SavedModel {
     /// `Io`: a file cannot be read. `Parse`: a file is damaged, or it is a GraphDef, which has no signatures.
     /// `Memory`: a file exceeds the default limits.
     #[doc(alias = "saved_model")]
+    #[track_caller]
     pub fn load(path: impl AsRef<Path>) -> Result<SavedModel> {
         let path = path.as_ref();
         let model = super::model::read_model(path)?;
         if !model.is_saved_model {
             let message = format!("{} must be a SavedModel, got a GraphDef", path.display());
-            return Err(Error::new(ErrorKind::Parse, Phase::Build, message));
+            return Err(Error::new(ErrorKind::Parse, Phase::Build, message).or_at(Location::caller()));
         }
         Ok(SavedModel { model })
     }
@@ -57,6 +59,7 @@ impl SavedModel {
     ///
     /// # Errors
     /// `Attribute`: there is no such signature. Else as [`Model::import`].
+    #[track_caller]
     pub fn signature(&self, name: &str) -> Result<Imported> {
         self.signature_with(name, &ImportOptions::new())
     }
@@ -65,6 +68,7 @@ impl SavedModel {
     ///
     /// # Errors
     /// As [`SavedModel::signature`].
+    #[track_caller]
     pub fn signature_with(&self, name: &str, options: &ImportOptions) -> Result<Imported> {
         self.model.import(None, &options.clone().signature(name))
     }

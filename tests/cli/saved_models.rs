@@ -22,6 +22,15 @@ fn a_signature_names_feeds_and_results() {
     let (code, _, error) = refused(&["run", LAYERS, "--signature", "none", "--feeds", &feeds]);
     assert_eq!(code, 2);
     assert!(error.contains("must have a signature none, got count, scale, serving_default"), "{error}");
+    // A tensor in a function has the name of the call before its own.
+    let inner = json(&["infer", LAYERS, "--json"]);
+    let names =
+        inner["nodes"].as_array().unwrap().iter().map(|node| node["name"].as_str().unwrap().to_string());
+    let relu = names.into_iter().find(|name| name.ends_with("/Relu")).expect("the model has a hidden layer");
+    let x = folder.file("x.npz");
+    write_npz(&x, [("x", &Tensor::from([[1.0f32, 2.0, 3.0]]))]).unwrap();
+    let text = printed(&["run", LAYERS, "--signature", "serving_default", "--feeds", &x, "--fetch", &relu]);
+    assert!(text.contains(&format!("{relu}: f32[1, ")), "{text}");
     // A model without a signature computes the tensors that no node reads.
     let text = printed(&["run", MODEL, "--feeds", FEEDS]);
     assert!(text.contains("probabilities: f32[5, 3]") && text.contains("class: i64[5]"), "{text}");

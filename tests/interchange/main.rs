@@ -6,6 +6,7 @@ mod damage;
 mod feeds;
 mod given_model;
 mod imports;
+mod inner_tensors;
 mod large_checkpoint;
 mod mutated;
 mod positions;

@@ -46,6 +46,10 @@ fn doublings(levels: usize, dtype: &str, leaf: &str) -> String {
 
 /// A model with the input `x` and the nodes `y0`, `y1`, …: node `y{i}` calls function `calls[i]` on `x`.
 fn model(library: &str, dtype: &str, shape: &str, calls: &[&str]) -> Result<Imported> {
+    Model::from_text(&model_text(library, dtype, shape, calls))?.import(None, &ImportOptions::new())
+}
+
+fn model_text(library: &str, dtype: &str, shape: &str, calls: &[&str]) -> String {
     let mut text = format!(
         r#"{library} node {{ name: "x" op: "Placeholder" attr {{ key: "dtype" value {{ type: {dtype} }} }}
              attr {{ key: "shape" value {{ shape {{ {shape} }} }} }} }} "#
@@ -53,7 +57,7 @@ fn model(library: &str, dtype: &str, shape: &str, calls: &[&str]) -> Result<Impo
     for (number, function) in calls.iter().enumerate() {
         write!(text, r#"node {{ name: "y{number}" op: "{function}" input: "x" }} "#).unwrap();
     }
-    Model::from_text(&text)?.import(None, &ImportOptions::new())
+    text
 }
 
 fn run(imported: &Imported, fetch: &str, x: &Tensor) -> Result<Tensor> {
@@ -102,6 +106,14 @@ fn fourteen_doublings_import_as_a_few_nodes() -> Result<()> {
         16,
         "a function of 64 nodes is inlined"
     );
+    // A fetch of a node in a shared function makes a copy of the functions around it.
+    let shared = imported.function_nodes().find(|node| node.dim_names.is_some() && node.name.ends_with("/m"));
+    let name = shared.expect("a shared function calls the leaf").name;
+    assert!(imported.value(name).unwrap_err().help().is_some_and(|help| help.contains("makes a copy")));
+    let text = model_text(&library, "DT_INT32", "dim { size: -1 }", &["f0"]);
+    let copied = Model::from_text(&text)?.import(Some(&[name]), &ImportOptions::new())?;
+    assert!(copied.graph().to_string().lines().count() < 2000);
+    assert_eq!(run(&copied, name, &Tensor::from([7]))?, Tensor::from([21]), "{name}");
     let usage = imported.op_usage(&[imported.value("y0")?])?;
     let count = |op: &str, by| {
         usage.iter().find(|usage| usage.op == op && usage.computed_by == by).map(|u| u.nodes.len())

@@ -189,7 +189,7 @@ fn size_errors_are_explained() -> Result<()> {
     error: slice(f32[8, 28, 28], begin=[0, 0, 20], size=[8, 28, 10]): a slice must lie within the tensor, got 20 to 30 at axis 2 of [8, 28, 28]
       --> `error_text(images.slice([0, 0, 20], [8, 28, 10]))`
       operand 0 comes from images at `let images = g.input("images", DType::F32, shape![8, 28, 28])?;`
-      help: a size of -1 extends to the end of the axis
+      help: a size of -1 extends to the end of the axis; a strided slice clamps its range to the axis
     "#);
     assert_snapshot!(error_text(images.slice_with(&[SliceItem::from(8)])), @r#"
     error: strided_slice(f32[8, 28, 28], begin=[8], end=[9], shrink_axis_mask=1, strides=[1]): index 8 must lie within axis 0 of size 8

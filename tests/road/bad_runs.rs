@@ -134,7 +134,7 @@ fn guard_errors_are_explained() -> Result<()> {
     assert_snapshot!(error_text(exe.run_all(&[zeros(&[5, 3])?])), @r"
     error: slice(f32[n, 3], begin=[2, 0], size=[4, -1]): a slice must lie within the tensor, got 2 to 6 at axis 0 of [5, 3]
       --> `let tail = x.slice([2, 0], [4, -1])?;`
-      help: a size of -1 extends to the end of the axis
+      help: a size of -1 extends to the end of the axis; a strided slice clamps its range to the axis
     ");
     let g = Graph::new();
     let [x, y] = [g.input("x", DType::F32, shape!["n", "k"])?, g.input("y", DType::F32, shape!["m", "k"])?];

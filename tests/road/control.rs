@@ -127,7 +127,7 @@ fn refused_calls_name_the_branch_and_the_output() -> Result<()> {
     );
     assert_eq!(
         message(g.while_loop(&[x], |_| Ok(p), |s| Ok([s[0], s[0]]))),
-        "while_loop: the body must return 1 state values, as many as it gets, got 2"
+        "while_loop: the body must return 1 state value, as many as it gets, got 2"
     );
     let other = Graph::new();
     let foreign = other.constant(1.0f32)?;

@@ -148,7 +148,7 @@ fn parameter_errors_are_explained() -> Result<()> {
     error: slice(f32[3, 4], begin=[0, 2], size=[3, 3]): a slice must lie within the tensor, got 2 to 5 at axis 1 of [3, 4]
       --> `error_text(x.slice([0, 2], [3, 3]))`
       operand 0 comes from x at `let x = g.input("x", DType::F32, shape![3, 4])?;`
-      help: a size of -1 extends to the end of the axis
+      help: a size of -1 extends to the end of the axis; a strided slice clamps its range to the axis
     "#);
     assert_snapshot!(error_text(x.slice_with(&[SliceItem::from(7)])), @r#"
     error: strided_slice(f32[3, 4], begin=[7], end=[8], shrink_axis_mask=1, strides=[1]): index 7 must lie within axis 0 of size 3

@@ -6,11 +6,17 @@ use std::collections::HashMap;
 
 use shapeflow::Result;
 
-/// Returns the message of an error with its locations replaced by source lines, or "nothing" for a success.
+/// Returns the message of an error with its locations replaced by source lines, or "nothing" for a success. The line of
+/// the run is left out: `run_lines` tests it.
 pub fn error_text<T>(result: Result<T>) -> String {
     match result {
         Ok(_) => "nothing".to_string(),
-        Err(error) => with_source_lines(&error.to_string()),
+        Err(error) => {
+            let text = error.to_string();
+            let lines: Vec<&str> =
+                text.lines().filter(|line| !line.starts_with("  in the run at ")).collect();
+            with_source_lines(&lines.join("\n"))
+        }
     }
 }
 

@@ -62,6 +62,7 @@ mod random_numbers;
 mod refused_runs;
 mod region_dumps;
 mod rng;
+mod run_lines;
 mod runs;
 mod scalar_dims;
 mod sequence_messages;

@@ -70,6 +70,18 @@ impl From<i64> for Dim {
     }
 }
 
+impl From<i32> for Dim {
+    fn from(value: i32) -> Dim {
+        value.into_dim()
+    }
+}
+
+impl From<usize> for Dim {
+    fn from(value: usize) -> Dim {
+        value.into_dim()
+    }
+}
+
 impl From<Symbol> for Dim {
     fn from(symbol: Symbol) -> Dim {
         Dim(DimRepr::Symbol(symbol))

@@ -140,7 +140,7 @@ impl<'a> Exporter<'a> {
             }
             (_, Some(tensor)) => constant_def(&name, tensor)?,
             (Body::Control(_), _) => {
-                let message = "a branch or a loop cannot be written to a GraphDef";
+                let message = format!("a branch or a loop cannot be written to a GraphDef, got {name}");
                 return Err(Error::new(ErrorKind::Attribute, Phase::Build, message)
                     .with_node(name)
                     .at(node.location));

@@ -106,6 +106,7 @@ impl<'a, 'g> Importer<'a, 'g> {
                 Source::Argument(_) | Source::ControlArgument(_) | Source::Fed(..) => None,
             })
             .chain(controls.iter().copied())
+            .chain(self.fetched_nodes(&inner))
             .collect();
         let order = inner.order(&roots)?;
         inner.place(&order)?;

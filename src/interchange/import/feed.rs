@@ -48,7 +48,7 @@ impl<'a, 'g> Importer<'a, 'g> {
     /// # Errors
     /// A fetched name is not in the model.
     pub(super) fn roots(
-        &self,
+        &mut self,
         frame: &Frame<'a, 'g>,
         fetches: &[&str],
         names: &SignatureNames,
@@ -61,6 +61,11 @@ impl<'a, 'g> Importer<'a, 'g> {
                 Some((node, _)) => roots.push(node),
                 None => {
                     let name = split_name(tensor).0;
+                    if let Some(call) = self.call_around(frame, name) {
+                        roots.push(call);
+                        self.fetched_inside.push(name.to_string());
+                        continue;
+                    }
                     let names = frame.nodes.iter().map(|node| node.name.as_str());
                     let message = format!("there is no node named {name}{}", did_you_mean(name, names));
                     return Err(Error::new(ErrorKind::Attribute, Phase::Build, message));
@@ -92,6 +97,12 @@ impl<'a, 'g> Importer<'a, 'g> {
             let Some(tensor) = frame.tensor(tensor) else {
                 let names = frame.nodes.iter().map(|node| node.name.as_str());
                 let near = did_you_mean(split_name(feed).0, names);
+                if let Some(call) = self.call_around(frame, split_name(feed).0) {
+                    let call = &frame.nodes[call].name;
+                    return refuse(format!(
+                        "a fed tensor must be in the main graph, got {feed}, which is in the function that {call} calls"
+                    ));
+                }
                 return refuse(format!("a fed tensor must be in the model, got {feed}{near}"));
             };
             if frame.is_auxiliary(tensor.0) {

@@ -58,6 +58,8 @@ pub(super) struct Importer<'a, 'g> {
     pub ignores_defaults: bool,
     /// All nodes that the import has built so far, also inside functions.
     pub built: Vec<BuiltNode>,
+    /// The names of the nodes in functions that the caller fetches.
+    pub fetched_inside: Vec<String>,
     /// The names of graph inputs, by tensor, if they differ from the names of the tensors.
     pub input_names: HashMap<&'a str, &'a str>,
     /// The constants of variables, by the names of the variables.
@@ -108,6 +110,7 @@ impl<'a, 'g> Importer<'a, 'g> {
             unknown_ops: BTreeMap::new(),
             ignores_defaults: false,
             built: Vec::new(),
+            fetched_inside: Vec::new(),
             input_names: HashMap::new(),
             constants: HashMap::new(),
             remade_constants: HashSet::new(),

@@ -4,7 +4,7 @@
 //! the fed and fetched tensors, and `unknown` refuses unknown ops. Then every node is built in order. `structural`,
 //! `placeholder`, `call` and `control` build structural nodes: placeholders, constants, calls, branches, loops and
 //! assertions. `awaited` follows control edges. `resource` and `table` build nodes that make or read variables and
-//! lookup tables, and `initial` finds the content of these. `generator` follows the states of random generators. `node` builds all other ops with the help of `attrs`,
+//! lookup tables, and `initial` finds the content of these. `generator` follows the states of random generators. `inner` finds tensors in functions. `node` builds all other ops with the help of `attrs`,
 //! `typed` and `definitions`.
 
 mod attrs;
@@ -22,6 +22,7 @@ mod generator;
 mod handle;
 mod importer;
 mod initial;
+mod inner;
 mod levels;
 mod list_output;
 mod lists;
@@ -45,6 +46,7 @@ mod unknown;
 mod writes;
 
 use std::collections::HashMap;
+use std::panic::Location;
 
 use super::imported::{BuiltNode, Imported, ImportedOutput, NodeRecord, OutputKind, without_zero};
 use super::model::{Model, Signature};
@@ -52,6 +54,7 @@ use super::options::ImportOptions;
 use super::signature_names::{SignatureNames, check_tensors};
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::{Graph, NodeIx};
+use crate::nearest::nearest;
 use awaited::{Controls, reads_shapes_only};
 use block_lstm::is_block_lstm;
 use built::{Built, ImportedValue, union};
@@ -66,7 +69,8 @@ use writes::node_index;
 impl Model {
     /// Builds a graph from the model.
     ///
-    /// `fetches` selects tensors, each `NAME` or `NAME:i`: the graph has the nodes that they need. `None` selects the
+    /// `fetches` selects tensors, each `NAME` or `NAME:i`: the graph has the nodes that they need. A tensor in a function
+    /// is `CALL/NODE` or `CALL/NODE:i`, see [`Imported::function_nodes`]. `None` selects the
     /// outputs of a SavedModel's signature: the signature that [`ImportOptions::signature`] names, else
     /// `serving_default`, or the only signature. Without a signature, `None` imports every node.
     ///
@@ -100,16 +104,19 @@ impl Model {
     ///   neither a placeholder nor a fed tensor, or a variable has no value.
     /// - `DType`: the dtype of a fed tensor is unknown.
     /// - `Memory`: the model exceeds a limit.
+    #[track_caller]
     pub fn import(&self, fetches: Option<&[&str]>, options: &ImportOptions) -> Result<Imported> {
+        let location = Location::caller();
         let graph = Graph::new();
-        let signature = self.chosen_signature(options)?;
+        let signature = self.chosen_signature(options).map_err(|error| error.or_at(location))?;
         let (is_chosen, is_served) = (options.signature.is_some(), fetches.is_none());
         let inputs = signature.filter(|_| is_chosen).map_or(&[][..], |signature| &signature.inputs);
-        check_tensors("input", inputs)?;
+        check_tensors("input", inputs).map_err(|error| error.or_at(location))?;
         check_tensors(
             "output",
             signature.filter(|_| is_served).map_or(&[][..], |signature| &signature.outputs),
-        )?;
+        )
+        .map_err(|error| error.or_at(location))?;
         let names = SignatureNames::of(signature, is_chosen || is_served);
         let outputs = signature.map_or(Vec::new(), |signature| signature.outputs.clone());
         let served: Vec<String> = outputs.iter().map(|(_, tensor)| with_output(tensor)).collect();
@@ -125,7 +132,7 @@ impl Model {
             let mut importer = Importer::new(self, &options, &graph);
             importer.input_names =
                 inputs.iter().map(|(name, tensor)| (without_zero(tensor), name.as_str())).collect();
-            let (nodes, by_name) = importer.run(fetches, &names)?;
+            let (nodes, by_name) = importer.run(fetches, &names).map_err(|error| error.or_at(location))?;
             (nodes, by_name, importer.built)
         };
         let inputs = graph.named_inputs();
@@ -144,7 +151,11 @@ impl Model {
                 0 => format!("the model must have a signature {name}, got no signatures"),
                 _ => format!("the model must have a signature {name}, got {}", names.join(", ")),
             };
-            return Err(Error::new(ErrorKind::Attribute, Phase::Build, message));
+            let error = Error::new(ErrorKind::Attribute, Phase::Build, message);
+            return Err(match nearest(name, names.into_iter()) {
+                Some(near) => error.with_help(format!("is it {near:?}?")),
+                None => error,
+            });
         };
         Ok(Some(signature))
     }
@@ -191,7 +202,9 @@ impl<'a, 'g> Importer<'a, 'g> {
         for imported in built.iter_mut().flatten().flat_map(|node| &mut node.outputs) {
             *imported = self.settled(imported.clone())?;
         }
+        self.check_fetched_inside()?;
         let errors_of_writes = self.errors_of_writes();
+        self.block_written(&errors_of_writes);
         let mut records = Vec::with_capacity(order.len());
         let mut by_name = HashMap::with_capacity(order.len());
         for (index, node) in frame.nodes.iter().enumerate() {
@@ -334,11 +347,12 @@ impl<'a, 'g> Importer<'a, 'g> {
             true => OutputKind::Tensor,
             false => OutputKind::UnknownDType,
         };
+        let values = self.inner_values(frame, &name, &result.outputs)?;
         let mut kinds: Box<[OutputKind]> = result.outputs.iter().map(kind).collect();
         if kinds.iter().all(|kind| *kind == OutputKind::Tensor) {
             kinds = Box::default();
         }
-        self.built.push(BuiltNode { op: def.op.clone(), name, kinds, nodes, in_region: None });
+        self.built.push(BuiltNode { op: def.op.clone(), name, kinds, nodes, values, in_region: None });
         Ok(result)
     }
 

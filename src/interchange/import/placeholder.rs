@@ -13,6 +13,7 @@ use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::interchange::dtype_number::{self, dtype_of};
 use crate::interchange::proto::AttrKind;
 use crate::interchange::shape;
+use crate::nearest::nearest;
 
 impl<'a, 'g> Importer<'a, 'g> {
     /// Returns the shape that the options give the placeholder or fed tensor `name`, if there is one.
@@ -44,7 +45,12 @@ impl<'a, 'g> Importer<'a, 'g> {
                     "only placeholders and fed tensors may be given shapes, got {name}; placeholders are {}",
                     names.join(", ")
                 );
-                return Err(Error::new(ErrorKind::Attribute, Phase::Build, message));
+                let error = Error::new(ErrorKind::Attribute, Phase::Build, message);
+                let served = self.input_names.values().copied();
+                return Err(match nearest(name, served.chain(names.iter().copied())) {
+                    Some(near) => error.with_help(format!("is it {near:?}?")),
+                    None => error,
+                });
             }
         }
         Ok(())

@@ -35,6 +35,7 @@ impl<'g> Importer<'_, 'g> {
                 let outputs = outputs_of(&data, nodes.clone());
                 let usage = NodeUsage::of(&data, nodes, &is_live);
                 built.in_region = Some(RegionNode { usage, outputs, names });
+                built.values = Box::default();
             }
         }
         drop(data);

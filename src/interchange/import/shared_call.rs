@@ -27,8 +27,8 @@ type Named<'a> = (&'a str, &'a FunctionDef);
 
 impl<'a, 'g> Importer<'a, 'g> {
     /// Imports a call of a shared function. Returns `None` if the call must be inlined: the function is not shared or
-    /// returns a handle, an attribute of the call is a placeholder, a node before drew from a generator, or an argument
-    /// is a list or cannot be used.
+    /// returns a handle, an attribute of the call is a placeholder, a node before drew from a generator, an argument
+    /// is a list or cannot be used, or the caller fetches a tensor in the function.
     ///
     /// # Errors
     /// A node of the function is refused.
@@ -43,7 +43,10 @@ impl<'a, 'g> Importer<'a, 'g> {
         let mut error = inputs.iter().find_map(|input| input.blocking_error.clone());
         let can_share = error.is_some() || inputs.iter().all(is_usable);
         // A region that was recorded before a generator advanced may have read the earlier state.
-        let is_excluded = self.recording.is_some() || !self.generators.is_empty() || has_placeholder(attrs);
+        // A node in a region has no value in the graph.
+        let is_fetched = self.fetches_inside(name);
+        let is_excluded =
+            self.recording.is_some() || !self.generators.is_empty() || has_placeholder(attrs) || is_fetched;
         if is_excluded || !self.sharing.contains(function.0) || !can_share {
             return Ok(None);
         }

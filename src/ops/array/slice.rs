@@ -11,7 +11,8 @@ impl<'g> Value<'g> {
     ///
     /// `[d0, …] -> [size[0], …]`, any dtype. `begin` and `size` have one entry per axis and are integers, dimensions,
     /// or values. As TensorFlow's `Slice`; a range that provably exceeds its axis is refused when the graph is built,
-    /// where TensorFlow fails at run time. Fuses into kernels.
+    /// where TensorFlow fails at run time. Fuses into kernels. A list of dimensions and integers is a shape:
+    /// `x.slice([0, 0], shape![&n, 4])?`.
     ///
     /// A size of -1 extends to the end also if it is a [`Dim`](crate::Dim): `&n - 2` does so in a run in which `n` is 1.
     /// Hence the size of the result is an expression that contains both cases, unless the dimension cannot be negative.

@@ -67,6 +67,18 @@ impl DimTable {
         &self.guards
     }
 
+    /// Returns a guard with names in place of the anonymous symbols that equal them, for a text.
+    pub fn with_names(&self, guard: &Guard) -> Guard {
+        let name = |symbol: Symbol| {
+            let root = self.resolve(&Dim::from(symbol));
+            (symbol.is_anonymous() && root.as_symbol().is_some_and(|root| !root.is_anonymous()))
+                .then_some(root)
+        };
+        let named = guard.map(|dim| dim.substitute(&mut |symbol| name(symbol)));
+        // A later equality may have decided the guard.
+        if named.dims()[0] == named.dims()[1] { guard.clone() } else { named }
+    }
+
     /// Returns whether canonical forms and recorded guards prove (`Some(true)`) or disprove (`Some(false)`) `a >= b`.
     pub fn prove_ge(&self, a: &Dim, b: &Dim) -> Option<bool> {
         self.decide(&Guard::Ge(self.resolve(a), self.resolve(b)))

@@ -39,7 +39,7 @@ pub fn slice(cx: &mut InferenceContext<'_>) -> Result<()> {
                 ShapeError::new(format_args!(
                     "a slice must lie within the tensor, got {start} to {end} at axis {axis} of {input}"
                 ))
-                .with_help("a size of -1 extends to the end of the axis")
+                .with_help("a size of -1 extends to the end of the axis; a strided slice clamps its range to the axis")
             })?;
         }
         dims.push(length);
