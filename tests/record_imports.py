@@ -2296,35 +2296,6 @@ def sparse_matmul_cases(out):
             out.record("SparseMatMul", a=x[None], b=y[None], error=True)
 
 
-def recurrent_cases(out):
-    def numbers(*shape, start=0):
-        return ((np.arange(start, start + np.prod(shape)) * 7 % 23 - 11) / 8).reshape(shape).astype(np.float32)
-
-    peepholes = {"wci": numbers(2, start=3), "wcf": numbers(2, start=9), "wco": numbers(2, start=14)}
-    weights = {"w": numbers(5, 8, start=5), "b": numbers(8, start=2)} | peepholes
-
-    def states(batch):
-        return {"cs_prev": numbers(batch, 2, start=1), "h_prev": numbers(batch, 2, start=4)}
-
-    for attrs in ({}, {"forget_bias": 0.5, "cell_clip": 0.25}, {"use_peephole": True, "cell_clip": -1.0}):
-        out.record("LSTMBlockCell", attrs, x=numbers(3, 3), **states(3), **weights)
-    out.record("LSTMBlockCell", error=True, x=numbers(3, 2), **states(3), **weights)
-    # TensorFlow leaves most results undefined from step seq_len_max on, and ends the process if seq_len_max is greater
-    # than the number of steps.
-    steps = {"seq_len_max": np.array(4), "x": numbers(4, 2, 3, start=6)}
-    for op in ("BlockLSTM", "BlockLSTMV2"):
-        for attrs in ({}, {"cell_clip": 0.25}, {"use_peephole": True}):
-            out.record(op, attrs, **steps, **states(2), **weights)
-        out.record(op, **steps, known=False, **states(2), **weights)
-        out.record(op, error=True, seq_len_max=np.array(4), x=numbers(4, 3, 3), **states(2), **weights)
-    out.record("BlockLSTM", {"forget_bias": -0.5}, **steps, **states(2), **weights)
-    gates = {"w_c": numbers(5, 2, start=8), "b_ru": numbers(4, start=2), "b_c": f32(0.5, -0.25)}
-    given = {"x": numbers(3, 3), "h_prev": numbers(3, 2, start=4)} | gates
-    for known in (True, False):
-        out.record("GRUBlockCell", known=known, **given, w_ru=numbers(5, 4, start=5))
-    out.record("GRUBlockCell", error=True, **given, w_ru=numbers(4, 4))
-
-
 def slice_update_cases(out):
     def record(x, begin, end, strides, value, attrs=None, **more):
         params = {"begin": P(begin), "end": P(end), "strides": P(strides)}
@@ -2927,7 +2898,6 @@ FAMILIES = (
     bessel_cases,
     matrix_function_cases,
     layout_cases,
-    recurrent_cases,
     sparse_matmul_cases,
     slice_update_cases,
     moment_cases,

@@ -1,6 +1,5 @@
 //! Import and export of TensorFlow graphs and numpy files.
 
-mod block_lstm;
 mod control;
 mod damage;
 mod feeds;

@@ -9,7 +9,6 @@
 
 mod attrs;
 mod awaited;
-mod block_lstm;
 mod built;
 mod call;
 mod control;
@@ -56,7 +55,6 @@ use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::{Graph, NodeIx};
 use crate::nearest::nearest;
 use awaited::{Controls, reads_shapes_only};
-use block_lstm::is_block_lstm;
 use built::{Built, ImportedValue, union};
 use frame::{Frame, Source};
 use handle::makes_resource;
@@ -371,9 +369,6 @@ impl<'a, 'g> Importer<'a, 'g> {
         }
         if is_random_op(op) {
             return self.random_node(frame, index, name, present);
-        }
-        if is_block_lstm(op) {
-            return self.block_lstm(frame, index, name, present);
         }
         #[cfg(feature = "strings")]
         if matches!(op, "Print" | "PrintV2") {

@@ -44,7 +44,6 @@ pub(crate) mod pool;
 pub(crate) mod pool_argmax;
 pub(crate) mod pool_gradient;
 pub(crate) mod pool_gradient_of_equals;
-pub(crate) mod recurrent;
 pub(crate) mod reduce_window;
 mod row;
 pub(crate) mod softmax;
@@ -119,8 +118,6 @@ pub(crate) static ALL: &[&[&OpDef]] = &[
         &pool_gradient_of_equals::SUMS,
         &pool_gradient_of_equals::VOLUMES,
         &pool_gradient_of_equals::VOLUMES_TWICE,
-        &recurrent::GRU,
-        &recurrent::LSTM,
         &reduce_window::DEF,
         &softmax::DEF,
         &softmax_cross_entropy::DEF,

@@ -14,7 +14,6 @@ mod nn;
 mod quantized;
 mod ragged;
 mod random;
-mod recurrent;
 mod reduction;
 pub mod scatter_and_blocks;
 mod selection;
@@ -287,7 +286,6 @@ pub fn add_op(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex
         {
             gradients::add_op(g, op)
         }
-        "gru_block_cell" | "lstm_block_cell" => recurrent::add_op(g, op),
         "lrn" => window::lrn(g),
         "extract_volume_patches" => window::volume_patches(g),
         "fake_quant_grad" | "fake_quant_vars_grad" | "fake_quant_channels_grad" => {
