@@ -2838,6 +2838,87 @@ def large_angle_cases(out):
     out.record("Exp", x=np.array([0.5 + 1e22j, -0.5 - 3e300j]))
 
 
+def audio_cases(out):
+    rng = np.random.default_rng(17)
+    sound = (rng.normal(size=(50, 2)) * 1000).astype(np.float32)
+    for window, stride in ((16, 8), (13, 5), (2, 1), (50, 3), (51, 3), (20, 49), (8, 60)):
+        for squared in (False, True):
+            attrs = {"window_size": window, "stride": stride, "magnitude_squared": squared}
+            out.record("AudioSpectrogram", attrs, input=sound)
+    out.record("AudioSpectrogram", {"window_size": 400, "stride": 160}, input=sound.reshape(100, 1)[:3])
+    for attrs in ({"window_size": 1, "stride": 8}, {"window_size": 8, "stride": 0}, {"window_size": -1, "stride": 1}):
+        out.record("AudioSpectrogram", attrs, input=sound, error=True)
+    out.record("AudioSpectrogram", {"window_size": 8, "stride": 8}, input=sound[:, 0], error=True)
+    out.record("AudioSpectrogram", {"window_size": 8, "stride": 8}, input=sound[:, :0])
+    spectrogram = (rng.normal(size=(2, 2, 33)) ** 2 * 1e4).astype(np.float32)
+    spectrogram[0, 1] = 0
+    narrow = {"lower_frequency_limit": 300.0, "upper_frequency_limit": 3000.0, "filterbank_channel_count": 10}
+    for attrs in ({}, {"dct_coefficient_count": 40}, narrow | {"dct_coefficient_count": 5}):
+        for rate in (8000, 22050):
+            out.record("Mfcc", attrs, spectrogram=spectrogram, sample_rate=np.int32(rate))
+    # The highest frequency exceeds the last bin.
+    out.record("Mfcc", spectrogram=spectrogram, sample_rate=np.int32(4000))
+    out.record("Mfcc", {"lower_frequency_limit": 0.0}, spectrogram=spectrogram[..., :2], sample_rate=np.int32(16000))
+    for attrs in (
+        {"dct_coefficient_count": 41}, {"dct_coefficient_count": 0}, {"filterbank_channel_count": 0},
+        {"upper_frequency_limit": 10.0}, {"lower_frequency_limit": -1.0},
+    ):
+        out.record("Mfcc", attrs, spectrogram=spectrogram, sample_rate=np.int32(16000), error=True)
+    out.record("Mfcc", spectrogram=spectrogram, sample_rate=np.int32(0), error=True)
+    out.record("Mfcc", spectrogram=spectrogram[..., :1], sample_rate=np.int32(16000), error=True)
+
+
+def recurrent_cases(out):
+    """TensorFlow leaves the outputs of a BlockLSTM at times from seq_len_max on unset, except for cs and h."""
+    rng = np.random.default_rng(19)
+    for batch, inputs, cell in ((1, 1, 1), (2, 3, 2)):
+        def normal(*shape):
+            return (rng.normal(size=shape) * 1.5).astype(np.float32)
+
+        state = {"cs_prev": normal(batch, cell), "h_prev": normal(batch, cell)}
+        weights = {"w": normal(inputs + cell, 4 * cell), "b": normal(4 * cell)}
+        weights |= {name: normal(cell) for name in ("wci", "wcf", "wco")}
+        for attrs in ({}, {"use_peephole": True}, {"use_peephole": True, "cell_clip": 0.5}, {"cell_clip": -1.0}):
+            layer = {"seq_len_max": np.int64(3), "x": normal(3, batch, inputs)} | state | weights
+            out.record("BlockLSTMV2", attrs, **layer)
+            for biased in (attrs, attrs | {"forget_bias": 0.25}):
+                out.record("BlockLSTM", biased, **layer)
+                out.record("LSTMBlockCell", biased, x=normal(batch, inputs), **state, **weights)
+        gates = {"w_ru": normal(inputs + cell, 2 * cell), "w_c": normal(inputs + cell, cell)}
+        biases = {"b_ru": normal(2 * cell), "b_c": normal(cell)}
+        gru = {"x": normal(batch, inputs), "h_prev": state["h_prev"]} | gates | biases
+        out.record("GRUBlockCell", **gru)
+    out.record("GRUBlockCell", **gru | {"w_ru": gru["w_ru"][1:]}, error=True)
+    out.record("BlockLSTM", **layer | {"w": layer["w"][1:]}, error=True)
+
+
+def ctc_loss_cases(out):
+    """TensorFlow reads and writes outside of its matrices if all labels of a sequence are blanks, which is left out."""
+    rng = np.random.default_rng(23)
+    indices = np.array([[0, 0], [0, 1], [0, 2], [1, 0], [1, 1], [2, 3]], np.int64)
+    for dtype in (np.float32, np.float64):
+        x = rng.normal(size=(6, 3, 4)).astype(dtype)
+        labels = {"labels_indices": indices, "labels_values": i32(0, 2, 2, 1, 1, 0)}
+        for collapses in (False, True):
+            for merges in (False, True):
+                attrs = {"preprocess_collapse_repeated": collapses, "ctc_merge_repeated": merges}
+                for lengths in (i32(6, 5, 1), i32(4, 2, 6), i32(3, 2, 1)):
+                    out.record("CTCLoss", attrs, inputs=x, **labels, sequence_length=lengths)
+                    ignored = attrs | {"ignore_longer_outputs_than_inputs": True}
+                    out.record("CTCLoss", ignored, inputs=x, **labels, sequence_length=lengths - 1)
+        whole = {"inputs": x, "sequence_length": i32(6, 5, 4)} | labels
+        out.record("CTCLoss", **whole | {"labels_values": i32(0, 2, 3, 1, 7, 0)})
+        for values in (i32(0, 3, 1, 1, 1, 0), i32(0, -2, 1, 1, 1, 0)):
+            out.record("CTCLoss", **whole | {"labels_values": values}, error=True)
+        for lengths in (i32(7, 1, 1), i32(-1, 3, 3), i32(1, 3, 3), i32(6, 5)):
+            out.record("CTCLoss", **whole | {"sequence_length": lengths}, error=True)
+        for wrong in (indices[::-1], indices + i32(1, 0), indices - i32(0, 1), indices[:, :1] * i32(1, 1), indices * i32(0, 1)):
+            out.record("CTCLoss", **whole | {"labels_indices": wrong.astype(np.int64)}, error=True)
+        # TensorFlow takes a subnormal probability for 0, which makes a loss infinite.
+        if dtype == np.float64:
+            out.record("CTCLoss", **whole | {"inputs": x * 60})
+
+
 FAMILIES = (
     unary_cases,
     binary_cases,
@@ -2910,6 +2991,9 @@ FAMILIES = (
     drawing_cases,
     unknown_shape_cases,
     large_angle_cases,
+    audio_cases,
+    recurrent_cases,
+    ctc_loss_cases,
 )
 
 

@@ -19,6 +19,8 @@ from record_imports import P, f32, i32, record
 
 import numpy as np
 import tensorflow as tf
+from google.protobuf import text_format
+from tensorflow.core.framework import tensor_pb2
 
 OUTPUT = Path(__file__).resolve().parent / "data" / "strings.jsonl"
 
@@ -685,10 +687,67 @@ def feature_cases(out):
     out.record("StringToNumber", {"out_type": tf.int64}, string_tensor=s("0x1p3"), error=True)
 
 
+def tensor_proto_cases(out):
+    """Messages of tensors, as TensorFlow writes them and in all other forms."""
+    matrix = np.array([[1, 0, 5], [7, 100, 1]])
+    for dtype in ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "bfloat16",
+                  "float32", "float64", "complex64", "complex128"):
+        for x in (matrix, matrix[:, :0], matrix[0, 2], *([np.resize(matrix, (150, 1))] if dtype == "int16" else [])):
+            x = x.astype(tf.as_dtype(dtype).as_numpy_dtype)
+            out.record("SerializeTensor", tensor=x)
+            message = tf.io.serialize_tensor(x).numpy()
+            out.record("ParseTensor", {"out_type": tf.as_dtype(dtype)}, serialized=scalar(message))
+            if x.ndim == 0:
+                other = tf.int64 if dtype == "float32" else tf.float32
+                out.record("ParseTensor", {"out_type": other}, serialized=scalar(message), error=True)
+    for x in (GRID, MIXED, scalar("a"), of([], (0, 2))):
+        out.record("SerializeTensor", tensor=x)
+        message = tf.io.serialize_tensor(tf.constant(x, tf.string)).numpy()
+        out.record("ParseTensor", {"out_type": tf.string}, serialized=scalar(message))
+    for dtype, fields in (
+        (tf.float32, 'dtype: DT_FLOAT tensor_shape { dim { size: 2 } } float_val: [1, 2, 3]'),
+        (tf.float32, 'dtype: DT_FLOAT tensor_shape { dim { size: 4 } } float_val: [1.5, 2.25]'),
+        (tf.float32, 'dtype: DT_FLOAT tensor_shape { dim { size: 3 } }'),
+        (tf.float32, 'dtype: DT_FLOAT tensor_shape { unknown_rank: true }'),
+        (tf.float32, 'dtype: DT_FLOAT'),
+        (tf.float64, 'dtype: DT_DOUBLE tensor_shape { dim { size: 2 name: "n" } } double_val: -0.1 version_number: 3'),
+        (tf.int8, 'dtype: DT_INT8 tensor_shape { dim { size: 2 } } int_val: 300'),
+        (tf.uint16, 'dtype: DT_UINT16 tensor_shape { dim { size: 2 } } int_val: [-1, 70000]'),
+        (tf.int32, 'dtype: DT_INT32 tensor_shape { dim { size: 2 } } float_val: 2'),
+        (tf.int32, 'dtype: DT_INT32 tensor_shape { dim { size: 2 } } int_val: [-5, 2147483647]'),
+        (tf.int64, 'dtype: DT_INT64 tensor_shape { dim { size: 2 } } int64_val: [-9223372036854775808, 3]'),
+        (tf.uint32, 'dtype: DT_UINT32 tensor_shape { dim { size: 1 } } uint32_val: 4294967295'),
+        (tf.uint64, 'dtype: DT_UINT64 tensor_shape { dim { size: 1 } } uint64_val: 18446744073709551615'),
+        (tf.complex64, 'dtype: DT_COMPLEX64 tensor_shape { dim { size: 2 } } scomplex_val: [1, 2, 3]'),
+        (tf.complex128, 'dtype: DT_COMPLEX128 tensor_shape { dim { size: 2 } } dcomplex_val: [1, 2, 3, 4]'),
+        (tf.float16, 'dtype: DT_HALF tensor_shape { dim { size: 2 } } half_val: 15360'),
+        (tf.bfloat16, 'dtype: DT_BFLOAT16 tensor_shape { dim { size: 2 } } half_val: 16256'),
+        (tf.bool, 'dtype: DT_BOOL tensor_shape { dim { size: 3 } } bool_val: [true, false]'),
+        (tf.string, 'dtype: DT_STRING tensor_shape { dim { size: 3 } } string_val: ["a", "bc"]'),
+        (tf.string, 'dtype: DT_STRING tensor_shape { dim { size: 1 } } string_val: ["a", "bc"]'),
+        (tf.string, 'dtype: DT_STRING tensor_shape { dim { size: 2 } } tensor_content: "\\001\\002abc"'),
+        (tf.int32, 'dtype: DT_INT32 tensor_shape { dim { size: 1 } } tensor_content: "aaaa" int_val: 3'),
+    ):
+        message = text_format.Parse(fields, tensor_pb2.TensorProto()).SerializeToString()
+        out.record("ParseTensor", {"out_type": dtype}, serialized=scalar(message))
+    for dtype, fields in (
+        (tf.float32, 'dtype: DT_FLOAT tensor_shape { dim { size: -1 } }'),
+        (tf.float32, 'dtype: DT_FLOAT tensor_shape { dim { size: 3 } } tensor_content: "aaaa"'),
+        (tf.bool, 'dtype: DT_BOOL tensor_shape { dim { size: 2 } } tensor_content: "\\001\\002"'),
+        (tf.float32, 'dtype: DT_FLOAT_REF tensor_shape { dim { size: 1 } } float_val: 2'),
+        (tf.string, 'dtype: DT_STRING tensor_shape { dim { size: 2 } } tensor_content: "\\001\\003abc"'),
+    ):
+        message = text_format.Parse(fields, tensor_pb2.TensorProto()).SerializeToString()
+        out.record("ParseTensor", {"out_type": dtype}, serialized=scalar(message), error=True)
+    for message in (b"\x08", b"abc", b"", b"\x08\x01\x12\x00\x22\x03abc"):
+        out.record("ParseTensor", {"out_type": tf.float32}, serialized=scalar(message), error=True)
+    out.record("ParseTensor", {"out_type": tf.float32}, serialized=s(b"\x08\x01"), error=True)
+
+
 FAMILIES = (
     text_cases, join_cases, substr_cases, split_cases, regex_cases, hash_cases, number_cases, format_cases, raw_cases,
     unicode_cases, byte_cases, csv_cases, example_cases, sequence_cases, awkward_cases,
-    feature_cases,
+    feature_cases, tensor_proto_cases,
 )
 
 if __name__ == "__main__":

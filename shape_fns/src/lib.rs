@@ -147,7 +147,7 @@ pub use infer::{
     List, Mark, NameBroadcast, OperandInfo, Param, Provenance, Registered, ShapeFn, normalize_axis,
 };
 pub use ops::{
-    array, common, control, ctc, image, linalg, lookup, math, nn, quantize, ragged, random, reduce,
+    array, audio, common, control, ctc, image, linalg, lookup, math, nn, quantize, ragged, random, reduce,
     registered, segment, sparse, string,
 };
 pub use shape::{PartialElements, Sizes, TensorShape};

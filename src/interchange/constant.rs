@@ -4,11 +4,11 @@ use prost::bytes::Bytes;
 use prost::encoding::decode_varint;
 use shapeflow_shape_fns::DType;
 
-use super::dtype_number::{dtype_of, number_of, text_of};
 use super::limits::Budget;
 use super::proto::{DimProto, TensorProto, TensorShapeProto};
 use super::raw;
 use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::op::dtype_number::{dtype_of, number_of, text_of};
 use crate::tensor::{Element, Tensor};
 
 /// Reads a tensor from a message. The message holds the elements as bytes (`tensor_content`) or as values of the field

@@ -37,7 +37,6 @@ mod checkpoint;
 #[cfg(feature = "graphdef")]
 mod constant;
 #[cfg(feature = "graphdef")]
-mod dtype_number;
 #[cfg(feature = "graphdef")]
 mod export;
 #[cfg(feature = "graphdef")]

@@ -2,10 +2,10 @@
 
 use prost::encoding::encode_varint;
 
-use super::dtype_number::number_of_text;
 use super::fields::{FieldKind, Message};
 use super::text_number::{float, integer};
 use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::op::dtype_number::number_of_text;
 
 /// Maximum nesting depth of messages.
 const DEPTH: usize = 96;

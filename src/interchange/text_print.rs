@@ -4,8 +4,8 @@ use std::fmt::Write;
 
 use prost::encoding::decode_varint;
 
-use super::dtype_number::text_of;
 use super::fields::{FieldKind, Message};
+use crate::op::dtype_number::text_of;
 
 /// Maximum nesting depth of messages.
 const DEPTH: usize = 96;

@@ -11,6 +11,8 @@ mod attributes;
 mod cancel;
 mod caught;
 mod control;
+#[cfg(any(feature = "graphdef", feature = "strings"))]
+pub(crate) mod dtype_number;
 mod host;
 mod host_threads;
 mod op_ref;

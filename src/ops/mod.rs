@@ -17,6 +17,7 @@
 pub(crate) mod array;
 #[cfg(test)]
 mod attribute_checks;
+pub(crate) mod audio;
 pub(crate) mod broadcast;
 pub(crate) mod broadcast_pair;
 pub(crate) mod derived;
@@ -68,12 +69,13 @@ pub use array::{
     Bound, DiagonalAlign, GridOrder, IntoScalar, LookupTable, Mirror, Position, SliceItem, SliceMasks,
     WindowPadding, concat, concat_offset, dynamic_stitch, meshgrid, stack,
 };
+pub use audio::MfccOptions;
 pub use image::{
     CombinedSuppression, FillMode, Interpolation, ProjectiveTransform, ResizeMethod, Sampling, SamplingKernel,
 };
 pub use linalg::einsum;
 pub use math::add_n;
-pub use nn::{DataFormat, Padding, clip_by_global_norm};
+pub use nn::{CtcLossOptions, DataFormat, LstmWeights, Padding, clip_by_global_norm};
 pub use quantize::{Quantization, QuantizeMode, QuantizeOptions, quantized_concat};
 pub use sparse::{SetOperation, sparse_concat};
 #[cfg(feature = "strings")]
@@ -85,6 +87,7 @@ pub use string::{
 /// The families of ops.
 static FAMILIES: &[&[&[&OpDef]]] = &[
     array::ALL,
+    audio::ALL,
     image::ALL,
     linalg::ALL,
     logical::ALL,

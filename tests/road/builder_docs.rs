@@ -16,6 +16,7 @@ pub const FAMILIES: &[(&str, &str)] = &[
     ("ops/linalg", "Matrices"),
     ("ops/nn", "Neural networks"),
     ("ops/image", "Images"),
+    ("ops/audio", "Sound"),
     ("ops/string", "Strings"),
     ("ops/ragged", "Ragged rows"),
     ("ops/sparse", "Sparse tensors"),

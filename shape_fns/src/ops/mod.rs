@@ -13,6 +13,7 @@
 //! - A dimension that *depends on the data* is a fresh symbol whose value only a run of the op determines.
 
 pub mod array;
+pub mod audio;
 pub mod common;
 pub mod control;
 pub mod ctc;

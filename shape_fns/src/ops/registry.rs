@@ -3,7 +3,8 @@
 use std::sync::LazyLock;
 
 use super::{
-    array, control, ctc, image, linalg, math, nn, quantize, ragged, random, reduce, segment, sparse, string,
+    array, audio, control, ctc, image, linalg, math, nn, quantize, ragged, random, reduce, segment, sparse,
+    string,
 };
 use crate::infer::registered::Registered;
 
@@ -33,6 +34,7 @@ pub fn registered() -> &'static [Registered] {
 #[rustfmt::skip]
 static FAMILIES: &[&[Registered]] = &[
     array::OPS,
+    audio::OPS,
     control::OPS,
     ctc::OPS,
     image::OPS,

@@ -2,12 +2,12 @@
 
 use prost::Message;
 
-use super::super::dtype_number::dtype_of;
 use super::super::limits::Limits;
 use super::damage::damaged;
 use super::proto::EntryProto;
 use super::slice::Slice;
 use crate::error::Result;
+use crate::op::dtype_number::dtype_of;
 use shapeflow_shape_fns::DType;
 
 /// A tensor of a checkpoint.

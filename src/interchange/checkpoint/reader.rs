@@ -9,7 +9,6 @@ use std::sync::OnceLock;
 use prost::Message;
 use shapeflow_shape_fns::DType;
 
-use super::super::dtype_number::{dtype_of, text_of};
 use super::super::limits::{Limits, refuse};
 use super::super::raw;
 use super::crc::masked;
@@ -19,6 +18,7 @@ use super::proto::HeaderProto;
 use super::slice::{Slice, copy_box};
 use super::{strings, table};
 use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::op::dtype_number::{dtype_of, text_of};
 use crate::tensor::{SharedBytes, Tensor, size_of_element};
 
 /// Maximum number of parts of a tensor. The reader compares every part with every other part.

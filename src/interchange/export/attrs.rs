@@ -4,11 +4,11 @@
 use prost::bytes::Bytes;
 use shapeflow_shape_fns::{Attr, PartialElements};
 
-use super::super::dtype_number::number_of;
 use super::super::proto::{AttrKind, ListValue, NodeDef};
 use super::super::{OWN_ATTR, OWN_PARAM, constant, shape};
 use super::put;
 use crate::error::Result;
+use crate::op::dtype_number::number_of;
 use crate::tensor::Tensor;
 
 /// Adds an attribute under the prefix [`OWN_ATTR`] and the attribute's name in this crate. The import reads the

@@ -10,12 +10,12 @@ use std::collections::{BTreeMap, HashMap};
 use prost::Message;
 use shapeflow_shape_fns::{Attr, DType};
 
-use super::dtype_number::number_of;
 use super::fields::GRAPH;
 use super::proto::{AttrKind, AttrValue, GraphDef, ListValue, NodeDef, VersionDef};
 use super::{AUXILIARY, OWN_OPERANDS, constant, shape, text_print};
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::{Graph, GraphData, Node, NodeIx, Value, ValueIx};
+use crate::op::dtype_number::number_of;
 use crate::op::{Body, spread};
 
 /// The producer version of exported graphs. TensorFlow 2.21 writes this version.

@@ -3,12 +3,12 @@
 
 use shapeflow_shape_fns::{Attr, DType, Dim, PartialElements, Symbol, TensorShape};
 
-use super::super::dtype_number::number_of;
 use super::super::proto::{AttrKind, NodeDef};
 use super::{Exporter, constant_def, node_def, put};
 use crate::error::Result;
 use crate::graph::ValueIx;
 use crate::op::Absent;
+use crate::op::dtype_number::number_of;
 use crate::tensor::Tensor;
 
 /// The value of a parameter, in a form that TensorFlow nodes can compute.

@@ -6,7 +6,6 @@ use std::collections::BTreeMap;
 use prost::bytes::Bytes;
 use shapeflow_shape_fns::{Attr, DType, lookup};
 
-use super::super::dtype_number::number_of;
 use super::super::proto::{AttrKind, ListValue, NodeDef};
 use super::super::signature::{Argument, ArgumentType, OpSignature, signature};
 use super::super::{ABSENT, IMPLIED};
@@ -15,6 +14,7 @@ use super::parameter::Parameter;
 use super::{Exporter, node_def, put};
 use crate::error::Result;
 use crate::graph::{Node, ValueIx};
+use crate::op::dtype_number::number_of;
 use crate::op::{Body, TfOp, spread_names};
 
 /// The source of an input of the TensorFlow op: a value, or a parameter that is an attribute in this crate.

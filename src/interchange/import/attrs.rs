@@ -3,13 +3,13 @@
 
 use shapeflow_shape_fns::{Attr, Attrs, Dim, PartialElements, TensorShape};
 
-use super::super::dtype_number::dtype_of;
 use super::super::limits::Budget;
 use super::super::proto::{AttrKind, ListValue};
 use super::super::signature::OpSignature;
 use super::super::{OWN_ATTR, OWN_PARAM, constant, shape};
 use super::frame::{Frame, damaged};
 use crate::error::Result;
+use crate::op::dtype_number::dtype_of;
 
 /// Returns the attributes of a node under TensorFlow's names, without attributes that the inputs determine. TensorFlow
 /// ignores attributes that its op does not declare, and so does this function.

@@ -6,7 +6,6 @@
 
 use shapeflow_shape_fns::{Attr, Attrs, DType, Dim, IntoDim, TensorShape, Unknown};
 
-use super::super::dtype_number::dtype_of;
 use super::super::proto::AttrKind;
 use super::super::shape;
 use super::built::{Built, ImportedValue};
@@ -15,6 +14,7 @@ use super::importer::Importer;
 use crate::error::Result;
 use crate::graph::Value;
 use crate::op::OpDef;
+use crate::op::dtype_number::dtype_of;
 use crate::ops::list::{gather, item, join, make, push, ragged, size};
 use crate::tensor::Tensor;
 

@@ -4,7 +4,6 @@
 use prost::bytes::Bytes;
 use shapeflow_shape_fns::{Attr, Attrs, DType, Registered, TensorShape, lookup};
 
-use super::super::dtype_number::dtype_of;
 use super::super::proto::AttrKind;
 use super::super::signature::{ArgumentType, OpSignature, signature};
 use super::super::{ABSENT, OWN_OPERANDS, shape};
@@ -17,6 +16,7 @@ use super::typed::{add_dtype_attrs, check_inputs, own_name};
 use super::unknown::MAX_OUTPUTS;
 use crate::error::{Error, Result};
 use crate::graph::{OpBuilder, Value};
+use crate::op::dtype_number::dtype_of;
 use crate::op::{OpRef, Operand, TfOp, spread_names};
 
 impl<'a, 'g> Importer<'a, 'g> {

@@ -10,10 +10,10 @@ use super::built::Built;
 use super::frame::{Frame, damaged};
 use super::importer::Importer;
 use crate::error::{Error, ErrorKind, Phase, Result};
-use crate::interchange::dtype_number::{self, dtype_of};
 use crate::interchange::proto::AttrKind;
 use crate::interchange::shape;
 use crate::nearest::nearest;
+use crate::op::dtype_number::{self, dtype_of};
 
 impl<'a, 'g> Importer<'a, 'g> {
     /// Returns the shape that the options give the placeholder or fed tensor `name`, if there is one.

@@ -14,7 +14,6 @@ use std::hash::Hasher;
 use rustc_hash::FxHasher;
 use shapeflow_shape_fns::DType;
 
-use super::super::dtype_number::dtype_of;
 use super::super::proto::AttrKind;
 use super::built::{Built, ImportedValue};
 use super::frame::{Frame, damaged};
@@ -23,6 +22,7 @@ use super::lists::integers;
 use super::random_ops::definition;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::{IntoParam, IntoShapeArg, Value};
+use crate::op::dtype_number::dtype_of;
 use crate::ops::array::{concat, stack};
 use crate::ops::random::state::PHILOX;
 use crate::tensor::Tensor;

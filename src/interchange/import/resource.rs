@@ -5,7 +5,6 @@ use std::rc::Rc;
 
 use shapeflow_shape_fns::{DType, TensorShape};
 
-use super::super::dtype_number::dtype_of;
 use super::super::proto::AttrKind;
 use super::super::shape;
 use super::built::{Built, Condition, ImportedValue};
@@ -15,6 +14,7 @@ use super::importer::Importer;
 use super::structural::is_structural;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::Value;
+use crate::op::dtype_number::dtype_of;
 use crate::tensor::Tensor;
 
 /// The `shared_name` of a resource that has no name of its own.

@@ -3,7 +3,6 @@
 use std::ops::Range;
 use std::rc::Rc;
 
-use super::super::dtype_number::dtype_of;
 use super::super::proto::AttrKind;
 use super::super::shape;
 use super::super::vocabulary::Vocabulary;
@@ -15,6 +14,7 @@ use super::resource::resource_name;
 use super::state::TableContent;
 use super::structural::is_structural;
 use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::op::dtype_number::dtype_of;
 use crate::ops::array::LookupTable;
 use crate::ragged::take_rows;
 use crate::tensor::Tensor;

@@ -3,12 +3,12 @@
 
 use shapeflow_shape_fns::{Attrs, DType, Registered};
 
-use super::super::dtype_number::{dtype_of, number_of, text_of};
 use super::super::proto::AttrKind;
 use super::super::signature::{ArgumentType, OpSignature, signature};
 use super::built::ImportedValue;
 use super::frame::{Frame, MAX_TENSORS, damaged};
 use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::op::dtype_number::{dtype_of, number_of, text_of};
 use crate::op::{OpRef, TfOp};
 
 /// Returns this crate's name of a TensorFlow attribute. `renamed` and the row hold pairs `(TensorFlow's name, this

@@ -2,7 +2,6 @@
 
 use shapeflow_shape_fns::lookup;
 
-use super::super::dtype_number::dtype_of;
 use super::super::proto::AttrKind;
 use super::super::signature::{ArgumentType, signature};
 use super::built::Built;
@@ -12,6 +11,7 @@ use super::importer::Importer;
 use super::lists::is_list_op;
 use super::structural::is_structural;
 use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::op::dtype_number::dtype_of;
 
 /// Maximum number of outputs of an unknown op. An unknown op has as many outputs as the nodes that read it imply.
 pub(super) const MAX_OUTPUTS: usize = 64;

@@ -20,6 +20,7 @@ pub(crate) mod batch_norm_global;
 pub(crate) mod batch_norm_gradient;
 pub(crate) mod batch_norm_training;
 pub(crate) mod bias_add;
+pub(crate) mod block_lstm;
 pub(crate) mod conv;
 pub(crate) mod conv_filter_gradient;
 pub(crate) mod conv_general;
@@ -27,6 +28,7 @@ pub(crate) mod conv_gradient;
 pub(crate) mod convolve_windows;
 mod ctc_beam;
 pub(crate) mod ctc_decode;
+pub(crate) mod ctc_loss;
 mod data_format;
 pub(crate) mod dilation;
 mod dilation_positions;
@@ -44,6 +46,7 @@ pub(crate) mod pool;
 pub(crate) mod pool_argmax;
 pub(crate) mod pool_gradient;
 pub(crate) mod pool_gradient_of_equals;
+pub(crate) mod recurrent;
 pub(crate) mod reduce_window;
 mod row;
 pub(crate) mod softmax;
@@ -52,8 +55,10 @@ mod window;
 
 use crate::op::OpDef;
 
+pub use ctc_loss::CtcLossOptions;
 pub use data_format::DataFormat;
 pub use normalize::clip_by_global_norm;
+pub use recurrent::LstmWeights;
 pub use window::Padding;
 
 /// Every op of the family, file by file.
@@ -72,6 +77,8 @@ pub(crate) static ALL: &[&[&OpDef]] = &[
         &batch_norm_training::WITH_RESERVE,
         &bias_add::DEF,
         &bias_add::GRADIENT,
+        &block_lstm::DEF,
+        &block_lstm::WITH_FORGET_BIAS,
         &conv::DEF,
         &conv::DEPTHWISE,
         &conv::VOLUMES,
@@ -90,6 +97,7 @@ pub(crate) static ALL: &[&[&OpDef]] = &[
         &convolve_windows::VOLUMES,
         &ctc_decode::BEAM,
         &ctc_decode::GREEDY,
+        &ctc_loss::DEF,
         &dilation::DEF,
         &dilation::FILTER,
         &dilation::INPUT,
@@ -118,6 +126,8 @@ pub(crate) static ALL: &[&[&OpDef]] = &[
         &pool_gradient_of_equals::SUMS,
         &pool_gradient_of_equals::VOLUMES,
         &pool_gradient_of_equals::VOLUMES_TWICE,
+        &recurrent::GRU,
+        &recurrent::LSTM,
         &reduce_window::DEF,
         &softmax::DEF,
         &softmax_cross_entropy::DEF,

@@ -40,10 +40,12 @@ pub(crate) mod segment_join;
 pub(crate) mod split;
 pub(crate) mod substr;
 pub(crate) mod table_lookup;
+pub(crate) mod tensor_proto;
 pub(crate) mod to_number;
 pub(crate) mod unicode_decode;
 pub(crate) mod unicode_encode;
 mod wide_classes;
+mod wire;
 
 use crate::op::OpDef;
 
@@ -82,6 +84,7 @@ pub(crate) static ALL: &[&[&OpDef]] = &[
     join::ALL,
     regex::ALL,
     split::ALL,
+    tensor_proto::ALL,
     unicode_decode::ALL,
     unicode_encode::ALL,
 ];

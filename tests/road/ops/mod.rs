@@ -17,6 +17,7 @@ mod random;
 mod reduction;
 pub mod scatter_and_blocks;
 mod selection;
+mod sequences;
 mod sets;
 mod slicing;
 mod sparse;
@@ -322,6 +323,13 @@ pub fn add_op(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex
         | "projective_transform"
         | "projective_transform_v2"
         | "soft_non_max_suppression" => detection::add_op(g, op),
+        "audio_spectrogram"
+        | "block_lstm"
+        | "block_lstm_with_forget_bias"
+        | "ctc_loss"
+        | "gru_block_cell"
+        | "lstm_block_cell"
+        | "mfcc" => sequences::add_op(g, op),
         "rgb_to_hsv" | "hsv_to_rgb" | "adjust_hue" | "adjust_saturation" | "adjust_contrast" => {
             image::color(g, op)
         }

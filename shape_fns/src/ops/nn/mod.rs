@@ -10,6 +10,7 @@ mod loss;
 mod lrn;
 mod normalization;
 mod pool;
+mod recurrent;
 mod rows;
 mod softmax;
 mod top_k;
@@ -33,6 +34,7 @@ pub use pool::{
     avg_pool, avg_pool_3d, max_pool, max_pool_3d, max_pool_3d_grad_grad, max_pool_argmax_grad_grad,
     max_pool_grad_grad, pool_grad, pool_grad_3d, sized_pool_grad, sized_pool_grad_3d,
 };
+pub use recurrent::{block_lstm, gru_block_cell, lstm_block_cell};
 pub(crate) use rows::OPS;
 pub use softmax::softmax;
 pub use top_k::{nth_element, top_k};

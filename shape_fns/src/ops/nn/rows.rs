@@ -4,6 +4,9 @@ use super::*;
 use crate::common;
 use crate::infer::registered::{Registered, row};
 
+/// The operands of an LSTM over all times.
+const LAYER: &[&str] = &["seq_len_max", "x", "cs_prev", "h_prev", "w", "wci", "wcf", "wco", "b"];
+
 #[rustfmt::skip]
 pub(crate) static OPS: &[Registered] = &[
     row("AvgPool", &["value"], avg_pool),
@@ -15,6 +18,8 @@ pub(crate) static OPS: &[Registered] = &[
     row("BiasAdd", &["value", "bias"], bias_add),
     row("BiasAddGrad", &["out_backprop"], bias_add_grad),
     row("BiasAddV1", &["value", "bias"], bias_add),
+    row("BlockLSTM", LAYER, block_lstm).outputs(Some(7)),
+    row("BlockLSTMV2", LAYER, block_lstm).outputs(Some(7)),
     row("Conv", &["input", "filter"], conv),
     row("Conv2D", &["input", "filter"], conv_2d),
     row("Conv2DBackpropFilter", &["input", "filter_sizes", "out_backprop"], filter_2d),
@@ -42,12 +47,14 @@ pub(crate) static OPS: &[Registered] = &[
     row("FusedBatchNormGradV3", &["y_backprop", "x", "scale", "reserve_space_1", "reserve_space_2", "reserve_space_3"], fused_batch_norm_grad).outputs(Some(5)),
     row("FusedBatchNormV2", &["x", "scale", "offset", "mean", "variance"], fused_batch_norm).outputs(Some(5)),
     row("FusedBatchNormV3", &["x", "scale", "offset", "mean", "variance"], fused_batch_norm).outputs(Some(6)),
+    row("GRUBlockCell", &["x", "h_prev", "w_ru", "w_c", "b_ru", "b_c"], gru_block_cell).outputs(Some(4)),
     row("InTopK", &["predictions", "targets"], in_top_k),
     row("InTopKV2", &["predictions", "targets", "k"], in_top_k),
     row("InvGrad", &["y", "dy"], common::same_shape),
     row("L2Loss", &["t"], l2_loss),
     row("LRN", &["input"], lrn),
     row("LRNGrad", &["input_grads", "input_image", "output_image"], lrn_grad),
+    row("LSTMBlockCell", &["x", "cs_prev", "h_prev", "w", "wci", "wcf", "wco", "b"], lstm_block_cell).outputs(Some(7)),
     row("LeakyRelu", &["x"], common::unary),
     row("LeakyReluGrad", &["gradients", "features"], common::same_shape),
     row("LogSoftmax", &["logits"], softmax),

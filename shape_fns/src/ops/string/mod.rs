@@ -5,6 +5,7 @@ mod example;
 mod feature_lists;
 mod join;
 mod split;
+mod tensor_proto;
 mod unchanged;
 
 pub use decode::{decode_csv, decode_padded_raw, decode_raw, fingerprint};
@@ -14,6 +15,7 @@ pub use feature_lists::{
 };
 pub use join::{reduce_join, string_format};
 pub use split::{ngrams, string_split, unicode_decode, unicode_encode};
+pub use tensor_proto::{parse_tensor, serialize_tensor};
 pub use unchanged::{string_unchanged, substr};
 
 use crate::common;
@@ -36,9 +38,11 @@ pub(crate) static OPS: &[Registered] = &[
     row("ParseSequenceExampleV2", &["serialized", "debug_name", "context_sparse_keys", "context_dense_keys", "context_ragged_keys", "feature_list_sparse_keys", "feature_list_dense_keys", "feature_list_ragged_keys", "feature_list_dense_missing_assumed_empty", "context_dense_defaults.."], parse_sequence_examples).outputs(None),
     row("ParseSingleExample", &["serialized", "dense_defaults.."], parse_single_example).outputs(None),
     row("ParseSingleSequenceExample", &["serialized", "feature_list_dense_missing_assumed_empty", "operands..", "debug_name"], parse_single_sequence_example).outputs(None),
+    row("ParseTensor", &["serialized"], parse_tensor),
     row("ReduceJoin", &["inputs", "reduction_indices"], reduce_join),
     row("RegexFullMatch", &["input", "pattern"], string_unchanged),
     row("RegexReplace", &["input", "pattern", "rewrite"], string_unchanged),
+    row("SerializeTensor", &["tensor"], serialize_tensor),
     row("StaticRegexFullMatch", &["input"], common::unary),
     row("StaticRegexReplace", &["input"], common::unary),
     row("StringFormat", &["inputs.."], string_format),

@@ -2,7 +2,7 @@
 
 use shapeflow_shape_fns::DType;
 
-use super::wire::{Fields, WireValue, varint};
+use super::super::wire::{Fields, WireValue, varint};
 use crate::error::Result;
 use crate::tensor::{StringsBuilder, Tensor, TensorView, reserved_vec};
 

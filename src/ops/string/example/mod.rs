@@ -8,7 +8,6 @@ mod outputs;
 mod sequence;
 pub(crate) mod sequence_ops;
 mod table;
-mod wire;
 
 use std::panic::Location;
 

@@ -5,8 +5,8 @@ use std::fmt;
 
 use shapeflow_shape_fns::DType;
 
+use super::super::wire::{Fields, WireValue};
 use super::elements::{Damaged, FeatureElements, Values};
-use super::wire::{Fields, WireValue};
 use crate::error::{Error, Result};
 use crate::ops::string::params::{quoted, value_error};
 use crate::tensor::TensorView;

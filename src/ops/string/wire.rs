@@ -4,7 +4,7 @@
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum WireValue<'a> {
     Varint(u64),
-    Fixed64,
+    Fixed64(u64),
     Bytes(&'a [u8]),
     Fixed32(u32),
 }
@@ -26,10 +26,7 @@ impl<'a> Fields<'a> {
         let tag = varint(&mut self.rest)?;
         let value = match tag & 7 {
             0 => WireValue::Varint(varint(&mut self.rest)?),
-            1 => {
-                self.take(8)?;
-                WireValue::Fixed64
-            }
+            1 => WireValue::Fixed64(u64::from_le_bytes(*self.take(8)?.first_chunk()?)),
             2 => {
                 let length = varint(&mut self.rest)?;
                 WireValue::Bytes(self.take(usize::try_from(length).ok()?)?)
@@ -86,13 +83,13 @@ mod tests {
 
     #[test]
     fn fields_are_read_until_one_is_damaged() {
-        let message = [0x08, 0x96, 0x01, 0x12, 2, b'h', b'i', 0x1d, 1, 0, 0, 0, 0x21, 0, 0, 0, 0, 0, 0, 0, 0];
+        let message = [0x08, 0x96, 0x01, 0x12, 2, b'h', b'i', 0x1d, 1, 0, 0, 0, 0x21, 2, 0, 0, 0, 0, 0, 0, 0];
         let fields: Vec<_> = Fields::new(&message).collect();
         let expected = [
             (1, WireValue::Varint(150)),
             (2, WireValue::Bytes(b"hi")),
             (3, WireValue::Fixed32(1)),
-            (4, WireValue::Fixed64),
+            (4, WireValue::Fixed64(2)),
         ];
         assert_eq!(fields, expected.map(Some));
         for damaged in [&[0x08][..], &[0x08, 0xff], &[0x12, 5, 0], &[0x0b], &[0x1d, 0]] {

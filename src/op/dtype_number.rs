@@ -40,18 +40,18 @@ const REFERENCE: i32 = 100;
 
 /// Returns the dtype with this number. For the number of a reference dtype, the result is the dtype to which the
 /// reference dtype refers.
-pub(super) fn dtype_of(number: i32) -> Option<DType> {
+pub(crate) fn dtype_of(number: i32) -> Option<DType> {
     let number = if number > REFERENCE { number - REFERENCE } else { number };
     TABLE.iter().find(|row| row.0 == number).and_then(|row| row.2)
 }
 
 /// Returns the number of a dtype.
-pub(super) fn number_of(dtype: DType) -> i32 {
+pub(crate) fn number_of(dtype: DType) -> i32 {
     TABLE.iter().find(|row| row.2 == Some(dtype)).map_or(0, |row| row.0)
 }
 
 /// Returns the name of a dtype number, such as `DT_FLOAT`, or the number itself if it has no name.
-pub(super) fn text_of(number: i32) -> String {
+pub(crate) fn text_of(number: i32) -> String {
     match TABLE.iter().find(|row| row.0 == number) {
         Some(row) => row.1.to_string(),
         None => match TABLE.iter().find(|row| row.0 != 0 && row.0 + REFERENCE == number) {
@@ -62,7 +62,11 @@ pub(super) fn text_of(number: i32) -> String {
 }
 
 /// Returns the number of a dtype name, such as `DT_FLOAT`.
-pub(super) fn number_of_text(text: &str) -> Option<i32> {
+#[cfg_attr(
+    not(any(feature = "graphdef", test)),
+    expect(dead_code, reason = "only an import reads names of dtypes")
+)]
+pub(crate) fn number_of_text(text: &str) -> Option<i32> {
     let (base, offset) = match text.strip_suffix("_REF") {
         Some(base) => (base, REFERENCE),
         None => (text, 0),
