@@ -62,8 +62,8 @@ mod tests {
         {window_size: 4, stride: 3} "[4, 1]" => "[1, 1, 3]";
         {window_size: 4, stride: 3} "[3, 1]" => "[1, 0, 3]";
         {window_size: 4, stride: 300} "[3, 1]" => "[1, 0, 3]";
-        {window_size: 4, stride: 2} "[n, 1]" => "[1, max(n/2-1,0), 3]";
-        {window_size: 4, stride: 2} "?" => "[?, ?, 3]";
+        {window_size: 4, stride: 2} "[n, 1]" => "[1, max(0, floordiv(n, 2)-1), 3]";
+        {window_size: 4, stride: 2} "?" => "[?, max(0, floordiv(?, 2)-1), 3]";
         {window_size: 1, stride: 2} "[n, 1]" => "error window_size must be from 2 to 1073741824, got 1";
         {window_size: 4, stride: 0} "[n, 1]" => "error stride must be at least 1, got 0";
         {window_size: 4, stride: 2} "[n]" => "error input must have rank 2";
