@@ -206,8 +206,8 @@ mod tests {
     }
     shape_table! { cell: LSTM, {},
         "[n, 3]; [n, 2]; [n, 2]; [5, 8]; [2]; [2]; [2]; [8]" => "[n, 2]; [n, 2]; [n, 2]; [n, 2]; [n, 2]; [n, 2]; [n, 2]",
-        "[n, 3]; [n, 2]; [n, 2]; [6, 8]; [2]; [2]; [2]; [8]" => error "",
-        "[n, 3]; [n, 1]; [n, 2]; [5, 8]; [2]; [2]; [2]; [8]" => error "",
+        "[n, 3]; [n, 2]; [n, 2]; [6, 8]; [2]; [2]; [2]; [8]" => error "the sizes of w and of the cell must agree, got [6, 8] and [5, 8]",
+        "[n, 3]; [n, 1]; [n, 2]; [5, 8]; [2]; [2]; [2]; [8]" => error "the sizes of h_prev and of the cell must agree, got [n, 2] and [n, 1]",
     }
 
     fn numbers(sizes: &[usize], seed: usize) -> Tensor {

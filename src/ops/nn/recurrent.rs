@@ -2,9 +2,9 @@
 
 use std::panic::Location;
 
-use shapeflow_shape_fns::{Attribute, DType, TensorShape};
+use shapeflow_shape_fns::{Attribute, DType, Dim, TensorShape, shape};
 
-use super::data_format::DataFormat;
+use super::window::{dims_of, refuse, with_shape};
 use crate::dtype;
 use crate::error::{Error, Result};
 use crate::graph::{IntoOperand, Value};
@@ -144,29 +144,81 @@ fn wrong_count<T>() -> Result<T> {
     Err(Error::msg("a cell of a recurrent network got another number of operands than it declares"))
 }
 
-/// Requires a value to have the last `count` sizes of a gate. If the rank of the gate is known only when the graph runs,
-/// the value broadcasts to the gate.
-fn with_last_sizes<'g>(value: Value<'g>, gate: Value<'g>, count: usize) -> Result<Value<'g>> {
-    let shape = gate.shape();
-    match shape.dims().and_then(|dims| dims.get(dims.len().checked_sub(count)?..)) {
-        Some(dims) => value.ensure_shape(TensorShape::from(dims)),
-        None => Ok(value),
+/// The sizes of a cell.
+struct CellSizes {
+    batch: Dim,
+    inputs: Dim,
+    cells: Dim,
+}
+
+impl CellSizes {
+    /// Returns `x` with two axes, and the sizes that `x` and a state have.
+    fn of<'g>(x: Value<'g>, state: Value<'g>) -> Result<(Value<'g>, CellSizes)> {
+        let [x, state] = [matrix(x)?, matrix(state)?];
+        match (&dims_of(x)[..], &dims_of(state)[..]) {
+            ([batch, inputs], [_, cells]) => {
+                let (batch, inputs, cells) = (batch.clone(), inputs.clone(), cells.clone());
+                Ok((x, CellSizes { batch, inputs, cells }))
+            }
+            (x, state) => {
+                refuse(format!("x and a state must be matrices, got {} and {} axes", x.len(), state.len()))
+            }
+        }
+    }
+
+    /// Returns a state, whose sizes must be those of the cell.
+    fn state<'g>(&self, name: &str, state: Value<'g>) -> Result<Value<'g>> {
+        sized(name, state, &[self.batch.clone(), self.cells.clone()])
+    }
+
+    /// Returns the weights of `gates` gates, whose sizes must be those of the cell.
+    fn weights<'g>(&self, name: &str, weights: Value<'g>, gates: i64) -> Result<Value<'g>> {
+        sized(name, weights, &[&self.inputs + &self.cells, &self.cells * gates])
+    }
+
+    /// Returns a vector with one element for each cell of `gates` gates.
+    fn vector<'g>(&self, name: &str, vector: Value<'g>, gates: i64) -> Result<Value<'g>> {
+        sized(name, vector, &[&self.cells * gates])
+    }
+}
+
+fn matrix(x: Value<'_>) -> Result<Value<'_>> {
+    match x.shape().rank() {
+        Some(_) => Ok(x),
+        None => x.ensure_shape(shape![?, ?]),
+    }
+}
+
+/// Returns `x`, whose sizes must be `sizes`.
+fn sized<'g>(name: &str, x: Value<'g>, sizes: &[Dim]) -> Result<Value<'g>> {
+    match x.shape().rank() {
+        Some(rank) if rank == sizes.len() => {
+            with_shape(&format!("the sizes of {name} and of the cell"), x, sizes)
+        }
+        Some(rank) => refuse(format!("{name} must have {} axes, got {rank}", sizes.len())),
+        None => x.ensure_shape(TensorShape::from(sizes.to_vec())),
     }
 }
 
 /// Adds the weighted state of the cell to a gate.
 fn peephole<'g>(gate: Value<'g>, state: Value<'g>, weights: Value<'g>) -> Result<Value<'g>> {
-    gate.add(state.mul(with_last_sizes(weights, gate, 1)?)?)
+    gate.add(state.mul(weights)?)
 }
 
 pub(crate) static LSTM: OpDef = OpDef::composite("lstm_block_cell", |cx, values| {
     let &[x, cs_prev, h_prev, w, wci, wcf, wco, b] = values else { return wrong_count() };
     all_f32(&values.iter().map(|value| value.dtype()).collect::<Vec<_>>())?;
     let attrs = cx.attrs();
-    let gates = concat(&[x, h_prev], 1)?.matmul(w)?.bias_add(b, DataFormat::ChannelsLast)?;
-    let [i, c, f, o] = gates.split::<4>(1)?;
-    let cs_prev = with_last_sizes(cs_prev, i, 2)?;
+    let (x, sizes) = CellSizes::of(x, cs_prev)?;
+    let (cs_prev, h_prev) = (sizes.state("cs_prev", cs_prev)?, sizes.state("h_prev", h_prev)?);
+    let (w, b) = (sizes.weights("w", w, 4)?, sizes.vector("b", b, 4)?);
     let reads_state = attrs.bool("use_peephole");
+    let mut peepholes = [("wci", wci), ("wcf", wcf), ("wco", wco)];
+    for (name, weights) in peepholes.iter_mut().filter(|_| reads_state) {
+        *weights = sizes.vector(name, *weights, 1)?;
+    }
+    let [wci, wcf, wco] = peepholes.map(|(_, weights)| weights);
+    let [i, c, f, o] = concat(&[x, h_prev], 1)?.matmul(w)?.add(b)?.split::<4>(1)?;
     let i = if reads_state { peephole(i, cs_prev, wci)? } else { i }.sigmoid()?;
     let ci = c.tanh()?;
     let f = f.add(attrs.float("forget_bias") as f32)?;
@@ -201,11 +253,12 @@ pub(crate) static LSTM: OpDef = OpDef::composite("lstm_block_cell", |cx, values|
 pub(crate) static GRU: OpDef = OpDef::composite("gru_block_cell", |_, values| {
     let &[x, h_prev, w_ru, w_c, b_ru, b_c] = values else { return wrong_count() };
     all_f32(&values.iter().map(|value| value.dtype()).collect::<Vec<_>>())?;
-    let gates = concat(&[x, h_prev], 1)?.matmul(w_ru)?.bias_add(b_ru, DataFormat::ChannelsLast)?.sigmoid()?;
-    let [r, u] = gates.split::<2>(1)?;
-    let h_prev = with_last_sizes(h_prev, r, 2)?;
-    let c = concat(&[x, h_prev.mul(r)?], 1)?.matmul(w_c)?.bias_add(b_c, DataFormat::ChannelsLast)?.tanh()?;
-    let c = with_last_sizes(c, r, 2)?;
+    let (x, sizes) = CellSizes::of(x, h_prev)?;
+    let h_prev = sizes.state("h_prev", h_prev)?;
+    let (w_ru, w_c) = (sizes.weights("w_ru", w_ru, 2)?, sizes.weights("w_c", w_c, 1)?);
+    let (b_ru, b_c) = (sizes.vector("b_ru", b_ru, 2)?, sizes.vector("b_c", b_c, 1)?);
+    let [r, u] = concat(&[x, h_prev], 1)?.matmul(w_ru)?.add(b_ru)?.sigmoid()?.split::<2>(1)?;
+    let c = concat(&[x, h_prev.mul(r)?], 1)?.matmul(w_c)?.add(b_c)?.tanh()?;
     let h = u.mul(h_prev)?.add(u.neg()?.add(1.0f32)?.mul(c)?)?;
     Ok(vec![r, u, c, h])
 })
