@@ -69,11 +69,12 @@ pub use array::{
     WindowPadding, concat, concat_offset, dynamic_stitch, meshgrid, stack,
 };
 pub use image::{
-    CombinedSuppression, FillMode, Interpolation, ProjectiveTransform, ResizeMethod, Sampling, SamplingKernel,
+    CombinedSuppression, FillMode, Glimpse, GlimpseNoise, Interpolation, ProjectiveTransform, ResizeMethod,
+    Sampling, SamplingKernel,
 };
 pub use linalg::einsum;
 pub use math::add_n;
-pub use nn::{DataFormat, Padding, clip_by_global_norm};
+pub use nn::{DataFormat, FractionalPool, Padding, clip_by_global_norm};
 pub use quantize::{Quantization, QuantizeMode, QuantizeOptions, quantized_concat};
 pub use sparse::{SetOperation, sparse_concat};
 #[cfg(feature = "strings")]
