@@ -2154,6 +2154,157 @@ def ctc_cases(out):
         out.record("CTCBeamSearchDecoder", attrs, inputs=x, sequence_length=lengths, error=True)
 
 
+def glimpse_cases(out):
+    image = np.arange(2 * 4 * 5, dtype=np.float32).reshape(2, 4, 5, 1) + 1
+    for op in ("ExtractGlimpse", "ExtractGlimpseV2"):
+        for centered in (False, True):
+            for normalized in (False, True):
+                attrs = {"centered": centered, "normalized": normalized, "uniform_noise": False, "noise": "zero"}
+                for size in ([2, 3], [3, 2], [6, 7], [4, 5], [0, 2]):
+                    for offsets in (f32([0.3, -0.6], [-0.2, 0.5]), f32([1.6, 2.7], [-1.5, 0]), f32([-9, 1], [0, 8])):
+                        out.record(op, attrs, input=image, size=P(size), offsets=offsets)
+                out.record(op, attrs, input=image, size=P([1, 2]), offsets=f32([NAN, 0], [0, 1e30]))
+        few = {"input": image, "size": P([2, 2]), "offsets": f32([0.1, 0.2], [0, 0])}
+        # The windows are inside the image, so that no noise shows.
+        out.record(op, **few)
+        out.record(op, {"uniform_noise": False, "noise": "gaussian"}, **few)
+        out.record(op, {"uniform_noise": False, "noise": ""}, **few)
+        out.record(op, **(few | {"size": P([-1, 2])}), error=True)
+        out.record(op, **(few | {"offsets": f32([0.1, 0.2])}), error=True)
+
+
+def fractional_pool_cases(out):
+    rng = np.random.default_rng(41)
+    for dtype in (np.float32, np.float64, np.int32, np.int64):
+        x = rng.integers(-50, 50, size=(1, 9, 7, 1)).astype(dtype)
+        for pseudo in (False, True):
+            for overlapping in (False, True):
+                attrs = {"pseudo_random": pseudo, "overlapping": overlapping, "deterministic": True}
+                for seed, ratio in (
+                    (3, [1.0, 1.5, 1.7, 1.0]), (8, [1.0, 2.2, 1.0, 1.0]), (5, [1.0, 1.3, 7.0, 1.0]), (6, [1.0, 3.0, 1.7, 1.0])
+                ):
+                    random = attrs | {"seed": seed, "seed2": seed * seed, "pooling_ratio": ratio}
+                    for op in ("FractionalMaxPool", "FractionalAvgPool"):
+                        out.record(op, random, value=x)
+        starts = {"row_pooling_sequence": np.array([0, 2, 3, 6, 9]), "col_pooling_sequence": np.array([0, 3, 5, 7])}
+        gradient = rng.integers(-9, 9, size=(1, 4, 3, 1)).astype(dtype)
+        for overlapping in (False, True):
+            attrs = {"overlapping": overlapping}
+            shape = P([1, 9, 7, 1], np.int64)
+            out.record("FractionalAvgPoolGrad", attrs, orig_input_tensor_shape=shape, out_backprop=gradient, **starts)
+            pooled = np.array(
+                [
+                    [
+                        [
+                            x[n, a : b + overlapping, c : d + overlapping].max((0, 1))
+                            for c, d in ((0, 3), (3, 5), (5, 7))
+                        ]
+                        for a, b in ((0, 2), (2, 3), (3, 6), (6, 9))
+                    ]
+                    for n in range(1)
+                ]
+            )
+            operands = {"orig_input": x, "orig_output": pooled, "out_backprop": gradient}
+            out.record("FractionalMaxPoolGrad", attrs, **operands, **starts)
+    for wrong in ([1.0, 1.0, 1.0], [1.0, 20.0, 1.0, 1.0]):
+        for op in ("FractionalMaxPool", "FractionalAvgPool"):
+            out.record(op, {"pooling_ratio": wrong}, value=x, error=True)
+
+
+def older_spelling_cases(out):
+    rng = np.random.default_rng(43)
+    for dtype in (np.uint8, np.int8, np.int16, np.int32, np.float32, np.float64):
+        x = rng.integers(0, 100, size=(2, 3, 4, 3)).astype(dtype)
+        for factor in (0.5, 2.0, -1.5):
+            limits = {"min_value": np.float32(10), "max_value": np.float32(80)}
+            out.record("AdjustContrast", version=1, images=x, contrast_factor=np.float32(factor), **limits)
+        limits = {"min_value": np.float32(80), "max_value": np.float32(10)}
+        out.record("AdjustContrast", version=1, images=x[0], contrast_factor=np.float32(1.5), **limits)
+    out.record("AdjustContrast", version=1, images=x[0, 0], contrast_factor=np.float32(1.5), **limits, error=True)
+    out.record("AdjustContrast", version=1, images=x, contrast_factor=f32(1.5), **limits, error=True)
+    for kernel in ("lanczos1", "lanczos3", "lanczos5", "gaussian", "box", "triangle", "keyscubic", "mitchellcubic"):
+        for antialias in (False, True):
+            attrs = {"kernel_type": kernel, "antialias": antialias}
+            gradient = rng.uniform(1, 2, size=(2, 3, 4, 2)).astype(np.float32)
+            for scale, shift in ((f32(0.6, 1.5), f32(0.25, -0.5)), (f32(2, 0.75), f32(0, 0.5))):
+                operands = {"grads": gradient, "original_image": np.zeros((2, 5, 3, 2), np.float32)}
+                out.record("ScaleAndTranslateGrad", attrs, **operands, scale=scale, translation=shift)
+    mapping = {"scale": f32(1, 2), "translation": f32(0, 0.5)}
+    out.record("ScaleAndTranslateGrad", **operands, **(mapping | {"scale": f32(0, 1)}), error=True)
+    for dtype in (np.float32, np.float64):
+        x = np.array([-1, -0.5, 0, 0.3, 0.8, 2.5, NAN], dtype)
+        for bits in (2, 8, 17):
+            for signed in (False, True):
+                attrs = {"num_bits": bits, "signed_input": signed}
+                out.record("QuantizeAndDequantize", attrs, version=20, input=x[:-1])
+                attrs |= {"range_given": True, "input_min": -1.25, "input_max": 2.0}
+                out.record("QuantizeAndDequantize", attrs, version=20, input=x)
+    attrs |= {"input_min": 3.0}
+    out.record("QuantizeAndDequantize", attrs, version=20, input=x, error=True)
+
+
+def sparse_gradient_cases(out):
+    rng = np.random.default_rng(47)
+    a = np.array([[0, 0], [0, 3], [1, 1], [2, 2], [3, 0]], np.int64)
+    b = np.array([[0, 1], [1, 1], [2, 0], [3, 0]], np.int64)
+    both = np.array([[0, 0], [0, 1], [0, 3], [1, 1], [2, 0], [2, 2], [3, 0]], np.int64)
+    real = "int8 int16 int32 int64 float32 float64".split()
+    more = "uint8 uint16 uint32 uint64 float16 bfloat16".split()
+    for name in real + more + ["complex64", "complex128"]:
+        dtype = tf.as_dtype(name).as_numpy_dtype
+        gradient = rng.integers(1, 90, size=7).astype(dtype)
+        if name not in more:
+            for dropped in ([], [1], [0, 6], [3, 4]):
+                sums, kept = np.delete(both, dropped, 0), np.delete(gradient, dropped)
+                indices = {"a_indices": a, "b_indices": b, "sum_indices": sums}
+                out.record("SparseAddGrad", backprop_val_grad=kept, **indices)
+        indices = {"input_indices": both, "input_start": np.array([1, 0]), "output_indices": both[3:] - np.array([1, 0])}
+        out.record("SparseSliceGrad", backprop_val_grad=gradient[:4], **indices)
+    indices = {"a_indices": a, "b_indices": b, "sum_indices": both}
+    out.record("SparseAddGrad", backprop_val_grad=f32(1, 2), **indices, error=True)
+    out.record("SparseAddGrad", backprop_val_grad=f32(*range(7)), **(indices | {"b_indices": b[:, :1]}), error=True)
+    indices = {"input_indices": both, "input_start": np.array([0, 1]), "output_indices": both[3:]}
+    out.record("SparseSliceGrad", backprop_val_grad=f32(1, 2, 3, 4), **indices, error=True)
+    out.record("SparseSliceGrad", backprop_val_grad=f32(1, 2, 3), **indices, error=True)
+
+
+def index_shuffle_cases(out):
+    rng = np.random.default_rng(53)
+    for dtype in (np.int32, np.int64, np.uint32, np.uint64):
+        for seeds in (np.int32, np.int64, np.uint32, np.uint64):
+            seed = rng.integers(0, 2**31 - 1, size=(3, 3)).astype(seeds)
+            index = np.array([0, 7, 11], dtype)
+            for rounds in (4, 8):
+                attrs = {"rounds": rounds}
+                out.record("RandomIndexShuffle", attrs, index=index, seed=seed[0], max_index=dtype(12))
+            out.record("RandomIndexShuffle", index=index, seed=seed, max_index=np.array([8, 300, 70000], dtype))
+            out.record("RandomIndexShuffle", index=index[1], seed=seed[0], max_index=dtype(2**30))
+    for limit in (0, 1, 2**16, 2**16 + 1, 2**40 - 5, 2**62 + 1, 2**63 - 1):
+        index = np.array([0, limit // 3, limit])
+        out.record("RandomIndexShuffle", index=index, seed=i32(1, -2, 3), max_index=np.int64(limit))
+    three = {"index": i32(0, 1, 2), "max_index": np.int32(5)}
+    out.record("RandomIndexShuffle", **three, seed=i32(1, 2), error=True)
+    out.record("RandomIndexShuffle", **three, seed=i32([1, 2, 3], [4, 5, 6]), error=True)
+
+
+def neighbor_cases(out):
+    rng = np.random.default_rng(59)
+    points = rng.integers(-9, 9, size=(4, 3)).astype(np.float32)
+    centers = rng.integers(-9, 9, size=(7, 3)).astype(np.float32)
+    for k in (0, 1, 3, 7, 9):
+        out.record("NearestNeighbors", points=points, centers=centers, k=np.int64(k))
+        out.record("NearestNeighbors", points=points, centers=centers, k=P(k, np.int64))
+    out.record("NearestNeighbors", points=points, centers=centers[:0], k=P(2, np.int64))
+    out.record("NearestNeighbors", points=points, centers=centers[:, :2], k=P(2, np.int64), error=True)
+    out.record("NearestNeighbors", points=points[0], centers=centers, k=P(2, np.int64), error=True)
+    for name in "int8 int16 int32 int64 float16 bfloat16 float32 float64".split():
+        result = {"int8": "float32", "int16": "float32", "int32": "float64", "int64": "float64"}.get(name, name)
+        x = rng.integers(-50, 50, size=(2, 3, 9)).astype(tf.as_dtype(name).as_numpy_dtype)
+        for operand in (x, np.sort(x), x[0, 0], x[..., :0], x[0, 0, 0]):
+            out.record("IsotonicRegression", {"output_dtype": tf.as_dtype(result)}, input=operand)
+    out.record("IsotonicRegression", input=f32(3, NAN, 5, 1, INF, 2))
+
+
 def bessel_cases(out):
     ends = [0, -0.0, INF, -INF, NAN]
     for dtype in (np.float32, np.float64, np.float16, tf.bfloat16.as_numpy_dtype):
@@ -2994,6 +3145,12 @@ FAMILIES = (
     audio_cases,
     recurrent_cases,
     ctc_loss_cases,
+    glimpse_cases,
+    fractional_pool_cases,
+    older_spelling_cases,
+    sparse_gradient_cases,
+    index_shuffle_cases,
+    neighbor_cases,
 )
 
 

@@ -71,11 +71,12 @@ pub use array::{
 };
 pub use audio::MfccOptions;
 pub use image::{
-    CombinedSuppression, FillMode, Interpolation, ProjectiveTransform, ResizeMethod, Sampling, SamplingKernel,
+    CombinedSuppression, FillMode, Glimpse, GlimpseNoise, Interpolation, ProjectiveTransform, ResizeMethod,
+    Sampling, SamplingKernel,
 };
 pub use linalg::einsum;
 pub use math::add_n;
-pub use nn::{CtcLossOptions, DataFormat, LstmWeights, Padding, clip_by_global_norm};
+pub use nn::{CtcLossOptions, DataFormat, FractionalPool, LstmWeights, Padding, clip_by_global_norm};
 pub use quantize::{Quantization, QuantizeMode, QuantizeOptions, quantized_concat};
 pub use sparse::{SetOperation, sparse_concat};
 #[cfg(feature = "strings")]

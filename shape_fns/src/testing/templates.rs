@@ -148,6 +148,8 @@ const TEMPLATES: &[Template] = &[
     ("FusedBatchNormGrad FusedBatchNormGradV2", "[n, h, w, c]; [n, h, w, c]; [c]; [c]; [c]", "", 0),
     ("FusedBatchNormGradV3", "[n, h, w, c]; [n, h, w, c]; [c]; [c]; [c]; [k]", "", 0),
     ("_FusedBatchNormEx", "[n, h, w, 4]; [4]; [4]; [4]; [4]; [n, h, w, 4]", "is_training=?", 0),
+    ("IsotonicRegression", "[*a, n]", "", 0),
+    ("NearestNeighbors", "[n, c]; [m, c]; i64 [] = 0..4", "", 0),
     ("InTopK", "[n, c]; i32 [n]", "k=2", 0),
     ("InTopKV2", "[n, c]; i32 [n]; i32 []", "", 0),
     ("LRN", "[n, h, w, c]", "", 0),

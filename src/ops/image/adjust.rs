@@ -91,26 +91,70 @@ pub(crate) static CONTRAST: OpDef = OpDef::composite("adjust_contrast", |cx, val
         return Err(Error::msg("adjust_contrast needs images and a factor"));
     };
     dtypes(&[images.dtype(), factor.dtype()], cx.attrs())?;
+    let wide = if images.dtype() == DType::F64 { DType::F64 } else { DType::F32 };
+    Ok(vec![stretched(*images, *factor, wide)?.cast(images.dtype())?])
+})
+.operands(&[Operand::Data("images"), Operand::Data("contrast_factor")])
+.tensorflow(&[TfOp::new("AdjustContrastv2")]);
+
+/// An op for import only: `images, factor f32[], min f32[], max f32[] -> f32`, `adjust_contrast` in f32 whose results
+/// are clamped to the range from `min` to `max`; u8, i8, i16, i32, f32 or f64. As TensorFlow's `AdjustContrast`. The op
+/// is composed of other ops, which fuse into kernels.
+pub(crate) static CONTRAST_V1: OpDef = OpDef::composite("adjust_contrast_v1", |_, values| {
+    let [images, factor, min, max] = values else {
+        return Err(Error::msg("adjust_contrast_v1 needs images, a factor and two limits"));
+    };
+    let accepted = [DType::U8, DType::I8, DType::I16, DType::I32, DType::F32, DType::F64];
+    if !accepted.contains(&images.dtype()) {
+        let got = images.dtype();
+        return dtype::refuse(format!("images must be u8, i8, i16, i32, f32 or f64, got {got}"));
+    }
+    for (name, value) in [("contrast_factor", factor), ("min_value", min), ("max_value", max)] {
+        if value.dtype() != DType::F32 {
+            return dtype::refuse(format!("{name} must be f32, got {}", value.dtype()));
+        }
+    }
+    let (min, max) = (scalar(*min, "min_value")?, scalar(*max, "max_value")?);
+    Ok(vec![stretched(*images, *factor, DType::F32)?.minimum(max)?.maximum(min)?])
+})
+.operands(&[
+    Operand::Data("images"),
+    Operand::Data("contrast_factor"),
+    Operand::Data("min_value"),
+    Operand::Data("max_value"),
+])
+.dtype_rule(|_, _| Ok(vec![DType::F32]))
+.tensorflow(&[TfOp::new("AdjustContrast")]);
+
+/// Returns images with another contrast, in the dtype `wide`.
+///
+/// # Errors
+/// The rank of the images is below 3, or the factor is not a scalar.
+fn stretched<'g>(images: Value<'g>, factor: Value<'g>, wide: DType) -> Result<Value<'g>> {
     if let Some(rank) = images.shape().rank().filter(|rank| *rank < 3) {
         let message = format!("images must have rank at least 3, got rank {rank}");
         return Err(Error::new(ErrorKind::Shape, Phase::Build, message));
     }
-    let factor = match factor.shape().rank() {
-        Some(0) => *factor,
-        Some(rank) => {
-            let message = format!("contrast_factor must have rank 0, got rank {rank}");
-            return Err(Error::new(ErrorKind::Shape, Phase::Build, message));
-        }
-        None => factor.ensure_shape(TensorShape::scalar())?,
-    };
-    let wide = if images.dtype() == DType::F64 { DType::F64 } else { DType::F32 };
+    let factor = scalar(factor, "contrast_factor")?;
     let x = images.cast(wide)?;
     let mean = x.reduce_mean(Axes::of([-3, -2]).keep_dims())?;
-    let scaled = x.sub(mean)?.mul(factor.cast(wide)?)?.add(mean)?;
-    Ok(vec![scaled.cast(images.dtype())?])
-})
-.operands(&[Operand::Data("images"), Operand::Data("contrast_factor")])
-.tensorflow(&[TfOp::new("AdjustContrastv2")]);
+    x.sub(mean)?.mul(factor.cast(wide)?)?.add(mean)
+}
+
+/// Returns a value of rank 0.
+///
+/// # Errors
+/// The rank is not 0. If the rank is unknown, the run checks it.
+fn scalar<'g>(value: Value<'g>, name: &str) -> Result<Value<'g>> {
+    match value.shape().rank() {
+        Some(0) => Ok(value),
+        Some(rank) => {
+            let message = format!("{name} must have rank 0, got rank {rank}");
+            Err(Error::new(ErrorKind::Shape, Phase::Build, message))
+        }
+        None => value.ensure_shape(TensorShape::scalar()),
+    }
+}
 
 pub(crate) static HUE: OpDef = OpDef::compute("adjust_hue", |cx, _, index| {
     let delta = amount(cx);

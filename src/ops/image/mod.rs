@@ -18,6 +18,7 @@ pub(crate) mod combined_suppression;
 pub(crate) mod crop_and_resize;
 pub(crate) mod crop_gradient;
 pub(crate) mod draw_bounding_boxes;
+pub(crate) mod glimpse;
 mod grayscale;
 mod interpolation;
 pub(crate) mod non_max_suppression;
@@ -37,6 +38,7 @@ mod suppression_kernel;
 use crate::op::OpDef;
 
 pub use combined_suppression::CombinedSuppression;
+pub use glimpse::{Glimpse, GlimpseNoise};
 pub use projective_transform::{FillMode, Interpolation, ProjectiveTransform};
 pub use resize_method::ResizeMethod;
 pub use sampling::Sampling;
@@ -45,6 +47,7 @@ pub use sampling_kernel::SamplingKernel;
 /// Every op of the family.
 pub(crate) static ALL: &[&[&OpDef]] = &[&[
     &adjust::CONTRAST,
+    &adjust::CONTRAST_V1,
     &adjust::HUE,
     &adjust::SATURATION,
     &color::TO_HSV,
@@ -55,6 +58,8 @@ pub(crate) static ALL: &[&[&OpDef]] = &[&[
     &crop_gradient::IMAGE,
     &draw_bounding_boxes::DEF,
     &draw_bounding_boxes::V1,
+    &glimpse::DEF,
+    &glimpse::V1,
     &non_max_suppression::DEF,
     &non_max_suppression::V1,
     &non_max_suppression::V2,
@@ -71,5 +76,6 @@ pub(crate) static ALL: &[&[&OpDef]] = &[&[
     &resize::BILINEAR,
     &resize::NEAREST,
     &scale_and_translate::DEF,
+    &scale_and_translate::GRADIENT,
     &scale_and_translate::RESIZE,
 ]];

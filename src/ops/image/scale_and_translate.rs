@@ -14,7 +14,8 @@ use crate::graph::{IntoOperand, IntoParam, Value};
 use crate::op::{HostCx, OpDef, Operand, TfOp};
 use crate::ops::host_params::param_sizes;
 use crate::ops::row_major::RowMajor;
-use crate::tensor::reserved_vec;
+use crate::shape_fns;
+use crate::tensor::{filled_vec, reserved_vec};
 
 impl<'g> Value<'g> {
     /// Scales and moves images, and samples them by a kernel. Pixel `i` of the result shows the point
@@ -62,19 +63,7 @@ impl<'g> Value<'g> {
 }
 
 pub(crate) static DEF: OpDef = OpDef::host("scale_and_translate", |cx| {
-    let first = cx.inputs() - 2;
-    let pair = |cx: &HostCx<'_>, operand: usize| -> Result<[f32; 2]> {
-        let numbers = cx.input(operand)?.to_vec::<f32>()?;
-        <[f32; 2]>::try_from(numbers)
-            .map_err(|numbers| Error::msg(format!("a pair of numbers is needed, got {}", numbers.len())))
-    };
-    let (scale, translation) = (pair(cx, first)?, pair(cx, first + 1)?);
-    if !scale.iter().all(|scale| *scale > 0.0) || translation.iter().any(|shift| shift.is_nan()) {
-        let message = format!(
-            "scale must be above 0 and translation must not be NaN, got {scale:?} and {translation:?}"
-        );
-        return Err(Error::new(ErrorKind::Attribute, Phase::Run, message));
-    }
+    let (scale, translation) = mapping_of(cx)?;
     sample(cx, |_, _| (scale, translation))
 })
 .attrs(ATTRIBUTES)
@@ -102,6 +91,32 @@ pub(crate) static DEF: OpDef = OpDef::host("scale_and_translate", |cx| {
     }
 })
 .tensorflow(&[TfOp::new("ScaleAndTranslate")]);
+
+/// An op for import only: the gradient of `scale_and_translate`, `grads f32[n, rh, rw, c], original_image f32[n, h, w,
+/// c], scale f32[2], translation f32[2] -> f32[n, h, w, c]`. As TensorFlow's `ScaleAndTranslateGrad`. Runs on the host.
+pub(crate) static GRADIENT: OpDef = OpDef::host("scale_and_translate_grad", run_gradient)
+    .attrs(ATTRIBUTES)
+    .operands(&[
+        Operand::Data("grads"),
+        Operand::Data("original_image"),
+        Operand::Data("scale"),
+        Operand::Data("translation"),
+    ])
+    .shape_fn(shape_fns::image::image_like_second)
+    .dtype_rule(|dtypes, attrs| {
+        if let Some(other) = dtypes.iter().find(|dtype| **dtype != DType::F32) {
+            return dtype::refuse(format!("all operands must be f32, got {other}"));
+        }
+        match SamplingKernel::of(attrs.str("kernel_type")) {
+            Some(_) => Ok(vec![DType::F32]),
+            None => {
+                let name = attrs.str("kernel_type");
+                let message = format!("kernel_type must name a sampling kernel, got {name:?}");
+                Err(Error::new(ErrorKind::Attribute, Phase::Build, message))
+            }
+        }
+    })
+    .tensorflow(&[TfOp::new("ScaleAndTranslateGrad")]);
 
 /// Resizes images by a kernel: `scale_and_translate` whose scale follows from the sizes, without a translation.
 pub(crate) static RESIZE: OpDef = OpDef::host("resize_with_kernel", |cx| {
@@ -240,6 +255,77 @@ fn sample(
     Ok(())
 }
 
+/// Returns the scale and the translation of rows and columns: the last two operands.
+///
+/// # Errors
+/// An operand does not have two numbers, a scale is not above 0, or a translation is NaN.
+fn mapping_of(cx: &HostCx<'_>) -> Result<([f32; 2], [f32; 2])> {
+    let first = cx.inputs() - 2;
+    let pair = |operand: usize, name: &str| -> Result<[f32; 2]> {
+        let numbers = cx.input(operand)?.to_vec::<f32>()?;
+        <[f32; 2]>::try_from(numbers).map_err(|numbers| {
+            let message = format!("{name} must have 2 numbers, got {}", numbers.len());
+            Error::new(ErrorKind::Shape, Phase::Run, message)
+        })
+    };
+    let (scale, translation) = (pair(first, "scale")?, pair(first + 1, "translation")?);
+    if !scale.iter().all(|scale| *scale > 0.0) || translation.iter().any(|shift| shift.is_nan()) {
+        let message = format!(
+            "scale must be above 0 and translation must not be NaN, got {scale:?} and {translation:?}"
+        );
+        return Err(Error::new(ErrorKind::Attribute, Phase::Run, message));
+    }
+    Ok((scale, translation))
+}
+
+/// Adds each gradient, times its weights, to the pixels that it comes from.
+fn run_gradient(cx: &mut HostCx<'_>) -> Result<()> {
+    let kernel = SamplingKernel::of(cx.attrs().str("kernel_type"));
+    let kernel = kernel.expect("the dtype rule has checked the name");
+    let antialias = cx.attrs().bool("antialias");
+    let (scale, translation) = mapping_of(cx)?;
+    let gradients = RowMajor::new(cx.input(0)?)?;
+    let gradients = gradients.view();
+    let sizes = cx.input(1)?.sizes().to_vec();
+    let (&[count, height, width, channels], &[images, new_height, new_width, depth]) =
+        (&sizes[..], gradients.sizes())
+    else {
+        return Err(Error::msg("gradients and images must have rank 4"));
+    };
+    if (count, channels) != (images, depth) || [height, width, channels].contains(&0) {
+        let message = format!(
+            "the gradients must have the numbers of images and channels of original_image, which must have pixels \
+             and channels, got sizes {:?} and {sizes:?}",
+            gradients.sizes()
+        );
+        return Err(Error::new(ErrorKind::Shape, Phase::Run, message));
+    }
+    let mut output = cx.output(0, &sizes)?;
+    if gradients.is_empty() {
+        return Ok(());
+    }
+    let rows = Spans::new(kernel, [height, new_height], [scale[0], translation[0]], antialias)?;
+    let columns = Spans::new(kernel, [width, new_width], [scale[1], translation[1]], antialias)?;
+    let row_len = width * channels;
+    let mut line = filled_vec(row_len, 0.0f32)?;
+    let images = output.as_mut_slice::<f32>()?.chunks_exact_mut(height * row_len);
+    let gradients = gradients.as_slice::<f32>()?.chunks_exact(new_height * new_width * channels);
+    for (image, gradients) in images.zip(gradients) {
+        for ((first, weights), gradients) in rows.iter().zip(gradients.chunks_exact(new_width * channels)) {
+            line.fill(0.0);
+            for ((first, weights), gradient) in columns.iter().zip(gradients.chunks_exact(channels)) {
+                for (pixel, weight) in line[first * channels..].chunks_exact_mut(channels).zip(weights) {
+                    add_scaled(pixel, gradient, *weight);
+                }
+            }
+            for (row, weight) in image[first * row_len..].chunks_exact_mut(row_len).zip(weights) {
+                add_scaled(row, &line, *weight);
+            }
+        }
+    }
+    Ok(())
+}
+
 /// `sums += weight * x`.
 fn add_scaled(sums: &mut [f32], x: &[f32], weight: f32) {
     sums.iter_mut().zip(x).for_each(|(sum, x)| *sum += weight * x);
@@ -249,7 +335,7 @@ fn add_scaled(sums: &mut [f32], x: &[f32], weight: f32) {
 mod tests {
     use shapeflow_shape_fns::Attrs;
 
-    use super::{DEF, RESIZE};
+    use super::{DEF, GRADIENT, RESIZE};
     use crate::ops::testing::{check_tensor, run, run_one, shape_table, tensor};
 
     shape_table! { DEF, {"size": [2, 3]},
@@ -257,6 +343,10 @@ mod tests {
         "[n, 4, w, c]; [3]; [2]" => error "2",
         "[n, 4, w, c]; [2]; f64[2]" => error "scale and translation must be f32, got f64",
         "bool[n, 4, w, c]; [2]; [2]" => error "must be an integer or a float, got bool",
+    }
+    shape_table! { gradient: GRADIENT, {},
+        "[n, p, q, c]; [n, h, w, c]; [2]; [2]" => "[d1_0, d1_1, d1_2, d1_3]",
+        "[n, p, q, c]; u8[n, h, w, c]; [2]; [2]" => error "all operands must be f32, got u8",
     }
     shape_table! { other: RESIZE, {"size": [2, 3], "kernel_type": "cubic"},
         "[1, 2, 3, 4]" => error "kernel_type must name a sampling kernel, got \"cubic\"",
@@ -271,6 +361,33 @@ mod tests {
         let attrs = Attrs::new().with("size", [1, 1]).with("kernel_type", "box");
         let mean = x.to_vec::<f32>().unwrap().iter().sum::<f32>() / 64.0;
         check_tensor(&run_one(&RESIZE, &attrs, &[x]), &tensor(&[1, 1, 1, 1], &[mean]), "box");
+    }
+
+    /// The gradient of an element is the sum of the results, each times its gradient, of an image that is 1 at the
+    /// element and 0 elsewhere.
+    #[test]
+    fn gradients_are_those_of_the_op() {
+        let pair = |a: f32, b: f32| tensor(&[2], &[a, b]);
+        let gradient: Vec<f32> = (1..=2 * 3 * 2).map(|i| (i * i % 7) as f32 - 2.0).collect();
+        for (kernel, antialias, scale) in
+            [("triangle", true, 0.6), ("lanczos3", false, 0.6), ("box", true, 1.7)]
+        {
+            let attrs = Attrs::new().with("kernel_type", kernel).with("antialias", antialias);
+            let mapping = [pair(scale, 0.8), pair(0.5, -0.25)];
+            let operands = [tensor(&[1, 2, 3, 2], &gradient), tensor(&[1, 4, 5, 2], &[0.0f32; 40])];
+            let got = run_one(&GRADIENT, &attrs, &[&operands[..], &mapping].concat());
+            let attrs = attrs.with("size", [2, 3]);
+            let expected: Vec<f32> = (0..40)
+                .map(|place| {
+                    let mut x = [0.0f32; 40];
+                    x[place] = 1.0;
+                    let image = [tensor(&[1, 4, 5, 2], &x)];
+                    let y = run_one(&DEF, &attrs, &[&image[..], &mapping].concat()).to_vec::<f32>().unwrap();
+                    y.iter().zip(&gradient).map(|(y, gradient)| y * gradient).sum()
+                })
+                .collect();
+            got.allclose(&tensor(&[1, 4, 5, 2], &expected), 1e-5, 1e-6).unwrap();
+        }
     }
 
     #[test]

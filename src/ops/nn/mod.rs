@@ -32,15 +32,20 @@ pub(crate) mod ctc_loss;
 mod data_format;
 pub(crate) mod dilation;
 mod dilation_positions;
+pub(crate) mod fractional_pool;
+pub(crate) mod fractional_pool_gradient;
+mod fractional_windows;
 pub(crate) mod gelu;
 pub(crate) mod gradient_from_operand;
 pub(crate) mod gradient_from_result;
+pub(crate) mod isotonic_regression;
 pub(crate) mod l2_loss;
 pub(crate) mod leaky_relu;
 pub(crate) mod leaky_relu_grad;
 mod list_as_shape;
 pub(crate) mod log_softmax;
 pub(crate) mod lrn;
+pub(crate) mod nearest_neighbors;
 mod normalize;
 pub(crate) mod pool;
 pub(crate) mod pool_argmax;
@@ -57,6 +62,7 @@ use crate::op::OpDef;
 
 pub use ctc_loss::CtcLossOptions;
 pub use data_format::DataFormat;
+pub use fractional_pool::FractionalPool;
 pub use normalize::clip_by_global_norm;
 pub use recurrent::LstmWeights;
 pub use window::Padding;
@@ -103,7 +109,12 @@ pub(crate) static ALL: &[&[&OpDef]] = &[
         &dilation::INPUT,
         &dilation_positions::OF_FILTER,
         &dilation_positions::OF_INPUT,
+        &fractional_pool::AVG,
+        &fractional_pool::MAX,
+        &fractional_pool_gradient::AVG,
+        &fractional_pool_gradient::MAX,
         &gelu::DEF,
+        &isotonic_regression::DEF,
         &l2_loss::DEF,
         &leaky_relu::DEF,
         &leaky_relu_grad::DEF,
@@ -111,6 +122,7 @@ pub(crate) static ALL: &[&[&OpDef]] = &[
         &log_softmax::DEF,
         &lrn::DEF,
         &lrn::GRADIENT,
+        &nearest_neighbors::DEF,
         &pool::AVG,
         &pool::AVG_OF_VOLUMES,
         &pool::MAX,

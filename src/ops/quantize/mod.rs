@@ -40,6 +40,7 @@ pub(crate) static ALL: &[&[&OpDef]] = &[&[
     &quantize_floats::IN_RANGE,
     &quantize_and_dequantize::DEF,
     &quantize_and_dequantize::GRAD,
+    &quantize_and_dequantize::V1,
     &quantize_and_dequantize::WITH_BITS,
     &quantized_concat::DEF,
     &quantized_concat::RESHAPE,

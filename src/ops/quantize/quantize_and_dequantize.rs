@@ -92,6 +92,31 @@ pub(crate) static DEF: OpDef = OpDef::composite("quantize_and_dequantize", build
     .dtype_rule(snap::dtypes)
     .tensorflow(&[TfOp::new("QuantizeAndDequantizeV2"), TfOp::new("QuantizeAndDequantizeV4")]);
 
+/// An op for import only: the range is two attributes. As TensorFlow's `QuantizeAndDequantize`. The op is composed of
+/// `quantize_and_dequantize`, which fuses into kernels.
+pub(crate) static V1: OpDef = OpDef::composite("quantize_and_dequantize_v1", |cx, values| {
+    let [x] = values else {
+        return Err(Error::msg("quantize_and_dequantize_v1 needs an input"));
+    };
+    // Else a number has no conversion to the dtype of the range.
+    dtype::common(&[x.dtype()], 0, 1, dtype::Class::Float)?;
+    let ends = ["input_min", "input_max"].map(|name| x.graph().constant(cx.attrs().float(name)));
+    let [min, max] = ends;
+    let call = x.graph().op(&DEF).data(*x).data(min?.cast(x.dtype())?).data(max?.cast(x.dtype())?);
+    let call = call.attr("signed_input", cx.attrs().bool("signed_input"));
+    let call = call.attr("num_bits", cx.attrs().int("num_bits"));
+    Ok(vec![call.attr("range_given", cx.attrs().bool("range_given")).finish()?])
+})
+.attrs(&[
+    Attribute::bool_or("signed_input", true),
+    Attribute::int_or("num_bits", 8),
+    Attribute::bool_or("range_given", false),
+    Attribute::float_or("input_min", 0.0),
+    Attribute::float_or("input_max", 0.0),
+])
+.operands(&[Operand::Data("input")])
+.tensorflow(&[TfOp::new("QuantizeAndDequantize")]);
+
 /// An op for import only: the number of bits is an operand.
 pub(crate) static WITH_BITS: OpDef = OpDef::composite("quantize_and_dequantize_bits", build)
     .attrs(&[

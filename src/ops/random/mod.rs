@@ -14,9 +14,10 @@ mod binomial;
 pub(crate) mod categorical;
 mod draws;
 pub(crate) mod gamma;
-mod philox;
+mod index_shuffle;
+pub(crate) mod philox;
 pub(crate) mod poisson;
-mod samples;
+pub(crate) mod samples;
 pub(crate) mod shuffle;
 pub(crate) mod state;
 pub(crate) mod stateless;
@@ -29,6 +30,7 @@ pub(crate) static ALL: &[&[&OpDef]] = &[
     binomial::ALL,
     categorical::ALL,
     gamma::ALL,
+    index_shuffle::ALL,
     poisson::ALL,
     shuffle::ALL,
     stateless::ALL,

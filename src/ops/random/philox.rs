@@ -2,7 +2,7 @@
 
 /// A position in the stream of a key. A block of four numbers depends only on the key and the counter.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Philox {
+pub(crate) struct Philox {
     key: [u32; 2],
     counter: u128,
 }
@@ -13,7 +13,7 @@ fn words(value: u64) -> [u32; 2] {
 }
 
 impl Philox {
-    pub(super) fn new(key: u64, counter: [u64; 2]) -> Philox {
+    pub(crate) fn new(key: u64, counter: [u64; 2]) -> Philox {
         Philox { key: words(key), counter: u128::from(counter[1]) << 64 | u128::from(counter[0]) }
     }
 
@@ -31,7 +31,7 @@ impl Philox {
     }
 
     /// Returns block number `number`, counted from this position.
-    pub(super) fn block(self, number: u64) -> [u32; 4] {
+    pub(crate) fn block(self, number: u64) -> [u32; 4] {
         let counter = self.counter.wrapping_add(u128::from(number));
         let ([a, b], [c, d]) = (words(counter as u64), words((counter >> 64) as u64));
         let (mut x, mut key) = ([a, b, c, d], self.key);

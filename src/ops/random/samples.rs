@@ -12,7 +12,7 @@ use shapeflow_shape_fns::DType;
 const EPSILON: f64 = 1e-7;
 
 /// Returns a number in [0, 1) of 23 random bits.
-fn unit_f32(bits: u32) -> f32 {
+pub(crate) fn unit_f32(bits: u32) -> f32 {
     f32::from_bits(127 << 23 | bits & 0x7f_ffff) - 1.0
 }
 
@@ -27,7 +27,7 @@ fn unit_f64(low: u32, high: u32) -> f64 {
 }
 
 /// Returns two numbers of [`unit_f64`].
-pub(super) fn unit_pair(x: [u32; 4]) -> [f64; 2] {
+pub(crate) fn unit_pair(x: [u32; 4]) -> [f64; 2] {
     [unit_f64(x[0], x[1]), unit_f64(x[2], x[3])]
 }
 
@@ -41,7 +41,7 @@ fn normal_f32(a: u32, b: u32) -> [f32; 2] {
 }
 
 /// Returns the four normal numbers of a block.
-fn normal_four(x: [u32; 4]) -> [f32; 4] {
+pub(crate) fn normal_four(x: [u32; 4]) -> [f32; 4] {
     let ([a, b], [c, d]) = (normal_f32(x[0], x[1]), normal_f32(x[2], x[3]));
     [a, b, c, d]
 }

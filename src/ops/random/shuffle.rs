@@ -72,7 +72,7 @@ fn run(cx: &mut HostCx<'_>, stream: Philox) -> Result<()> {
 }
 
 /// Returns the numbers below `count` in random order: swaps each number with itself or a later one.
-fn shuffled(count: usize, stream: Philox) -> Vec<usize> {
+pub(crate) fn shuffled(count: usize, stream: Philox) -> Vec<usize> {
     let mut order: Vec<usize> = (0..count).collect();
     for number in 0..count.saturating_sub(1) {
         let bits = stream.block(number as u64 / 4)[number % 4];

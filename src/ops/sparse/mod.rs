@@ -19,6 +19,7 @@ pub(crate) mod cross_features;
 pub(crate) mod edit_distance;
 pub(crate) mod fill_empty_rows;
 pub(crate) mod fill_empty_rows_grad;
+pub(crate) mod gradient;
 mod groups;
 pub(crate) mod matmul;
 mod operand;
@@ -48,6 +49,8 @@ pub(crate) static ALL: &[&[&OpDef]] = &[&[
     &edit_distance::DEF,
     &fill_empty_rows::DEF,
     &fill_empty_rows_grad::DEF,
+    &gradient::ADD,
+    &gradient::SLICE,
     &matmul::DEF,
     &reduce::MAX,
     &reduce::MAX_SPARSE,

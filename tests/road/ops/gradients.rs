@@ -23,6 +23,8 @@ pub fn add_op(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex
         "lrn_grad" => lrn(g),
         "resize_bicubic_grad" | "resize_bilinear_grad" | "resize_nearest_grad" => resize(g, op),
         "crop_and_resize_boxes_grad" | "crop_and_resize_image_grad" => crop(g, op),
+        "scale_and_translate_grad" => scale_and_translate(g),
+        _ if op.starts_with("fractional_") => fractional(g, op),
         "sum_at_equals" | "positions_of_equals" => equals(g, op),
         _ => pool(g, op),
     }
@@ -250,4 +252,58 @@ fn crop(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex> {
     };
     let props = computed(g, &operands);
     g.add_step(call, &operands, &[], ElementProps { rounding_varies: false, ..props })
+}
+
+fn scale_and_translate(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
+    let (count, channels) = (g.random_size(), Size::Known(1 + g.rng.below(3) as i64));
+    let mut images = || {
+        let mut size = || Size::Known(1 + g.rng.below(4) as i64);
+        let sizes = vec![count, size(), size(), channels];
+        g.source(DType::F32, sizes, SMALL, false)
+    };
+    let mut operands = vec![images()?, images()?];
+    for range in [Content::Range(1, 3), Content::Range(-2, 2)] {
+        operands.push(g.source(DType::F32, vec![Size::Known(2)], range, false)?);
+    }
+    let kernel = *g.rng.choose(&["lanczos3", "gaussian", "box", "triangle", "keyscubic"]);
+    let call = Call::new("scale_and_translate_grad").attr("kernel_type", kernel);
+    let call = call.attr("antialias", g.rng.chance(1, 2));
+    let props = computed(g, &operands);
+    g.add_step(call, &operands, &[], props)
+}
+
+fn fractional(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex> {
+    let dtype = *g.rng.choose(&[DType::I32, DType::I64, DType::F32, DType::F64]);
+    let is_overlapping = g.rng.chance(1, 2);
+    let call = Call::new(op).attr("overlapping", is_overlapping);
+    // The starts of 2 windows along 5 rows, and of 3 windows along 4 columns.
+    let sizes = [2, 5, 4, 2];
+    let image = sizes.map(Size::Known).to_vec();
+    if !op.ends_with("_grad") {
+        let x = g.source(dtype, image, Content::SmallIntegers, false)?;
+        let call = call.attr("pooling_ratio", Attr::from(&[1.0, 1.75, 1.25, 1.0][..]));
+        let call = call.attr("pseudo_random", g.rng.chance(1, 2)).attr("deterministic", true);
+        let call = call.attr("seed", 1 + g.rng.below(99) as i64).attr("seed2", g.rng.below(9) as i64);
+        let props = computed(g, &[x]);
+        return g.add_step(call, &[x], &[], props);
+    }
+    let is_max = op == "fractional_max_pool_grad";
+    let pooled = [2, 2, 3, 2].map(Size::Known).to_vec();
+    let mut operands = Vec::new();
+    if is_max {
+        operands.push(g.source(dtype, image, Content::SmallIntegers, false)?);
+        operands.push(g.source(dtype, pooled.clone(), SMALL, false)?);
+    }
+    operands.push(g.source(dtype, pooled, SMALL, false)?);
+    for starts in [vec![0, 2, 5], vec![0, 1, 3, 4]] {
+        let size = vec![Size::Known(starts.len() as i64)];
+        operands.push(g.source(DType::I64, size, Content::Fixed(starts), false)?);
+    }
+    let props = computed(g, &operands[..1]);
+    let mut params = Vec::new();
+    let call = match is_max {
+        true => call,
+        false => g.param(call, &mut params, "orig_input_shape", &sizes, true)?,
+    };
+    g.add_step(call, &operands, &params, props)
 }

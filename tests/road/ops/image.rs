@@ -27,6 +27,12 @@ pub fn quantize(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueInd
         let props = computed_props(g, op, &[x]);
         return g.add_step(call.attr("min", -1.5).attr("max", 2.0), &[x], &[], props);
     }
+    if op == "quantize_and_dequantize_v1" {
+        let call = Call::new(op).attr("num_bits", 3 + g.rng.below(5) as i64);
+        let call = call.attr("range_given", g.rng.chance(1, 2));
+        let props = computed_props(g, op, &[x]);
+        return g.add_step(call.attr("input_min", -1.5).attr("input_max", 2.0), &[x], &[], props);
+    }
     let ends = if op == "fake_quant_channels" { vec![Size::Known(channels)] } else { Vec::new() };
     let min = g.source(dtype, ends.clone(), Content::Range(-3, -1), false)?;
     let max = g.source(dtype, ends, Content::Range(1, 3), false)?;
@@ -118,6 +124,24 @@ pub fn crop_and_resize(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
     g.add_step(Call::new("crop_and_resize").attr("crop_size", size), &[x, boxes, numbers], &[], props)
 }
 
+/// Adds an op that takes a window of each image.
+pub fn glimpse(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex> {
+    let channels = 1 + g.rng.below(3) as i64;
+    let count = g.random_size();
+    let (height, width) = (1 + g.rng.below(5) as i64, 1 + g.rng.below(5) as i64);
+    let sizes = vec![count, Size::Known(height), Size::Known(width), Size::Known(channels)];
+    let x = g.source(DType::F32, sizes, Content::SmallIntegers, false)?;
+    let offsets = g.source(DType::F32, vec![count, Size::Known(2)], Content::Range(-3, 3), false)?;
+    let noise = *g.rng.choose(&["zero", "uniform", "gaussian"]);
+    let call = Call::new(op).attr("centered", g.rng.chance(1, 2)).attr("normalized", g.rng.chance(1, 2));
+    let call = call.attr("uniform_noise", noise == "uniform").attr("noise", noise);
+    let size = [1 + g.rng.below(6) as i64, 1 + g.rng.below(6) as i64];
+    let mut params = Vec::new();
+    let call = g.param(call, &mut params, "size", &size, true)?;
+    let props = ElementProps { small_integers: false, ..props_of(g, &[x]) };
+    g.add_step(call, &[x, offsets], &params, props)
+}
+
 /// Adds an op that draws boxes into images.
 pub fn draw(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex> {
     let dtype = *g.rng.choose(&[DType::F16, DType::F32]);
@@ -137,13 +161,18 @@ pub fn draw(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex> 
 
 /// Adds a conversion or an adjustment of colours.
 pub fn color(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex> {
-    let dtype = float(g);
+    let is_first = op == "adjust_contrast_v1";
+    let dtype = match is_first {
+        true => *g.rng.choose(&[DType::U8, DType::I8, DType::I16, DType::I32, DType::F32, DType::F64]),
+        false => float(g),
+    };
     let x = images(g, dtype, 3)?;
     let mut operands = vec![x];
-    if op.starts_with("adjust") {
+    let scalars = if is_first { 3 } else { usize::from(op.starts_with("adjust")) };
+    for _ in 0..scalars {
         operands.push(g.scalar(DType::F32, Content::Ordinary)?);
     }
-    let summed = op == "adjust_contrast";
+    let summed = op.starts_with("adjust_contrast");
     let props = computed_props(g, op, &operands);
     let props = ElementProps {
         reduced: props.reduced || summed,

@@ -272,6 +272,10 @@ pub fn add_op(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex
         "avg_pool_3d_grad"
         | "crop_and_resize_boxes_grad"
         | "crop_and_resize_image_grad"
+        | "fractional_avg_pool"
+        | "fractional_avg_pool_grad"
+        | "fractional_max_pool"
+        | "fractional_max_pool_grad"
         | "lrn_grad"
         | "max_pool_3d_grad"
         | "max_pool_3d_grad_grad"
@@ -280,6 +284,7 @@ pub fn add_op(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex
         | "resize_bicubic_grad"
         | "resize_bilinear_grad"
         | "resize_nearest_grad"
+        | "scale_and_translate_grad"
         | "sum_at_equals" => gradients::add_op(g, op),
         _ if op.starts_with("batch_norm_") && op != "batch_norm_with_reserve"
             || op.starts_with("dilation_2d")
@@ -297,7 +302,8 @@ pub fn add_op(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex
         | "fake_quant_channels"
         | "snap_to_quantized"
         | "quantize_and_dequantize"
-        | "quantize_and_dequantize_bits" => image::quantize(g, op),
+        | "quantize_and_dequantize_bits"
+        | "quantize_and_dequantize_v1" => image::quantize(g, op),
         "dequantize"
         | "quantize"
         | "quantize_and_dequantize_grad"
@@ -330,9 +336,9 @@ pub fn add_op(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex
         | "gru_block_cell"
         | "lstm_block_cell"
         | "mfcc" => sequences::add_op(g, op),
-        "rgb_to_hsv" | "hsv_to_rgb" | "adjust_hue" | "adjust_saturation" | "adjust_contrast" => {
-            image::color(g, op)
-        }
+        "rgb_to_hsv" | "hsv_to_rgb" | "adjust_hue" | "adjust_saturation" | "adjust_contrast"
+        | "adjust_contrast_v1" => image::color(g, op),
+        "extract_glimpse" | "extract_glimpse_v1" => image::glimpse(g, op),
         "banded_triangular_solve"
         | "cholesky"
         | "cholesky_grad"
@@ -414,6 +420,8 @@ pub fn add_op(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex
         | "dense_count_sparse_output"
         | "histogram_fixed_width"
         | "in_top_k"
+        | "isotonic_regression"
+        | "nearest_neighbors"
         | "nth_element"
         | "ragged_bincount"
         | "ragged_count_sparse_output"

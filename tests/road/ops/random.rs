@@ -14,6 +14,15 @@ pub fn add_op(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex
     if op == "random_algorithm" {
         return g.add_step(Call::new(op), &[], &[], props);
     }
+    if op == "random_index_shuffle" {
+        let dtypes = [DType::I32, DType::I64, DType::U32, DType::U64];
+        let (dtype, of_seed) = (*g.rng.choose(&dtypes), *g.rng.choose(&dtypes));
+        let count = g.random_size();
+        let index = g.source(dtype, vec![count], Content::Range(0, 9), false)?;
+        let seed = g.source(of_seed, vec![Size::Known(3)], Content::Range(0, 99), false)?;
+        let limit = g.scalar(dtype, Content::Range(9, 40))?;
+        return g.add_step(Call::new(op), &[index, seed, limit], &[], ElementProps::INTEGERS);
+    }
     if op == "random_shuffle_with_state" {
         let x = g.pick(DTypeClass::Any, 0..=3, |_| true)?;
         let (state, props) = (state(g)?, props_of(g, &[x]));

@@ -16,6 +16,8 @@ pub fn add_op(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex
         "top_k" | "nth_element" => select(g, op),
         "searchsorted" => searchsorted(g),
         "in_top_k" => in_top_k(g),
+        "isotonic_regression" => isotonic_regression(g),
+        "nearest_neighbors" => nearest_neighbors(g),
         "bucketize" => bucketize(g),
         "histogram_fixed_width" => histogram(g),
         "dense_count_sparse_output" | "ragged_count_sparse_output" | "sparse_count_sparse_output" => {
@@ -54,6 +56,35 @@ fn select(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex> {
     let call = g.param(call, &mut params, name, &[number], false)?;
     let props = ElementProps { small_integers: false, ..props_of(g, &[x]) };
     g.add_step(call, &[x], &params, props)
+}
+
+fn isotonic_regression(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
+    let (dtype, result) = *g.rng.choose(&[
+        (DType::I8, DType::F32),
+        (DType::I16, DType::F32),
+        (DType::I32, DType::F64),
+        (DType::I64, DType::F64),
+        (DType::F16, DType::F16),
+        (DType::BF16, DType::BF16),
+        (DType::F32, DType::F32),
+        (DType::F64, DType::F64),
+    ]);
+    let sizes = vec![g.random_size(), g.random_size()];
+    let x = g.source(dtype, sizes, Content::SmallIntegers, false)?;
+    let props = ElementProps { small_integers: false, ..props_of(g, &[x]) };
+    g.add_step(Call::new("isotonic_regression").attr("output_dtype", result), &[x], &[], props)
+}
+
+fn nearest_neighbors(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
+    let (points, centers) = (g.random_size(), g.random_size());
+    let coordinates = Size::Known(1 + g.rng.below(3) as i64);
+    // Products and sums of small integers are exact, so that all backends find the same neighbors.
+    let x = g.source(DType::F32, vec![points, coordinates], Content::Range(-5, 5), false)?;
+    let y = g.source(DType::F32, vec![centers, coordinates], Content::Range(-5, 5), false)?;
+    let mut params = Vec::new();
+    let k = g.rng.below(4) as i64;
+    let call = g.param(Call::new("nearest_neighbors"), &mut params, "k", &[k], false)?;
+    g.add_step(call, &[x, y], &params, ElementProps::INTEGERS)
 }
 
 fn searchsorted(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {

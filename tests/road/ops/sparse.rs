@@ -19,6 +19,7 @@ pub fn add_op(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex
         "sparse_dense_matmul" => matmul(g),
         "sparse_cross" | "sparse_cross_hashed" => cross(g, op),
         "sparse_slice" => slice(g),
+        "sparse_add_grad" | "sparse_slice_grad" => gradient(g, op),
         "sparse_softmax" => softmax(g),
         "sparse_split" => split(g),
         "sparse_concat" => concat(g),
@@ -51,6 +52,32 @@ fn values(g: &mut GraphGenerator<'_>, dtype: DType, count: Size) -> Option<Value
 /// Returns the joined properties of the operands, without `small_integers`.
 fn moved(g: &GraphGenerator<'_>, operands: &[ValueIndex]) -> ElementProps {
     ElementProps { small_integers: false, ..props_of(g, operands) }
+}
+
+/// Adds the gradient of a sum whose summands have one element of each row, or of a slice without the first row.
+fn gradient(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex> {
+    let dtype = DTypeClass::Numeric.sample(&mut g.rng);
+    let row_of = |row: i64| [row, row % 3];
+    let mut matrix = |rows: &[i64], first: i64| {
+        let elements = rows.iter().flat_map(|row| row_of(*row)).enumerate();
+        let elements = elements.map(|(place, index)| if place % 2 == 0 { index - first } else { index });
+        let sizes = vec![Size::Known(rows.len() as i64), Size::Known(2)];
+        g.source(DType::I64, sizes, Content::Fixed(elements.collect()), false)
+    };
+    let (count, indices) = match op {
+        "sparse_add_grad" => {
+            (4, vec![matrix(&[0, 2, 3], 0)?, matrix(&[1, 3], 0)?, matrix(&[0, 1, 2, 3], 0)?])
+        }
+        _ => (2, vec![matrix(&[0, 1, 2], 0)?, matrix(&[1, 2], 1)?]),
+    };
+    let mut operands = vec![values(g, dtype, Size::Known(count))?];
+    operands.extend(indices);
+    if op == "sparse_slice_grad" {
+        let start = g.source(DType::I64, vec![Size::Known(2)], Content::Fixed(vec![1, 0]), false)?;
+        operands.insert(2, start);
+    }
+    let props = moved(g, &operands[..1]);
+    g.add_step(Call::new(op), &operands, &[], props)
 }
 
 fn reshape(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {

@@ -11,9 +11,11 @@ use crate::{InferenceContext, Result, TensorShape};
 /// not hold two sizes.
 pub fn extract_glimpse(cx: &mut InferenceContext<'_>) -> Result<()> {
     let [batch, _, _, channels] = cx.axes::<4>(0)?;
-    let [count, coordinates] = cx.axes::<2>(2)?;
+    // The offsets are the operand after `size`, or after the input if `size` is an attribute.
+    let offsets = cx.operand("offsets").unwrap_or(2);
+    let [count, coordinates] = cx.axes::<2>(offsets)?;
     let batch = cx.agree("the batch sizes of input and offsets", &batch, &count)?;
-    require_last_dim(cx, 2, &coordinates, 2)?;
+    require_last_dim(cx, offsets, &coordinates, 2)?;
     let [height, width] = height_and_width(cx, "size")?;
     cx.set_output(0, TensorShape::new([batch, height, width, channels]));
     Ok(())

@@ -5,9 +5,11 @@ mod conv;
 mod conv_gradient;
 mod dilation;
 mod fractional_pool;
+mod isotonic;
 mod layout;
 mod loss;
 mod lrn;
+mod nearest_neighbors;
 mod normalization;
 mod pool;
 mod recurrent;
@@ -24,8 +26,10 @@ pub use conv_gradient::{
 };
 pub use dilation::{dilation_2d, dilation_2d_filter, dilation_2d_input};
 pub use fractional_pool::fractional_pool;
+pub use isotonic::isotonic_regression;
 pub use loss::{in_top_k, l2_loss, softmax_cross_entropy, sparse_softmax_cross_entropy};
 pub use lrn::{lrn, lrn_grad};
+pub use nearest_neighbors::nearest_neighbors;
 pub use normalization::{
     batch_norm, batch_norm_grad, fused_batch_norm, fused_batch_norm_ex, fused_batch_norm_grad,
     quantized_batch_norm,
