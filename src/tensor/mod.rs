@@ -51,7 +51,7 @@ pub(crate) use aligned_memory::{collected_vec, filled_vec, reserved_vec};
 pub(crate) use buffer::Buffer;
 pub(crate) use buffer_pool::BufferPool;
 pub use element::Element;
-#[cfg(any(feature = "graphdef", feature = "npz", feature = "safetensors"))]
+#[cfg(any(feature = "graphdef", feature = "npz", feature = "safetensors", feature = "strings"))]
 pub(crate) use element::normalized_byte;
 pub(crate) use element::size_of_element;
 #[cfg(feature = "npz")]
