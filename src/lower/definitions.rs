@@ -82,7 +82,10 @@ fn find_definitions(graph: &GraphData) -> (SymbolSources, FxHashSet<Symbol>) {
     let mut found = SymbolSources::default();
     let mut seen: FxHashSet<Symbol> = FxHashSet::default();
     for (_, input) in &graph.inputs {
-        new_symbols(&mut seen, graph.values[input.index()].shape.dims().unwrap_or_default());
+        let dims = graph.values[input.index()].shape.dims().unwrap_or_default();
+        new_symbols(&mut seen, dims);
+        // A name may replace a dimension of an input whose rank a run has found, as `ensure_shape` does.
+        seen.extend(dims.iter().filter_map(|dim| graph.table.resolve(dim).as_symbol()));
     }
     let needed = needed_symbols(graph);
     let is_replaced = |symbol: Symbol| graph.table.resolve(&Dim::from(symbol)).as_symbol() != Some(symbol);

@@ -1,7 +1,8 @@
 //! Sizes and parameters that only a later node makes known: the nodes before it compile and compute the same.
 
 use shapeflow::{
-    Backend, CompileOptions, DType, Graph, Result, Tensor, TensorView, Unknown, Value, add_n, shape,
+    Backend, CompileOptions, DType, Graph, Result, Tensor, TensorShape, TensorView, Unknown, Value, add_n,
+    shape,
 };
 
 use crate::graph_generator::{GraphGenerator, ValueIndex};
@@ -166,5 +167,40 @@ fn a_squeeze_whose_rank_a_later_sum_makes_known_compiles() -> Result<()> {
     let exe = g.compile([squeezed, sum])?;
     let [squeezed, sum] = exe.run(&[TensorView::new(&[2], &[1i32, 2])?])?;
     assert_eq!((squeezed.to_vec::<i32>()?, sum.to_vec::<i32>()?), (vec![1, 2], vec![2, 4]));
+    Ok(())
+}
+
+/// A name in `ensure_shape` stands for a dimension of a tensor whose rank is known when the run has parsed it.
+#[cfg(feature = "strings")]
+#[test]
+fn names_for_dimensions_of_a_parsed_tensor_get_their_sizes() -> Result<()> {
+    let g = Graph::new();
+    let parsed = g.input("text", DType::String, shape![])?.parse_tensor(DType::F32)?;
+    let rows = parsed.ensure_shape(shape!["n", 2])?;
+    let doubled = rows * 2.0;
+    let exe = g.compile([doubled, rows.reduce_sum(1)?])?;
+    let serialized = {
+        let g = Graph::new();
+        let x = g.constant([[1.0f32, 2.0], [3.0, 4.0], [5.0, 6.0]])?;
+        let [text] = g.compile(x.serialize_tensor()?)?.run(&[])?;
+        text
+    };
+    let [doubled, sums] = exe.run(&[serialized.view()])?;
+    assert_eq!(doubled, Tensor::from([[2.0f32, 4.0], [6.0, 8.0], [10.0, 12.0]]));
+    assert_eq!(sums, Tensor::from([3.0f32, 7.0, 11.0]));
+    Ok(())
+}
+
+/// The same for an input whose rank a run finds, and for an input of known rank.
+#[test]
+fn names_for_dimensions_of_an_input_get_their_sizes() -> Result<()> {
+    for declared in [TensorShape::unranked(), shape![?, ?]] {
+        let g = Graph::new();
+        let rows = g.input("x", DType::F32, declared)?.ensure_shape(shape!["n", 2])?;
+        let exe = g.compile([rows * 2.0, rows.reduce_sum(1)?])?;
+        let [doubled, sums] = exe.run(&[Tensor::from([[1.0f32, 2.0], [3.0, 4.0]]).view()])?;
+        assert_eq!(doubled, Tensor::from([[2.0f32, 4.0], [6.0, 8.0]]));
+        assert_eq!(sums, Tensor::from([3.0f32, 7.0]));
+    }
     Ok(())
 }
