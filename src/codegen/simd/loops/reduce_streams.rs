@@ -13,9 +13,9 @@ use crate::codegen::simd::ir::{CopySpacing, LoopBody, frame_mem};
 use crate::codegen::simd::select::{CodeVariant, SelectPlan};
 use crate::lower::kernel_body::{AccessPattern, LaneLayout, Pass, REDUCE_BYTES, REDUCE_TILE};
 
-/// The number of sequences of cache lines that the streams of a reduction read together. A processor follows few
-/// sequences at a time, so more of them take longer.
-const SEQUENCES: usize = 4;
+/// The number of streams of a reduction that reads one slot. A processor follows few sequences of cache lines at a time,
+/// so more of them take longer.
+const STREAMS: usize = 4;
 /// The largest number of elements that a stream reduces in its turn: a multiple of every [`round_elements`].
 const TURN: i32 = 128;
 /// The least number of elements of a row for which rows are reduced side by side.
@@ -23,9 +23,10 @@ const MIN_STREAM_ROW: i32 = 2 * TURN;
 /// Bytes of a cache line.
 const LINE: i32 = 64;
 
-/// Returns the number of streams of a reduction that reads `slots` slots, before the limits of [`LoopBody::copied`].
+/// Returns the number of streams of a reduction that reads `slots` slots, before the limits of [`LoopBody::copied`]. If a
+/// row reads several slots, it reads several sequences already, and a second row beside it takes longer.
 fn stream_count(slots: usize) -> usize {
-    (SEQUENCES / slots).max(2)
+    if slots == 1 { STREAMS } else { 1 }
 }
 
 impl FunctionEmitter<'_> {
