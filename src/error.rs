@@ -152,7 +152,7 @@ impl Error {
         self.edit(|details| {
             details.message = format!("{call}: {}", details.message);
             details.op = Some(op.into());
-            // The memory of a result inside the op is not that of a result around it.
+            // The misfit is about a result inside the op. The number of a result around it means another result.
             details.misfit = None;
         })
     }

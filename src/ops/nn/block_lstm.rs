@@ -4,11 +4,11 @@ use std::panic::Location;
 
 use shapeflow_shape_fns::{Attribute, Attrs, DType};
 
-use super::recurrent::{LstmWeights, all_f32};
+use super::recurrent::{LAYER_OPERANDS, LstmWeights, all_f32};
 use crate::dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::{IntoOperand, Value};
-use crate::op::{HostCx, OpDef, Operand, TfOp};
+use crate::op::{HostCx, OpDef, TfOp};
 use crate::ops::array::unstack::exactly;
 use crate::ops::row_major::RowMajor;
 use crate::shape_fns;
@@ -61,21 +61,9 @@ impl<'g> Value<'g> {
     }
 }
 
-const OPERANDS: &[Operand] = &[
-    Operand::Data("seq_len_max"),
-    Operand::Data("x"),
-    Operand::Data("cs_prev"),
-    Operand::Data("h_prev"),
-    Operand::Data("w"),
-    Operand::Data("wci"),
-    Operand::Data("wcf"),
-    Operand::Data("wco"),
-    Operand::Data("b"),
-];
-
 pub(crate) static DEF: OpDef = OpDef::host("block_lstm", |cx| run(cx, [0, 2, 1, 3], 0.0))
     .attrs(&[Attribute::float_or("cell_clip", 0.0), Attribute::bool_or("use_peephole", false)])
-    .operands(OPERANDS)
+    .operands(LAYER_OPERANDS)
     .outputs(|_, _| OUTPUTS)
     .shape_fn(shape_fns::nn::block_lstm)
     .dtype_rule(output_dtypes)
@@ -91,7 +79,7 @@ pub(crate) static WITH_FORGET_BIAS: OpDef = OpDef::host("block_lstm_with_forget_
     Attribute::float_or("cell_clip", 3.0),
     Attribute::bool_or("use_peephole", false),
 ])
-.operands(OPERANDS)
+.operands(LAYER_OPERANDS)
 .outputs(|_, _| OUTPUTS)
 .shape_fn(shape_fns::nn::block_lstm)
 .dtype_rule(output_dtypes)
@@ -146,8 +134,9 @@ fn run(cx: &mut HostCx<'_>, blocks: [usize; 4], forget_bias: f32) -> Result<()> 
     for output in &mut outputs {
         output[steps * state..].fill(0.0);
     }
-    // With no cells, the outputs are empty.
-    for step in 0..if cell == 0 { 0 } else { steps } {
+    // Without cells, the outputs are empty.
+    let steps = if cell == 0 { 0 } else { steps };
+    for step in 0..steps {
         gates.clear();
         gates.resize(batch * width, 0.0);
         // Each row of the weights is read once for the whole batch.

@@ -329,8 +329,8 @@ fn of_every_channel<'g>(filter: Value<'g>, channels: &Dim) -> Result<Value<'g>> 
     filter.reshape(&[rows.clone(), columns.clone(), Dim::known(1), outputs][..])
 }
 
-/// If a group has several channels, the result gets an axis for the groups only if a group has at most so many filters.
-/// With more filters, kernels that find the group of each filter by a quotient are faster.
+/// Groups of several channels get an axis in the result only if a group has at most this number of filters. With more
+/// filters, kernels that find the group of each filter by a quotient are faster.
 const MOST_FILTERS_WITH_GROUP_AXIS: i64 = 4;
 
 /// Returns whether the result of a convolution of `channels` channels with a filter of these sizes should have an axis

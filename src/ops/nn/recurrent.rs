@@ -166,17 +166,17 @@ impl CellSizes {
         }
     }
 
-    /// Returns a state, whose sizes must be those of the cell.
+    /// Requires a state to have the sizes `[batch, cells]`. Returns the state.
     fn state<'g>(&self, name: &str, state: Value<'g>) -> Result<Value<'g>> {
         sized(name, state, &[self.batch.clone(), self.cells.clone()])
     }
 
-    /// Returns the weights of `gates` gates, whose sizes must be those of the cell.
+    /// Requires weights to have the sizes `[inputs + cells, gates * cells]`. Returns the weights.
     fn weights<'g>(&self, name: &str, weights: Value<'g>, gates: i64) -> Result<Value<'g>> {
         sized(name, weights, &[&self.inputs + &self.cells, &self.cells * gates])
     }
 
-    /// Returns a vector with one element for each cell of `gates` gates.
+    /// Requires a vector to have `gates * cells` elements. Returns the vector.
     fn vector<'g>(&self, name: &str, vector: Value<'g>, gates: i64) -> Result<Value<'g>> {
         sized(name, vector, &[&self.cells * gates])
     }
@@ -204,6 +204,19 @@ fn sized<'g>(name: &str, x: Value<'g>, sizes: &[Dim]) -> Result<Value<'g>> {
 fn peephole<'g>(gate: Value<'g>, state: Value<'g>, weights: Value<'g>) -> Result<Value<'g>> {
     gate.add(state.mul(weights)?)
 }
+
+/// The operands of an LSTM over a sequence. A cell has the same operands without the first one.
+pub(super) const LAYER_OPERANDS: &[Operand] = &[
+    Operand::Data("seq_len_max"),
+    Operand::Data("x"),
+    Operand::Data("cs_prev"),
+    Operand::Data("h_prev"),
+    Operand::Data("w"),
+    Operand::Data("wci"),
+    Operand::Data("wcf"),
+    Operand::Data("wco"),
+    Operand::Data("b"),
+];
 
 pub(crate) static LSTM: OpDef = OpDef::composite("lstm_block_cell", |cx, values| {
     let &[x, cs_prev, h_prev, w, wci, wcf, wco, b] = values else { return wrong_count() };
@@ -236,16 +249,7 @@ pub(crate) static LSTM: OpDef = OpDef::composite("lstm_block_cell", |cx, values|
     Attribute::float_or("cell_clip", 3.0),
     Attribute::bool_or("use_peephole", false),
 ])
-.operands(&[
-    Operand::Data("x"),
-    Operand::Data("cs_prev"),
-    Operand::Data("h_prev"),
-    Operand::Data("w"),
-    Operand::Data("wci"),
-    Operand::Data("wcf"),
-    Operand::Data("wco"),
-    Operand::Data("b"),
-])
+.operands(LAYER_OPERANDS.split_at(1).1)
 .outputs(|_, _| 7)
 .dtype_rule(|dtypes, _| all_f32(dtypes).map(|()| vec![DType::F32; 7]))
 .tensorflow(&[TfOp::new("LSTMBlockCell")]);

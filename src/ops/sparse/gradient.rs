@@ -27,8 +27,8 @@ pub(crate) static ADD: OpDef = OpDef::host("sparse_add_grad", run_add)
     .tensorflow(&[TfOp::new("SparseAddGrad")]);
 
 /// An op for import only: `backprop_val_grad [k], input_indices i64[n, r], input_start i64[r], output_indices i64[k, r]
-/// -> [n]`, the gradient of the values of a sparse tensor of which a slice from `input_start` on has `output_indices`.
-/// An element outside the slice gets 0. As TensorFlow's `SparseSliceGrad`. Runs on the host.
+/// -> [n]`. The gradient of the values of a sparse tensor, for a slice that begins at `input_start` and has the indices
+/// `output_indices`. An element outside the slice gets 0. As TensorFlow's `SparseSliceGrad`. Runs on the host.
 pub(crate) static SLICE: OpDef = OpDef::host("sparse_slice_grad", run_slice)
     .operands(&[
         Operand::Data("backprop_val_grad"),

@@ -23,8 +23,8 @@ const MIN_STREAM_ROW: i32 = 2 * TURN;
 /// Bytes of a cache line.
 const LINE: i32 = 64;
 
-/// Returns the number of streams of a reduction that reads `slots` slots, before the limits of [`LoopBody::copied`]. If a
-/// row reads several slots, it reads several sequences already, and a second row beside it takes longer.
+/// Returns the number of streams of a reduction that reads `slots` slots, before the limits of [`LoopBody::copied`]. A row
+/// of several slots reads several sequences of cache lines already; a second row beside it makes the reduction slower.
 fn stream_count(slots: usize) -> usize {
     if slots == 1 { STREAMS } else { 1 }
 }
