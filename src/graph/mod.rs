@@ -127,8 +127,8 @@ pub(crate) struct GraphData {
     pub refused: BTreeMap<NodeIx, Error>,
     /// Row partitions of ragged values.
     pub partitions: Partitions,
-    /// Pairs of equal dims that inference does not find from the nodes: nodes rely on equalities that nodes of an older
-    /// graph found.
+    /// Pairs of equal dims that no node of this graph shows. A pass made this graph from another one and left out the
+    /// nodes that showed the equalities. Other nodes still rely on them.
     pub relied: Vec<[Dim; 2]>,
 }
 

@@ -29,7 +29,7 @@ pub(crate) struct Access {
     pub reduces: Vec<Box<[(Axis, Dim)]>>,
     /// The output axes that the elements under a reduction depend on.
     pub reduce_depends: SmallVec<[Axis; 4]>,
-    /// The number of variants that piecewise choices give; 1 if there is no choice.
+    /// A bound of the number of ways to decide the choices ([`ExprKind::Case`]) of the body; 1 if there is no choice.
     pub variants: u32,
     /// Whether some index has other terms than axes and run-time values: quotients, remainders or broadcast axes.
     pub has_compound_index: bool,

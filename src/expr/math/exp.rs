@@ -70,6 +70,16 @@ const EXP2_SHORT: [f64; 6] = [
     1.0,
 ];
 
+/// Coefficients of `(1 - 2^-r)/r - 1` for `|r| <= 0.5`: relative error of `1 - 2^-r` 2^-26.5.
+const ONE_MINUS_EXP2_NEG_SINGLE: [f64; 6] = [
+    -0.00015403516590595245,
+    0.00133907375857234,
+    -0.009618237614631653,
+    0.05550357326865196,
+    -0.24022649228572845,
+    -0.3068528175354004,
+];
+
 /// Coefficients of `2^r`: relative error 2^-55.6.
 const EXP2_DOUBLE: [f64; 13] = [
     2.5625406413906917e-11,
@@ -226,19 +236,16 @@ pub(super) fn one_plus_exp2(x: &Expr) -> Expr {
     fma(&p, &from_bits(&format.to_exponent(&bits(&sum))), &x.like(1.0))
 }
 
-/// Computes `1 - 2^-x` in f32 for `x` in `[1, 126]`: relative error of the power 2^-23.4.
+/// Computes `1 - 2^-x` in f32 for `x` in `[0, 126]`: error 1 ulp, also of results near 0.
 pub(super) fn one_minus_exp2_neg(x: &Expr) -> Expr {
     let format = FloatFormat::of(x);
     let magic = x.like(format.magic + format.bias as f64);
     let sum = &magic - x;
+    // x = n + r, and 1 - 2^-x = (1 - 2^-n) + 2^-n · (1 - 2^-r).
     let r = (&sum - &magic) + x;
-    let mut sign = 1.0;
-    let mut coefficients = EXP2_SHORT;
-    for coefficient in coefficients.iter_mut().rev() {
-        sign = -sign;
-        *coefficient *= sign;
-    }
-    fma(&horner(&r, &coefficients), &from_bits(&format.to_exponent(&bits(&sum))), &x.like(1.0))
+    let power = from_bits(&format.to_exponent(&bits(&sum)));
+    let q = fma(&horner(&r, &ONE_MINUS_EXP2_NEG_SINGLE), &r, &r);
+    fma(&power, &q, &(x.like(1.0) - &power))
 }
 
 /// Computes `2^(x + low)` for `x` in `[-151, 128]` or `[-1080, 1025]`.

@@ -26,7 +26,8 @@ fn harmonic(k: u32) -> f64 {
 }
 
 /// Returns the sums of the even and of the odd terms of the expansion `1 + t₁ + t₂ + …` for a large argument. `sign` is
-/// the sign of the square of the variable. A term is used while it is less than the term before.
+/// -1 for J and Y, whose terms change their signs in pairs, and 1 for I and K. A term is used while it is less than the
+/// term before.
 fn expansion(order: u32, x: f64, sign: f64) -> [f64; 2] {
     let square = f64::from(4 * order * order);
     let (mut term, mut sums) = (1.0f64, [1.0, 0.0]);

@@ -1,6 +1,6 @@
 //! `bounding_shape_along`: the smallest size that holds every row along one axis.
 
-use super::numbers::{dim_value, number, own_dim};
+use super::numbers::{dim_value, number, own_dim, size_value};
 use super::select::axis_of;
 use crate::error::Result;
 use crate::graph::{IntoParam, RaggedValue, RowPartitionValue, Value};
@@ -32,7 +32,7 @@ impl<'g> RaggedValue<'g> {
         match axis {
             0 => dim_value(self.graph(), self.own_nrows()?)?.cast(dtype),
             axis if axis <= depth => self.partitions()[axis - 1].longest_row(),
-            axis => dim_value(self.graph(), own_dim(self.flat_values(), axis - depth)?)?.cast(dtype),
+            axis => size_value(self.graph(), own_dim(self.flat_values(), axis - depth)?, dtype),
         }
     }
 }
@@ -43,7 +43,7 @@ impl<'g> RowPartitionValue<'g> {
     pub(super) fn longest_row(self) -> Result<Value<'g>> {
         let (graph, dtype) = (self.graph(), self.row_splits().dtype());
         match self.uniform_row_length() {
-            Some(length) => dim_value(graph, length)?.cast(dtype),
+            Some(length) => size_value(graph, length, dtype),
             None => self.row_lengths()?.reduce_max(0)?.maximum(number(graph, dtype, 0)?),
         }
     }

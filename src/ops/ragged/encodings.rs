@@ -4,7 +4,7 @@ use shapeflow_shape_fns::{DType, Dim, TensorShape, shape};
 
 use super::counts::with_count_of;
 use super::errors::refuse;
-use super::numbers::{convert_splits, dim_value, own_dim};
+use super::numbers::{convert_splits, dim_value, own_dim, size_value};
 use crate::error::{ErrorKind, Result};
 use crate::graph::{AnyValue, IntoParam, Param, RaggedValue, RowPartitionValue, Value};
 use crate::ops::{SliceItem, concat};
@@ -238,7 +238,7 @@ impl<'g> RaggedValue<'g> {
         let shape = self.flat_values().shape();
         let outer = &shape.dims().expect("the rank is known")[..index - partitions.len()];
         let length = own_dim(self.flat_values(), index - partitions.len())?;
-        let length = dim_value(self.graph(), length)?.cast(dtype)?;
+        let length = size_value(self.graph(), length, dtype)?;
         let lengths = length.broadcast_to(TensorShape::new(outer.iter().cloned()))?;
         Ok(AnyValue::of(lengths, &partitions))
     }

@@ -114,7 +114,12 @@ impl<'g> RaggedValue<'g> {
             return Err(refuse(dense.graph(), ErrorKind::Shape, message));
         }
         let zero = number(graph, lengths.dtype(), 0)?;
-        let most = dim_value(graph, width.clone())?.cast(lengths.dtype())?;
+        // A width that does not fit i32 bounds no i32 length.
+        let most = dim_value(graph, width.clone())?;
+        let most = match lengths.dtype() {
+            DType::I32 => most.minimum(i64::from(i32::MAX))?.cast(DType::I32)?,
+            _ => most,
+        };
         let lengths = lengths.maximum(zero)?.minimum(most)?;
         let mask = lengths.sequence_mask(dim_param(width))?;
         RaggedValue::from_row_lengths(dense.boolean_mask(mask, 0)?, lengths)

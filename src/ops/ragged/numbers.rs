@@ -21,6 +21,20 @@ pub(super) fn number<'g>(graph: &'g Graph, dtype: DType, number: i64) -> Result<
     }
 }
 
+/// Returns a size as a scalar of `dtype`, i32 or i64. The run fails if the size does not fit `dtype`.
+pub(super) fn size_value<'g>(graph: &'g Graph, size: Dim, dtype: DType) -> Result<Value<'g>> {
+    let known = size.as_known();
+    let value = dim_value(graph, size)?;
+    let most = i64::from(i32::MAX);
+    let fits = match dtype {
+        DType::I32 if known.is_none_or(|size| size > most) => {
+            value.checked(value.less_equal(most)?, "a size of a ragged value with i32 row_splits must fit i32")?
+        }
+        _ => value,
+    };
+    fits.cast(dtype)
+}
+
 /// Converts f16 and bf16 to f32, for ops that round their result once; returns other values unchanged.
 pub(super) fn widened(x: Value<'_>) -> Result<Value<'_>> {
     match x.dtype() {
@@ -136,6 +150,24 @@ mod tests {
             assert_eq!(run(1 << 29).unwrap(), Tensor::from([0, 1 << 29, 1 << 30]));
             let error = run(1 << 30).unwrap_err();
             assert!(error.message().contains("row_splits must fit i32"), "{error}");
+        }
+    }
+
+    #[test]
+    fn sizes_that_do_not_fit_i32_fail_the_run() {
+        let g = Graph::new();
+        let x = g.input("x", DType::I8, shape![3, "w", 0]).unwrap();
+        let splits = g.constant([0, 1, 3]).unwrap();
+        let rows = RaggedValue::from_row_splits(x, splits).unwrap();
+        let one = rows.bounding_shape_along(2).unwrap();
+        let each = rows.row_lengths_along(2).unwrap().flat_values();
+        for sizes in [one, each] {
+            let exe = g.compile(sizes).unwrap();
+            let run = |width: usize| exe.run::<1>(&[Tensor::zeros(DType::I8, &[3, width, 0]).unwrap().view()]);
+            let [largest] = run(i32::MAX as usize).unwrap();
+            assert!(largest.as_slice::<i32>().unwrap().iter().all(|&size| size == i32::MAX), "{largest}");
+            let error = run(1 << 31).unwrap_err();
+            assert!(error.message().contains("must fit i32"), "{error}");
         }
     }
 }

@@ -3,7 +3,7 @@
 use shapeflow_shape_fns::Dim;
 
 use super::errors::{known_ints, refuse};
-use super::numbers::{dim_param, dim_value, number};
+use super::numbers::{dim_param, number, size_value};
 use super::partition::splits_of_lengths;
 use super::reduce::rank_of;
 use super::select::take;
@@ -91,7 +91,7 @@ impl<'g> RaggedValue<'g> {
         let (items, outer) = (inner(axis), axis.checked_sub(1).map(inner));
         let zero = number(graph, dtype, 0)?;
         let (lengths, uniform) = (rows.row_lengths()?, rows.uniform_row_length());
-        let scalar = |dim: Dim| -> Result<Value<'g>> { dim_value(graph, dim)?.cast(dtype) };
+        let scalar = |dim: Dim| -> Result<Value<'g>> { size_value(graph, dim, dtype) };
         let mut ids = items.columns()?;
         let mut partitions = all[..axis.saturating_sub(1)].to_vec();
         let count = match outer {

@@ -89,7 +89,7 @@ type Sequences<'a> = BTreeMap<&'a [i64], Vec<usize>>;
 /// tensors on each axis.
 ///
 /// # Errors
-/// An index of a sequence lies outside `shape`, or the indices do not fit it.
+/// An index of a sequence lies outside `shape`, or a row of the indices has not one entry for each axis of `shape`.
 fn sequences<'a>(operand: usize, indices: TensorView<'a>, shape: &[i64]) -> Result<Sequences<'a>> {
     let mut sequences = Sequences::new();
     for (number, row) in rows_of(indices, shape)?.0.into_iter().enumerate() {

@@ -67,6 +67,8 @@ impl DimTable {
         let solution = match (a.as_symbol(), b.as_symbol(), a.plus_times(&b, -1)) {
             (None, None, Err(_)) => None,
             (_, _, difference) => {
+                // A bare symbol can be replaced even if the difference cannot be computed. The solver takes nothing
+                // apart in the stand-in.
                 let difference = difference.unwrap_or_else(|_| Dim::too_large());
                 let admits = |symbol: Symbol, dim: &Dim| {
                     let is_plain = dim.is_known() || dim.as_symbol().is_some();
@@ -105,8 +107,8 @@ impl DimTable {
         Some([a.exact_div(&factor)?, b.exact_div(&factor)?])
     }
 
-    /// Returns whether `dim` may replace `symbol`. A table in the order of definitions replaces a symbol only by older
-    /// symbols.
+    /// Returns whether `dim` may replace `symbol`. If `in_definition_order` is set, only symbols that the table met
+    /// before `symbol` may replace it.
     fn may_replace(&self, symbol: Symbol, dim: &Dim) -> bool {
         if !self.in_definition_order {
             return true;
@@ -184,9 +186,9 @@ impl DimTable {
         self.merge_shapes_keeping(a, b, &[])
     }
 
-    /// Records that a shape is the shape that the program states, and returns the stated shape: its dimensions, except
-    /// those that are numbers. A stated name of an earlier node, such as an input, is not replaced by an expression.
-    /// Any other stated name stands for the dimension of `actual`.
+    /// Merges `actual` with the shape that the program states. Returns the stated dimensions, with a number wherever
+    /// the merged dimension is a number. A stated name that an earlier node introduced, such as that of a dimension of
+    /// an input, is not replaced by an expression. Any other stated name stands for the dimension of `actual`.
     ///
     /// # Errors
     /// As [`DimTable::merge_shapes`].
@@ -203,7 +205,8 @@ impl DimTable {
         Ok(TensorShape::new(dims))
     }
 
-    /// Returns the name that stands for a dimension if the dimension is a name that a node introduced.
+    /// Returns the name that `dim` resolves to if `dim` is a name that a node introduced; `None` if it resolves to
+    /// anything but a name.
     fn introduced_name(&self, dim: &Dim) -> Option<Symbol> {
         let symbol = dim.as_symbol().filter(|symbol| self.introduced.contains_key(symbol))?;
         self.resolve(&Dim::from(symbol)).as_symbol().filter(|symbol| !symbol.is_anonymous())
@@ -260,7 +263,7 @@ mod tests {
 
     #[test]
     fn the_name_that_stands_for_equal_names_does_not_depend_on_the_process() {
-        // The process knows the names in one order, and the tables use them in both orders.
+        // The process interns the names once, in this order. The tables meet them in both orders.
         let names = ["standing_a", "standing_b"];
         let [a, b] = names.map(Dim::symbol);
         for (first, second) in [(&a, &b), (&b, &a)] {

@@ -75,7 +75,8 @@ impl FunctionEmitter<'_> {
         });
     }
 
-    /// Loads the address registers of a body, and the addresses of gather slots without one.
+    /// Loads the address registers of a body with the starts of their slots. The start of a gather slot that has no
+    /// address register is copied to its place in the frame.
     pub fn load_pointers(&mut self, body: &LoopBody<'_>) {
         for slot in &body.slots {
             let start = frame_mem(self.layout.start(body.level, *slot));
@@ -107,7 +108,7 @@ impl FunctionEmitter<'_> {
         }
     }
 
-    /// Emits a block that runs once, at the start of its slots.
+    /// Emits a block that runs once and accesses each slot at its start.
     pub fn emit_once(&mut self, body: &LoopBody<'_>, mut block: VectorBlock) {
         chain_index_insts(&mut block, |slot| Some(self.layout.start(body.level, slot)));
         let context = EmitContext::new(self.code, &self.layout, body, false);

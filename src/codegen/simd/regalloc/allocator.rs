@@ -211,8 +211,8 @@ impl<'a> Allocator<'a> {
         self.free.add(reg);
     }
 
-    /// Returns a free register. If none is free, evicts the value with the farthest next use from its register, which
-    /// is neither in `locked` nor fixed. Spills the value if it is used again and is not in memory.
+    /// Returns a free register. If none is free, takes the register whose value has the farthest next use, among those
+    /// that are neither in `locked` nor fixed. Spills the value if it is used again and is not in memory.
     fn take(&mut self, locked: RegisterSet) -> VectorReg {
         if let Some(reg) = self.free.lowest() {
             return reg;

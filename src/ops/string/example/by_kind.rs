@@ -1,4 +1,4 @@
-//! [`ByKind`]: the features of a call sorted by kind, as operands and attributes have them.
+//! [`ByKind`]: the features of a call grouped by kind, because the operands and attributes of the op list them by kind.
 
 use std::panic::Location;
 use std::sync::Arc;
