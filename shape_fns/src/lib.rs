@@ -50,9 +50,9 @@
 //! - Whatever a shape function infers from partially known operands holds for all concrete operands that it accepts.
 //!   For fully known operands and parameters every dimension is known, except dimensions that depend on the data.
 //! - An undecided condition is never an error: it becomes a guard.
-//! - No input makes a function of this crate panic. No text and no chain of equalities exhausts the stack. Only the
-//!   methods of [`Attrs`] that read a declared attribute panic: if the definition of an op does not declare what its
-//!   body reads.
+//! - No input makes a function of this crate panic. No text and no chain of equalities exhausts the stack. The
+//!   methods of [`Attrs`] that read an attribute are the exception: they panic if the definition of the op does not
+//!   declare the attribute.
 //!
 //! # Differences from TensorFlow
 //! TensorFlow's shape functions are the reference. `tests/data/differences` of this crate lists every difference in
@@ -67,12 +67,12 @@
 //! - a sparse tensor whose indices, values and shape disagree.
 //!
 //! Further differences:
-//! - A strided slice that is empty because its stride points away from its end also tracks elements.
+//! - A strided slice whose stride points away from its end is known to have no elements.
 //! - `reverse` takes any rank, and `einsum` takes any number of operands.
 //! - `substr` takes `pos` and `len` even if the shape of one of them is unknown.
 //! - An unknown axis of `split_v` is not assumed to be the last axis.
-//! - A window of image patches that overhangs by less than two strides yields 0 outputs, as in TensorFlow's kernel. So
-//!   does a window of a convolution or pool along an axis of unknown size.
+//! - A window of image patches that is larger than the image by less than two strides gives an output of size 0, as in
+//!   TensorFlow's kernel. So does a window of a convolution or pool along an axis of unknown size.
 //! - A convolution or pool whose window may not fit records a guard.
 //! - Softmax cross entropy also broadcasts unknown dimensions.
 //! - A Fourier transform over named axes takes its lengths as given.

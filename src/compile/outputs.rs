@@ -39,7 +39,7 @@ impl<'g> IntoOutputs<'g> for AnyValue<'g> {
     }
 }
 
-/// Implements [`IntoOutputs`] for lists of one element type: from a slice, for all kinds of lists.
+/// Implements [`IntoOutputs`] for slices, arrays and vectors of one element type. `$into` converts a slice.
 macro_rules! lists {
     ($([$($generics:tt)*] $Element:ty, |$outputs:ident| $into:expr;)*) => {$(
         impl<'g, $($generics)*> IntoOutputs<'g> for &[$Element] {
@@ -83,8 +83,8 @@ lists! {
     };
 }
 
-/// Returns dense and ragged outputs without names. A ragged output has several tensors, which
-/// [`Results::ragged_at`](crate::Results::ragged_at) joins.
+/// Returns outputs to which the caller gives no names. The tensors of a ragged output get names from its number, by
+/// which [`Results::ragged_at`](crate::Results::ragged_at) joins them.
 fn unnamed<'g>(outputs: impl Iterator<Item = AnyValue<'g>>) -> Vec<(Option<String>, Value<'g>)> {
     let parts = outputs.enumerate().map(|(number, output)| match output {
         AnyValue::Dense(value) => vec![(None, value)],

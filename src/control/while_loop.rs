@@ -108,12 +108,12 @@ impl Graph {
             return Err(refused(ErrorKind::Attribute, OP, message, location));
         }
         let mut shapes = StateShapes::new(state, options, regions.is_imported).map_err(located)?;
-        let (start, step, unchanged, is_in_place) = loop {
+        let (first_condition, step, unchanged, is_in_place) = loop {
             // The condition is built before the body, so that an error of its closure names the condition.
             let mut recorder = Recorder::open(self, "condition", !regions.is_imported, location);
             let given = shapes.parameters(&mut recorder);
             let goes_on = condition_of(&mut regions, &given).map_err(located)?;
-            let start: Recorded<'g> = recorder.finish(&[goes_on])?;
+            let first_condition: Recorded<'g> = recorder.finish(&[goes_on])?;
             let mut recorder = Recorder::open(self, "body", !regions.is_imported, location);
             let given = shapes.parameters(&mut recorder);
             let returned = (regions.body)(&given)?;
@@ -130,16 +130,17 @@ impl Graph {
             let goes_on = condition_of(&mut regions, &returned).map_err(located)?;
             let changing = returned.iter().zip(&unchanged).filter(|(_, unchanged)| !**unchanged);
             let outputs: Vec<Value<'g>> = changing.map(|(value, _)| *value).chain([goes_on]).collect();
-            break (start, recorder.finish(&outputs)?, unchanged, is_in_place);
+            break (first_condition, recorder.finish(&outputs)?, unchanged, is_in_place);
         };
         let mut operands = RegionOperands { values: state.to_vec() };
         let captures = operands.add(&step, state.len());
         let layout = StepLayout::new(state.len(), 0, &|state| unchanged[state], &captures, is_in_place);
-        let start_inputs = (0..state.len()).chain(operands.add(&start, state.len())).collect();
+        let first_condition_inputs =
+            (0..state.len()).chain(operands.add(&first_condition, state.len())).collect();
         let results = shapes.results(state, &unchanged);
         let control = WhileLoop {
-            start: start.region,
-            start_inputs,
+            first_condition: first_condition.region,
+            first_condition_inputs,
             step: step.region,
             layout,
             states: state.len(),
@@ -158,16 +159,20 @@ fn condition_of<'g>(regions: &mut LoopRegions<'_, 'g>, state: &[Value<'g>]) -> R
     let (dtype, shape) = (goes_on.dtype(), goes_on.shape());
     if dtype != DType::Bool || shape.rank().is_some_and(|rank| rank != 0) {
         let message = format!("the condition must be a bool scalar, got {}", type_text(dtype, &shape));
-        return Err(Error::new(ErrorKind::DType, Phase::Build, message));
+        let help = match dtype {
+            DType::Bool => "reduce it with .reduce_all(axes) or .reduce_any(axes)",
+            _ => "compare it, for example with .greater(0)",
+        };
+        return Err(Error::new(ErrorKind::DType, Phase::Build, message).with_help(help));
     }
     Ok(goes_on)
 }
 
 /// A loop: the condition before the first iteration, and a step that computes the next state and the next condition.
 struct WhileLoop {
-    start: Region,
+    first_condition: Region,
     /// The operands that the first condition reads.
-    start_inputs: Vec<usize>,
+    first_condition_inputs: Vec<usize>,
     step: Region,
     layout: StepLayout,
     states: usize,
@@ -177,11 +182,11 @@ struct WhileLoop {
 impl Control for WhileLoop {
     fn compile(&self, options: &dyn Any) -> Result<CompiledControl> {
         let options = compile_options(options);
-        let (start, step) = (self.start.compile(options)?, self.step.compile(options)?);
-        let programs = vec![Some(start.to_any()), Some(step.to_any())];
+        let (first_condition, step) = (self.first_condition.compile(options)?, self.step.compile(options)?);
+        let programs = vec![Some(first_condition.to_any()), Some(step.to_any())];
         let kernel = Arc::new(WhileKernel {
-            start,
-            start_inputs: self.start_inputs.clone(),
+            first_condition,
+            first_condition_inputs: self.first_condition_inputs.clone(),
             step: CompiledLoopBody::new(step, self.layout.clone()),
             states: self.states,
             options: self.options.clone(),
@@ -190,19 +195,20 @@ impl Control for WhileLoop {
     }
 
     fn regions(&self) -> Vec<&dyn Any> {
-        vec![self.start.as_any(), self.step.as_any()]
+        vec![self.first_condition.as_any(), self.step.as_any()]
     }
 
     fn unrolling(&self) -> Option<Unrolling<'_>> {
         let StepLayout { sources, changing, .. } = &self.layout;
-        let (start, step) = (self.start.for_passes(&self.start_inputs), self.step.for_passes(&[]));
-        self.options.is_unlimited().then_some(Unrolling { start, step, sources, changing })
+        let (first_condition, step) =
+            (self.first_condition.for_passes(&self.first_condition_inputs), self.step.for_passes(&[]));
+        self.options.is_unlimited().then_some(Unrolling { first_condition, step, sources, changing })
     }
 }
 
 struct WhileKernel {
-    start: Executable,
-    start_inputs: Vec<usize>,
+    first_condition: Executable,
+    first_condition_inputs: Vec<usize>,
     step: CompiledLoopBody,
     states: usize,
     options: LoopOptions,
@@ -210,7 +216,7 @@ struct WhileKernel {
 
 impl HostKernel for WhileKernel {
     fn trim(&self) {
-        self.start.trim();
+        self.first_condition.trim();
         self.step.trim();
     }
 
@@ -219,9 +225,9 @@ impl HostKernel for WhileKernel {
         let operands: Vec<TensorView<'_>> =
             (0..cx.inputs()).map(|number| cx.input(number)).collect::<Result<_>>()?;
         let inputs: Vec<TensorView<'_>> =
-            self.start_inputs.iter().map(|&number| operands[number].clone()).collect();
+            self.first_condition_inputs.iter().map(|&number| operands[number].clone()).collect();
         let mut goes_on = self
-            .start
+            .first_condition
             .run_until(&inputs, cancel)
             .and_then(|results| results[0].item::<bool>())
             .map_err(|error| error.note("in the condition before iteration 0", None))?;

@@ -190,7 +190,7 @@ impl LowerCx for CallCx<'_, '_> {
         extents: &[Dim],
         body: &mut dyn FnMut(&mut dyn LowerCx, &[Index]) -> Expr,
     ) -> Expr {
-        // A loop of one element is left out, unless it is the only loop.
+        // Loops of one element are left out. If all loops are such loops, the first one stays.
         let is_unit = |extent: &Dim| extent.as_known() == Some(1);
         let are_units = extents.iter().all(is_unit);
         let mut axes: Vec<(Axis, Dim)> = Vec::with_capacity(extents.len());

@@ -134,7 +134,7 @@ impl<'t> Bindings<'t> {
     }
 
     /// Binds the symbols that the equalities among the table's guards determine.
-    pub(super) fn solve_guards(&mut self) {
+    pub(super) fn bind_by_guards(&mut self) {
         let table = self.table;
         while table.guards().iter().any(|record| self.solve(&record.guard)) {}
     }

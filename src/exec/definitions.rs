@@ -59,7 +59,7 @@ impl PendingSymbols {
             }
         }
         self.definers = waiting;
-        bindings.solve_guards();
+        bindings.bind_by_guards();
         bindings.solve_deferred().map_err(|mismatch| {
             let names = compiled.graph.dim_names();
             let message = names.scope(|| mismatch.message(&format!("the size {}", mismatch.dim)));

@@ -293,7 +293,7 @@ impl Executable {
     #[track_caller]
     pub fn output_sizes(&self, inputs: &[&[usize]]) -> Result<Vec<Option<Vec<usize>>>> {
         let location = Location::caller();
-        self.sizes_for(inputs).map_err(|error| error.or_at(location))
+        self.sizes_for(inputs).map_err(|error| error.or_in_run(location))
     }
 
     fn sizes_for(&self, inputs: &[&[usize]]) -> Result<Vec<Option<Vec<usize>>>> {

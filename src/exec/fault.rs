@@ -90,7 +90,7 @@ fn bindings_of_plan<'c>(compiled: &'c CompiledProgram, plan: &SegmentPlan) -> Bi
         }
     }
     let _ = bindings.solve_deferred();
-    bindings.solve_guards();
+    bindings.bind_by_guards();
     bindings
 }
 

@@ -41,12 +41,12 @@ fn bind_each_input<'t>(graph: &'t GraphData, inputs: &[(DType, &[usize])]) -> Re
         })?;
     }
     let solved = bindings.solve_deferred();
-    bindings.solve_guards();
+    bindings.bind_by_guards();
     solved.map_err(|mismatch| broken_equality(graph, inputs, &bindings, &mismatch))?;
     Ok(bindings)
 }
 
-/// Returns the error about the row splits of a ragged input that has another number of rows than the input must have.
+/// Returns the error about a ragged input with a wrong number of rows; `None` if the mismatch is not in row splits.
 fn other_number_of_rows(
     graph: &GraphData,
     (port, axis): (usize, usize),

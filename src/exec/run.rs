@@ -86,9 +86,9 @@ fn initial_memory<'m>(
     Ok(memory)
 }
 
-/// Returns the error of a segment that cannot be planned. After a read from an empty axis, the interpreter computes the
-/// program again, because its error names the index. A program with host kernels keeps `error`: running them twice
-/// could repeat their side effects.
+/// Returns the error of a segment that cannot be planned. If planning fails because a kernel would read from an empty
+/// axis, the interpreter runs the program, because the error of the interpreter names the index. A program with host
+/// kernels keeps `error`: running them twice could repeat their side effects.
 fn error_with_index(
     compiled: &CompiledProgram,
     inputs: &[TensorView<'_>],
@@ -222,8 +222,9 @@ impl<'r, 'm> Run<'r, 'm> {
             match (&compiled.lowered.steps[step], step_plan) {
                 (Step::Kernel(kernel), StepPlan::Kernel(kernel_plan, prepared)) => {
                     let code = &self.code.module;
-                    let runs_at_once = |_: &&PreparedLaunch| !is_cut_for(self.cancel, kernel, kernel_plan);
-                    let failed = match prepared.as_ref().filter(runs_at_once) {
+                    let runs_in_one_piece =
+                        |_: &&PreparedLaunch| !is_cut_for(self.cancel, kernel, kernel_plan);
+                    let failed = match prepared.as_ref().filter(runs_in_one_piece) {
                         Some(prepared) => prepared.run(kernel_plan, code, self.memory, workspaces)?,
                         None => {
                             let memory = &*self.memory;

@@ -137,8 +137,9 @@ pub fn write_npz_bytes<'a>(tensors: impl IntoIterator<Item = (&'a str, &'a Tenso
     Ok(archive.finish().map_err(|error| failed(&error))?.into_inner())
 }
 
-/// Converts a tensor from the dtype that an npz file stores for `dtype`: floats of 8 and 16 bits, quantized types, i4
-/// and u4 are stored as integers of the same width. A tensor that already has `dtype` is returned unchanged.
+/// Converts a tensor from the dtype that an npz file stores for `dtype`: an integer of the same width for bf16, for
+/// floats of 8 bits and for quantized types, and a byte for i4 and u4. A tensor that already has `dtype` is returned
+/// unchanged.
 ///
 /// # Errors
 /// `DType`: the tensor has neither `dtype` nor the dtype that stores it.
@@ -147,7 +148,8 @@ pub fn as_dtype(tensor: &Tensor, dtype: DType) -> Result<Tensor> {
         return Ok(tensor.clone());
     }
     let stored = match storage(dtype) {
-        Some((bits, 1)) => bits,
+        // One integer for each element.
+        Some((integer, 1)) => integer,
         _ => dtype,
     };
     if stored != tensor.dtype() {

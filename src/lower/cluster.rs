@@ -15,7 +15,8 @@ const MAX_COST: u32 = 256;
 const MAX_MEMBERS: usize = 256;
 /// The largest number of buffers that a cluster reads.
 const MAX_BUFFERS: usize = 16;
-/// The largest number of variants of a cluster.
+/// The largest number of variants of a cluster. A member such as a concatenation chooses its expression by the position,
+/// and a variant is one combination of these choices.
 const MAX_VARIANTS: u32 = 64;
 
 /// The number of a cluster. Merged clusters have one representative, which `Partitioner::find` returns.
@@ -34,15 +35,15 @@ pub(crate) enum RowAxes {
     DomainAxes(Vec<usize>),
 }
 
-/// The cost of computing a value several times.
+/// Whether a kernel may compute a value several times.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Cost {
+pub(crate) struct Recomputation {
     /// Whether the value is too costly to compute again. The cost includes all values that could be inlined into the
     /// value.
-    pub high: bool,
+    pub is_costly: bool,
     /// Whether the value depends on results of reductions. If such a value does not vary along the innermost axis of
     /// the domain, the kernel computes it once per row.
-    pub reduces: bool,
+    pub reads_reductions: bool,
 }
 
 /// Nodes that one loop nest computes. Axes `0..domain.len()` are the axes of the domain; added row axes follow.
@@ -59,7 +60,7 @@ pub(crate) struct Cluster {
     pub members: Vec<ValueIx>,
     /// The number of primitive operations of all members, weighted as in [`Access::cost`].
     pub cost: u32,
-    /// The number of variants that the piecewise choices of the members give.
+    /// A bound of the number of variants: see [`MAX_VARIANTS`].
     pub variants: u32,
     /// Operands of members that are not members themselves: they are in memory, or the partition has not placed them
     /// yet.
@@ -152,7 +153,7 @@ impl Cluster {
     pub fn check_member(
         &self,
         access: &Access,
-        cost: Cost,
+        recomputation: Recomputation,
         operands: &[ValueIx],
         index: &[Index],
     ) -> Result<(), MaterializeReason> {
@@ -195,14 +196,16 @@ impl Cluster {
         if !access.reduces.is_empty() {
             return self.check_reduces(access, index);
         }
-        if cost.high && quotients {
+        if recomputation.is_costly && quotients {
             return Err(MaterializeReason::QuotientIndex);
         }
-        // If the value varies along no axis, the kernel would have a single row, and one thread would do all its work.
+        // A value that the kernel computes once per row is cheap enough. This does not hold for a value that varies along
+        // no axis: the rows, which threads share, would all compute it.
         let inner = self.domain.len().checked_sub(1);
-        let once_a_row =
-            cost.reduces && missing.len() < self.domain.len() && missing.last().copied() == inner;
-        if cost.high && !once_a_row && missing.iter().any(|axis| !in_row(*axis)) {
+        let once_a_row = recomputation.reads_reductions
+            && missing.len() < self.domain.len()
+            && missing.last().copied() == inner;
+        if recomputation.is_costly && !once_a_row && missing.iter().any(|axis| !in_row(*axis)) {
             return Err(MaterializeReason::AddedAxis);
         }
         Ok(())

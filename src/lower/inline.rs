@@ -5,7 +5,9 @@ use shapeflow_shape_fns::Dim;
 use smallvec::SmallVec;
 
 use super::access::Read;
-use super::cluster::{ClusterIx, Cost, RowAxes, needs_interpreter, quotient_axes, reduce_index, substitute};
+use super::cluster::{
+    ClusterIx, Recomputation, RowAxes, needs_interpreter, quotient_axes, reduce_index, substitute,
+};
 use super::partition::{CHEAP, MAX_USES, Partitioner, Use};
 use super::placement::{MaterializeReason, Placement};
 use crate::expr::Index;
@@ -132,9 +134,12 @@ impl Partitioner<'_> {
         cluster: ClusterIx,
         index: &[Index],
     ) -> Result<(), MaterializeReason> {
-        let cost = Cost { high: self.full_cost[value.index()] > CHEAP, reduces: self.reduces[value.index()] };
+        let recomputation = Recomputation {
+            is_costly: self.full_cost[value.index()] > CHEAP,
+            reads_reductions: self.reduces[value.index()],
+        };
         let operands = &self.graph.node_of(value).operands;
-        self.cluster(cluster).check_member(&self.access[value.index()], cost, operands, index)
+        self.cluster(cluster).check_member(&self.access[value.index()], recomputation, operands, index)
     }
 
     /// Adds a value to a cluster, which computes it at `index`, and records the resulting uses of its operands.

@@ -54,7 +54,7 @@ pub(crate) struct Selection<'a> {
 /// The regions of a loop without a limit and without a token.
 pub(crate) struct Unrolling<'a> {
     /// The condition on the initial state.
-    pub start: BodyRegion<'a>,
+    pub first_condition: BodyRegion<'a>,
     /// An iteration. The results are the next values of the state values that change, and whether the loop goes on with
     /// them. `sources`, and not the captures, give the inputs.
     pub step: BodyRegion<'a>,

@@ -32,7 +32,7 @@ impl Rebuilder<'_> {
         let node = &self.old.nodes[index.index()];
         let Body::Control(control) = &node.op.body else { return Ok(false) };
         let Some(unrolling) = control.unrolling() else { return Ok(false) };
-        // A string operand may have no new value.
+        // A string operand may have no new value, because its handles move instead.
         let operands: Option<Vec<ValueIx>> =
             node.operands.iter().map(|operand| self.values.get(operand).copied()).collect();
         let Some(operands) = operands else { return Ok(false) };
@@ -81,9 +81,9 @@ fn keeps_sizes(unrolling: &Unrolling<'_>, around: &GraphData, operands: &[ValueI
 /// Returns the number of iterations, if constants determine it and there are at most [`MAX_ITERATIONS`].
 fn iterations(unrolling: &Unrolling<'_>, around: &GraphData, operands: &[ValueIx]) -> Option<usize> {
     let given: Vec<Option<Tensor>> = operands.iter().map(|operand| around.const_fold(*operand)).collect();
-    let start = unrolling.start.captures.iter().map(|operand| given[*operand].clone());
-    let start = folded(&unrolling.start, start);
-    let mut goes_on = start.value(unrolling.start.outputs[0])?.item::<bool>().ok()?;
+    let captures = unrolling.first_condition.captures.iter().map(|operand| given[*operand].clone());
+    let condition = folded(&unrolling.first_condition, captures);
+    let mut goes_on = condition.value(unrolling.first_condition.outputs[0])?.item::<bool>().ok()?;
     let mut state: Vec<Option<Tensor>> =
         unrolling.changing.iter().map(|operand| given[*operand].clone()).collect();
     for iteration in 0..=MAX_ITERATIONS {

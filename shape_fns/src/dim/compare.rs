@@ -117,8 +117,8 @@ impl Dim {
             Some(Bounds::exact(0).minus(opposite.bounds()))
         };
         Some(match self.plus_times(other, -1) {
-            // The bounds replace a call of `min` or `max` by its arguments. The replaced difference may overflow in one
-            // direction only, so the bounds of both directions are used.
+            // `bounds` tries each argument of a `min` or `max` in the place of the call. This may overflow for only one
+            // of `self - other` and `other - self`, so both differences are bounded.
             Ok(difference) if difference.has_choice() => {
                 let bounds = difference.bounds();
                 opposite().map_or(bounds, |opposite| bounds.intersection(opposite))

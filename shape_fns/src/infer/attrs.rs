@@ -139,7 +139,7 @@ impl Attrs {
     }
 }
 
-/// Sets of attributes are equal if the calls give equal values. The declarations do not matter.
+/// Two sets are equal if they have the same attributes with equal values. The declarations do not matter.
 impl PartialEq for Attrs {
     fn eq(&self, other: &Attrs) -> bool {
         self.given == other.given

@@ -9,7 +9,7 @@ use crate::{Attrs, registered};
 /// Makes random operands and attributes and the number of outputs of an op, or returns `None` for an elementwise op.
 /// The number 0 stands for the number of outputs in the registry.
 fn case(op: &str, r: &mut Random) -> Option<(Vec<String>, Attrs, usize)> {
-    // Inference tracks the elements of the results of these ops, so a third of their operands are vectors of elements.
+    // Inference tracks the elements of the results of these ops, so a third of their operands are vectors of given elements.
     let element_ops =
         ["Tile", "ReverseV2", "Reverse", "Pad", "PadV2", "MirrorPad", "Transpose", "BroadcastTo"];
     let vector = (element_ops.contains(&op) && r.below(3) == 0).then(|| r.vector(3, -4, 9));
@@ -51,8 +51,8 @@ fn case(op: &str, r: &mut Random) -> Option<(Vec<String>, Attrs, usize)> {
         "Reshape" => {
             let count = r.below(4) as usize;
             let shape = r.vector(count, -1, 4);
-            // A name that `x` and `shape` share cancels, also if it is 0, where TensorFlow leaves zeros out. So the names
-            // of `shape` are others.
+            // Inference divides by a symbol that `x` and `shape` share, although the symbol may be 0. TensorFlow skips
+            // zeros when it computes the size of -1. So `shape` has other symbols than `x`.
             (vec![x, shape.replace('n', "k").replace('m', "l")], attrs, 1)
         }
         "ExpandDims" => (vec![x, r.scalar(-axes - 1, axes)], attrs, 1),

@@ -11,14 +11,14 @@ use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::op::dtype_number::{dtype_of, number_of, text_of};
 use crate::op::{OpRef, TfOp};
 
-/// Returns this crate's name of a TensorFlow attribute. `renamed` and the row hold pairs `(TensorFlow's name, this
-/// crate's name)`. An attribute in neither list keeps its name.
+/// Returns this crate's name of a TensorFlow attribute. `renamed`, and the op's entry `registered` in the table
+/// of shape functions, hold pairs `(TensorFlow's name, this crate's name)`. An attribute in neither list keeps its name.
 pub(super) fn own_name<'n>(
     name: &'n str,
     renamed: &[(&'static str, &'static str)],
-    row: Option<&'static Registered>,
+    registered: Option<&'static Registered>,
 ) -> &'n str {
-    let rows = row.map_or(&[][..], |row| row.attrs);
+    let rows = registered.map_or(&[][..], |registered| registered.attrs);
     renamed
         .iter()
         .chain(rows)
@@ -27,11 +27,15 @@ pub(super) fn own_name<'n>(
 }
 
 /// Returns `attrs`, extended by the dtype attributes that the definition needs to produce the `expected` output dtypes.
+/// `spelling` is the TensorFlow op as which the definition is imported.
 ///
 /// # Errors
 /// `Some(error)`: the definition refuses the dtypes of the operands. `None`: the definition accepts the dtypes of the
 /// operands, but cannot produce the expected dtypes.
-#[expect(clippy::too_many_arguments, reason = "two spellings of one call may differ in each argument")]
+#[expect(
+    clippy::too_many_arguments,
+    reason = "the import tries several `TfOp`s for a node, and all arguments change with them"
+)]
 pub(super) fn add_dtype_attrs(
     def: &OpRef,
     spelling: &TfOp,
@@ -40,7 +44,7 @@ pub(super) fn add_dtype_attrs(
     expected: &[Option<DType>],
     frame: &Frame<'_, '_>,
     index: usize,
-    row: Option<&'static Registered>,
+    registered: Option<&'static Registered>,
 ) -> std::result::Result<Attrs, Option<Error>> {
     let node = frame.nodes.get(index).ok_or(None)?;
     if def.composition(operands.first().copied()).is_some() {
@@ -62,6 +66,7 @@ pub(super) fn add_dtype_attrs(
         })
     };
     let refusal = |attrs: &Attrs| infer_dtypes(attrs).err();
+    // The exporter lists the dtypes that the node itself does not state.
     let is_implied = |name: &str| match frame.attr(index, super::super::IMPLIED) {
         Some(AttrKind::List(list)) => list.s.iter().any(|implied| implied == name.as_bytes()),
         _ => false,
@@ -70,7 +75,7 @@ pub(super) fn add_dtype_attrs(
     let signature = signature(&node.op);
     let declared = signature.iter().flat_map(|signature| &signature.attrs).filter(|attr| attr.kind == "type");
     for attr in declared {
-        let renamed = own_name(attr.name, spelling.attrs, row);
+        let renamed = own_name(attr.name, spelling.attrs, registered);
         // A dtype that the inputs determine becomes an attribute only if this crate renames it.
         let inputs_give_it =
             signature.as_ref().is_some_and(|signature| signature.inputs_determine(attr.name))

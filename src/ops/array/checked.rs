@@ -38,8 +38,8 @@ impl<'g> Value<'g> {
     }
 }
 
-/// The message is `message`, then each operand of `data` with the text of `after` that follows it. Operands without such
-/// a text are not shown.
+/// The text of the error is `message`, then for each entry of `after`: the operand of `data` with the same number, and
+/// this entry. Operands without an entry are not shown.
 pub(crate) static DEF: OpDef = OpDef::host("checked", run)
     .attrs(&[Attribute::str_or("message", "a condition must hold"), Attribute::strs_or("after", &[])])
     .operands(&[Operand::Data("x"), Operand::Data("condition"), Operand::Variadic("data..")])
@@ -47,7 +47,8 @@ pub(crate) static DEF: OpDef = OpDef::host("checked", run)
     .reinterprets()
     .shape_fn(|cx| {
         cx.with_rank(1, 0)?;
-        // Only the shape is inferred. A program that knew the elements would not run this op and check the condition.
+        // Only the shape is inferred. If the elements were inferred too, a program could use them without running this op,
+        // and nothing would check the condition.
         shapeflow_shape_fns::common::unary(cx)
     })
     .dtype_rule(|dtypes, _| {

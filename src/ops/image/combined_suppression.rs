@@ -21,19 +21,19 @@ use crate::tensor::{filled_vec, reserved_vec};
 /// How many boxes [`Value::combined_non_max_suppression`] returns, and in which form.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct CombinedSuppression {
-    /// Two boxes of a class overlap if their overlap is greater.
+    /// Two boxes of a class overlap if their intersection over union is greater than this.
     pub iou_threshold: f64,
-    /// A box of a class needs a greater score.
+    /// A box counts for a class if its score is greater than this.
     pub score_threshold: f64,
-    /// Returns at most `max_output_size_per_class * classes` boxes of an image. Otherwise an image has `max_total_size`
-    /// boxes, which zeros fill up.
+    /// Gives the outputs room for the lesser of `max_total_size` and `max_output_size_per_class * classes` boxes of an
+    /// image. If this is `false`, the outputs have room for `max_total_size` boxes. Places without a box hold zeros.
     pub pad_per_class: bool,
     /// Clamps the corners of the returned boxes to the range from 0 to 1.
     pub clip_boxes: bool,
 }
 
 impl Default for CombinedSuppression {
-    /// Overlaps greater than 0.5, every finite score, boxes of fixed number, clamped corners.
+    /// Overlaps greater than 0.5, every finite score, always `max_total_size` places, clamped corners.
     fn default() -> CombinedSuppression {
         CombinedSuppression {
             iou_threshold: 0.5,
@@ -54,9 +54,10 @@ impl<'g> Value<'g> {
     /// with [`CombinedSuppression::pad_per_class`] it is the lesser of `max_total_size` and
     /// `max_output_size_per_class * c`.
     ///
-    /// Boxes with equal scores are in the order in which TensorFlow's heap and sort visit them. As TensorFlow's kernel
-    /// does, a place without a box of a class counts as a box of class -1 with zeros for corners and the score -1: it
-    /// comes before boxes with lower scores. As TensorFlow's `CombinedNonMaxSuppression`. Runs on the host.
+    /// Boxes with equal scores are in the order in which TensorFlow's heap and sort visit them. Each class
+    /// has room for `max_output_size_per_class` boxes. As in TensorFlow's kernel, an unused place of this room counts as
+    /// a box of class -1 with zeros for corners and the score -1, and comes before boxes whose score is less than -1.
+    /// As TensorFlow's `CombinedNonMaxSuppression`. Runs on the host.
     ///
     /// ```
     /// use shapeflow::{CombinedSuppression, Graph};
@@ -139,7 +140,7 @@ const NOTHING: Found = Found { score: -1.0, class: -1.0, corners: [0.0; 4] };
 struct SuppressionBatch<'a> {
     boxes: &'a [[f32; 4]],
     scores: &'a [f32],
-    /// The numbers of boxes, of boxes of each position, and of classes.
+    /// The number of positions, of boxes at each position (1 or the number of classes), and of classes.
     sizes: [usize; 3],
     most: usize,
     iou_threshold: f32,
@@ -149,10 +150,10 @@ struct SuppressionBatch<'a> {
 impl SuppressionBatch<'_> {
     /// Selects boxes of a class of an image. Adds them to `found`, and returns how many there are.
     fn select(&self, image: usize, class: usize, found: &mut [Found]) -> Result<usize> {
-        let [count, kinds, classes] = self.sizes;
+        let [count, boxes_per_position, classes] = self.sizes;
         let of_class = |position: usize| {
-            let kind = if kinds > 1 { class } else { 0 };
-            self.boxes[(image * count + position) * kinds + kind]
+            let number = if boxes_per_position > 1 { class } else { 0 };
+            self.boxes[(image * count + position) * boxes_per_position + number]
         };
         let mut heap = ScoreHeap::new(reserved_vec(count)?);
         for position in 0..count {
@@ -180,12 +181,13 @@ impl SuppressionBatch<'_> {
 fn run(cx: &mut HostCx<'_>) -> Result<()> {
     let (boxes, scores) = (RowMajor::new(cx.input(0)?)?, RowMajor::new(cx.input(1)?)?);
     let (boxes, scores) = (boxes.view(), scores.view());
-    let (&[images, count, kinds, _], &[_, _, classes]) = (boxes.sizes(), scores.sizes()) else {
+    let (&[images, count, boxes_per_position, _], &[_, _, classes]) = (boxes.sizes(), scores.sizes()) else {
         unreachable!("the shape function checks the ranks");
     };
-    if kinds != 1 && kinds != classes {
+    if boxes_per_position != 1 && boxes_per_position != classes {
         return refuse(format!(
-            "boxes must have size 1 or the number of classes at axis 2, got {kinds} and {classes} classes"
+            "boxes must have size 1 or the number of classes at axis 2, \
+             got {boxes_per_position} and {classes} classes"
         ));
     }
     let per_class = size(cx, "max_output_size_per_class", 2)?;
@@ -196,7 +198,7 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
     let batch = SuppressionBatch {
         boxes: boxes.as_chunks().0,
         scores: &scores,
-        sizes: [count, kinds, classes],
+        sizes: [count, boxes_per_position, classes],
         most: per_class.min(count),
         iou_threshold: scalar(cx, thresholds, DType::F32)?,
         score_threshold: scalar(cx, thresholds + 1, DType::F32)?,
@@ -238,20 +240,20 @@ fn size(cx: &HostCx<'_>, name: &str, operand: usize) -> Result<usize> {
     }
 }
 
-/// Makes an output from numbers of the boxes of each image, filled up with zeros.
+/// Writes `values(found)` of each box of each image to an output. The rest of the output is zero.
 fn set_floats<const N: usize>(
     cx: &mut HostCx<'_>,
     output: usize,
     sizes: &[usize],
     results: &[Vec<Found>],
-    numbers: impl Fn(&Found) -> [f32; N],
+    values: impl Fn(&Found) -> [f32; N],
 ) -> Result<()> {
     let width = sizes[1] * N;
     let mut output = cx.output(output, sizes)?;
     if width > 0 {
         for (row, found) in output.as_mut_slice::<f32>()?.chunks_exact_mut(width).zip(results) {
             for (slots, found) in row.chunks_exact_mut(N).zip(found) {
-                slots.copy_from_slice(&numbers(found));
+                slots.copy_from_slice(&values(found));
             }
         }
     }

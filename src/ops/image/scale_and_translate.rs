@@ -54,9 +54,10 @@ impl<'g> Value<'g> {
         antialias: bool,
     ) -> Result<Value<'g>> {
         let location = Location::caller();
-        let number = self.graph().constant(0.0f32)?;
+        // Rust numbers become f32, as this value is.
+        let peer = self.graph().constant(0.0f32)?;
         let (scale, translation) =
-            (scale.into_operand(number, location), translation.into_operand(number, location));
+            (scale.into_operand(peer, location), translation.into_operand(peer, location));
         let call = self.graph().op(&DEF).data(self).size("size", size).data(scale).data(translation);
         call.attr("kernel_type", kernel.name()).attr("antialias", antialias).finish_at(location)
     }
@@ -87,7 +88,7 @@ pub(crate) static DEF: OpDef = OpDef::host("scale_and_translate", |cx| {
     dtype::check_indices(dtypes.get(..first).unwrap_or_default(), 1)?;
     match dtypes.iter().skip(first).find(|dtype| **dtype != DType::F32) {
         Some(other) => dtype::refuse(format!("scale and translation must be f32, got {other}")),
-        None => single(dtypes, attrs),
+        None => f32_result(dtypes, attrs),
     }
 })
 .tensorflow(&[TfOp::new("ScaleAndTranslate")]);
@@ -127,13 +128,13 @@ pub(crate) static RESIZE: OpDef = OpDef::host("resize_with_kernel", |cx| {
 .shape_fn(shape)
 .dtype_rule(|dtypes, attrs| {
     dtype::check_indices(dtypes, 1)?;
-    single(dtypes, attrs)
+    f32_result(dtypes, attrs)
 });
 
 const ATTRIBUTES: &[Attribute] =
     &[Attribute::str_or("kernel_type", "lanczos3"), Attribute::bool_or("antialias", true)];
 
-fn single(dtypes: &[DType], _: &Attrs) -> Result<Vec<DType>> {
+fn f32_result(dtypes: &[DType], _: &Attrs) -> Result<Vec<DType>> {
     dtype::common(dtypes, 0, 1, dtype::Class::Number)?;
     Ok(vec![DType::F32])
 }
@@ -147,15 +148,15 @@ fn shape(cx: &mut InferenceContext<'_>) -> shapeflow_shape_fns::Result<()> {
     resize_shape(cx)
 }
 
-/// The weights of the pixels of one axis that each pixel of the result shows.
+/// For each pixel of the result along one axis: the image pixels that it shows, and their weights.
 struct Spans {
-    /// For each pixel of the result: the first pixel of the image, and the end of its weights in `weights`.
+    /// For each pixel of the result: the first image pixel that it shows, and the end of its weights in `weights`.
     spans: Vec<(usize, usize)>,
     weights: Vec<f32>,
 }
 
 impl Spans {
-    /// Computes the weights for an axis of `size` pixels, of which the result has `resized` pixels.
+    /// Computes the weights for an axis that has `size` pixels in the image and `resized` pixels in the result.
     ///
     /// # Errors
     /// `Memory`: the allocation fails.
@@ -220,7 +221,7 @@ fn sample(
     let (&[count, height, width, channels], &[new_height, new_width]) =
         (images.sizes(), &param_sizes(cx, "size", 1)?[..])
     else {
-        return Err(Error::msg("images must have rank 4 and size two elements"));
+        return Err(Error::msg("images must have rank 4, and size must have two elements"));
     };
     if [height, width, channels].contains(&0) {
         let message = format!("images must have pixels and channels, got sizes {:?}", images.sizes());
@@ -294,8 +295,8 @@ fn run_gradient(cx: &mut HostCx<'_>) -> Result<()> {
     };
     if (count, channels) != (images, depth) || [height, width, channels].contains(&0) {
         let message = format!(
-            "the gradients must have the numbers of images and channels of original_image, which must have pixels \
-             and channels, got sizes {:?} and {sizes:?}",
+            "grads and original_image must have equal numbers of images and of channels, and original_image must not \
+             be empty, got sizes {:?} and {sizes:?}",
             gradients.sizes()
         );
         return Err(Error::new(ErrorKind::Shape, Phase::Run, message));
@@ -363,8 +364,8 @@ mod tests {
         check_tensor(&run_one(&RESIZE, &attrs, &[x]), &tensor(&[1, 1, 1, 1], &[mean]), "box");
     }
 
-    /// The gradient of an element is the sum of the results, each times its gradient, of an image that is 1 at the
-    /// element and 0 elsewhere.
+    /// Runs the op on an image that is 1 at one element and 0 elsewhere. The gradient of this element is the sum of the
+    /// results, each times its own gradient.
     #[test]
     fn gradients_are_those_of_the_op() {
         let pair = |a: f32, b: f32| tensor(&[2], &[a, b]);

@@ -11,8 +11,8 @@ use crate::graph::{IntoOperand, Value};
 use crate::op::{CompositeCx, OpDef, Operand, TfOp};
 
 impl<'g> Value<'g> {
-    /// Multiplies matrices as [`Value::matmul`] does, after a cast of both operands to `dtype`: products of bytes are
-    /// added as i32.
+    /// Multiplies matrices as [`Value::matmul`] does, after a cast of both operands to `dtype`. With
+    /// [`DType::I32`], products of bytes are added as i32.
     ///
     /// `[..batch, m, k], [..batch, k, n] -> dtype[..batch, m, n]`, integers, floats and complex numbers. For bytes, as
     /// TensorFlow's `BatchMatMulV3`. The op is composed of other ops, which fuse into kernels.
@@ -91,7 +91,7 @@ fn build_of_sparse<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec
     for (operand, value) in values.iter().enumerate() {
         matrices.push(match value.shape().rank() {
             Some(2) => *value,
-            // A run checks the rank of the operand of a transpose.
+            // This transpose moves nothing. It makes the run check that the rank is 2.
             None => value.transpose([0, 1])?,
             Some(rank) => {
                 let message = format!("operand {operand} of sparse_matmul must have rank 2, got rank {rank}");

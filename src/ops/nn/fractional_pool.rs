@@ -222,7 +222,7 @@ fn pool_elements<T: Pooled>(
                 count += 1;
                 slots.iter_mut().zip(&x[place..place + channels]).for_each(|(slot, x)| *slot = slot.plus(*x));
             }
-            slots.iter_mut().for_each(|slot| *slot = slot.over(count));
+            slots.iter_mut().for_each(|slot| *slot = slot.divided_by(count));
         }
     });
     Ok(())

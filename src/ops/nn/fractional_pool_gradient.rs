@@ -146,11 +146,11 @@ fn avg_gradient<T: Pooled>(
         for place in &of_window {
             let sums = &mut sums[*place..place + channels];
             for (sum, gradient) in sums.iter_mut().zip(&gradient[number..number + channels]) {
-                *sum += gradient.share(of_window.len());
+                *sum += gradient.divided_as_f64(of_window.len());
             }
         }
     });
-    output.iter_mut().zip(sums).for_each(|(slot, sum)| *slot = T::of(sum));
+    output.iter_mut().zip(sums).for_each(|(slot, sum)| *slot = T::from_f64(sum));
     Ok(())
 }
 

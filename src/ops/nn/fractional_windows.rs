@@ -67,7 +67,8 @@ impl Windows {
         if is_pseudo {
             let (size, least) = (size as f64, (size / count) as f64);
             let ratio = size / count as f64;
-            // The greatest shift with which the first and the last window have one of the two sizes.
+            // Each window has `least` or `least + 1` positions. These are the greatest shifts that keep this true for the
+            // first and for the last window.
             let first = (least + 2.0) / ratio - 1.0;
             let last = (size + 1.0 - least) / ratio - (count as f64 - 1.0);
             let shift = unit_pair(stream.block(0))[0] * first.min(last);
@@ -76,33 +77,33 @@ impl Windows {
             starts.push(size as i64);
             return (starts, 1);
         }
-        let (least, longer) = (size / count, size % count);
+        let (least, longer_count) = (size / count, size % count);
         let mut start = 0;
         starts.push(0);
         for window in shuffled(count, stream) {
-            start += (least + usize::from(window < longer)) as i64;
+            start += (least + usize::from(window < longer_count)) as i64;
             starts.push(start);
         }
         (starts, count.div_ceil(4) as u64)
     }
 }
 
-/// Calls `f` with the first element of each window, in the order of the windows: the number of the window, and the
-/// positions of the first channels of the elements.
+/// Calls `f` for each window, in order, with the position of the window's first channel in the result, and with the
+/// position of the first channel of each element in the window.
 pub(super) fn each_window(
     [rows, columns]: [&Windows; 2],
     [count, height, width, channels]: [usize; 4],
     mut f: impl FnMut(usize, &mut dyn Iterator<Item = usize>),
 ) {
-    let mut number = 0;
+    let mut position = 0;
     for image in 0..count {
         for (top, bottom) in &rows.ranges {
             for (left, right) in &columns.ranges {
                 let row = |row: usize| {
                     (*left..*right).map(move |column| ((image * height + row) * width + column) * channels)
                 };
-                f(number, &mut (*top..*bottom).flat_map(row));
-                number += channels;
+                f(position, &mut (*top..*bottom).flat_map(row));
+                position += channels;
             }
         }
     }
@@ -113,9 +114,9 @@ pub(super) trait Pooled: Element + Copy + PartialOrd {
     const ZERO: Self;
     const LEAST: Self;
     fn plus(self, other: Self) -> Self;
-    fn over(self, count: usize) -> Self;
-    fn share(self, count: usize) -> f64;
-    fn of(sum: f64) -> Self;
+    fn divided_by(self, count: usize) -> Self;
+    fn divided_as_f64(self, count: usize) -> f64;
+    fn from_f64(sum: f64) -> Self;
 }
 
 macro_rules! pooled {
@@ -126,13 +127,13 @@ macro_rules! pooled {
             fn plus(self, other: Self) -> Self {
                 $plus(self, other)
             }
-            fn over(self, count: usize) -> Self {
+            fn divided_by(self, count: usize) -> Self {
                 self / count as $T
             }
-            fn share(self, count: usize) -> f64 {
+            fn divided_as_f64(self, count: usize) -> f64 {
                 self as f64 / count as f64
             }
-            fn of(sum: f64) -> Self {
+            fn from_f64(sum: f64) -> Self {
                 sum as $T
             }
         }

@@ -100,14 +100,14 @@ fn sparse_dtypes(dtypes: &[DType], _: &Attrs) -> Result<Vec<DType>> {
     }
 }
 
-/// A row of logits, minus their maximum.
+/// A row of logits, with what its softmax needs.
 struct Logits {
     classes: Dim,
     /// The dimensions that the operands broadcast to.
     dims: [Dim; 2],
     row: Index,
     largest: Expr,
-    /// The sum of the exponentials.
+    /// The sum of `exp(logit - largest)`.
     sum: Expr,
 }
 

@@ -27,9 +27,8 @@ pub(super) fn size_value<'g>(graph: &'g Graph, size: Dim, dtype: DType) -> Resul
     let value = dim_value(graph, size)?;
     let most = i64::from(i32::MAX);
     let fits = match dtype {
-        DType::I32 if known.is_none_or(|size| size > most) => {
-            value.checked(value.less_equal(most)?, "a size of a ragged value with i32 row_splits must fit i32")?
-        }
+        DType::I32 if known.is_none_or(|size| size > most) => value
+            .checked(value.less_equal(most)?, "a size of a ragged value with i32 row_splits must fit i32")?,
         _ => value,
     };
     fits.cast(dtype)
@@ -163,7 +162,8 @@ mod tests {
         let each = rows.row_lengths_along(2).unwrap().flat_values();
         for sizes in [one, each] {
             let exe = g.compile(sizes).unwrap();
-            let run = |width: usize| exe.run::<1>(&[Tensor::zeros(DType::I8, &[3, width, 0]).unwrap().view()]);
+            let run =
+                |width: usize| exe.run::<1>(&[Tensor::zeros(DType::I8, &[3, width, 0]).unwrap().view()]);
             let [largest] = run(i32::MAX as usize).unwrap();
             assert!(largest.as_slice::<i32>().unwrap().iter().all(|&size| size == i32::MAX), "{largest}");
             let error = run(1 << 31).unwrap_err();

@@ -43,8 +43,8 @@ impl Reduce {
     }
 }
 
-/// The dtype rule. Data are integers or floats, or complex numbers except for extrema. Segment ids and counts are
-/// integers.
+/// The dtype rule. Data are integers or floats, or complex numbers except for extrema. The segment ids and
+/// the number of segments are integers.
 pub(super) fn dtypes(operands: &[DType], _: &Attrs, reduce: Reduce) -> Result<Vec<DType>> {
     dtype::check_indices(operands, 1)?;
     match operands.first() {

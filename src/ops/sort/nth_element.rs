@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn no_rows_need_no_memory() {
+    fn a_tensor_without_rows_needs_no_memory() {
         let y = run_one(&DEF, &Attrs::new().with("n", 3), &[tensor::<u8>(&[0, 1 << 60], &[])]);
         assert_eq!(y.sizes(), [0]);
     }

@@ -75,8 +75,9 @@ sorts! {
 }
 
 impl Columns {
-    /// Sorts each column by its keys of `bits` bits, and writes the sorted items from the first element of the column
-    /// on, `inner` apart. `item` makes the item of an element from its number and its position in the column.
+    /// Sorts each column, and writes it to the places of its elements, which are `inner` apart. `item` makes what is
+    /// sorted from the number of an element in the tensor and its position in the column. `key` gives the sort key of
+    /// an item, of `bits` bits. `result` makes what is written.
     fn sort<I: Copy, T>(
         &self,
         bits: u32,

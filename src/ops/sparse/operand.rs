@@ -1,4 +1,4 @@
-//! The operands that are a sparse tensor: calls, checks, and values by position.
+//! A sparse tensor as three operands (indices, values, shape): makes them, checks them, and finds values by position.
 
 use std::panic::Location;
 

@@ -75,8 +75,7 @@ fn longest_diagonal(
     cx.min(&row_limit, &column_limit)
 }
 
-/// Returns the last axes of packed diagonals: the number of diagonals unless `low == high`, then the length of the
-/// longest diagonal.
+/// Returns the last axes of packed diagonals: `[longest]` if `low == high`, else `[number of diagonals, longest]`.
 fn band_axes(low: i64, high: i64, longest: Dim) -> Result<TensorShape> {
     Ok(match low == high {
         true => TensorShape::new([longest]),

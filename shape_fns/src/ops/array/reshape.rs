@@ -171,7 +171,7 @@ fn size_of_empty(
     let (mut rest, mut others) = cancel_common_factors(dims, sizes, axis);
     rest.retain(|dim| *dim != 0);
     others.retain(|size| *size != 0);
-    // Another size that may be 0 may be left out as well.
+    // A size that turns out to be 0 is left out too. So the result is unknown while a size may be 0.
     if rest.iter().chain(&others).any(|dim| !cx.at_least(dim, &Dim::known(1))) {
         return Ok(cx.fresh());
     }

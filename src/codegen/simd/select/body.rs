@@ -32,8 +32,8 @@ impl Selector<'_> {
 
     /// Selects the uniform instructions. Keeps the value of each root, and each value that a varying instruction reads.
     /// A value that is in memory or in a pinned register stays there, and any other value is stored to the frame.
-    /// Also adds the uniform offsets of gathered rows to the addresses of their slots. Returns the locations of the
-    /// kept values.
+    /// A gather with uniform offsets reads a whole row: its offsets are added to the address of its slot. Returns the
+    /// locations of the kept values.
     pub fn select_uniform(&mut self, roots: &[InstId]) -> Vec<Option<ValueOrigin>> {
         let body = self.body;
         let mut wanted = vec![false; body.insts.len()];
@@ -67,6 +67,7 @@ impl Selector<'_> {
 
     /// Returns the location of a selected uniform value. Stores the value to the frame if it has no location.
     fn keep_uniform(&mut self, index: usize) -> ValueOrigin {
+        // The value is still a scalar of index arithmetic; `vectors_of` makes vectors of it.
         if !self.values[index].index_words.is_empty() {
             self.vectors_of(InstId(index as u32));
         }
@@ -199,7 +200,9 @@ impl Selector<'_> {
         }
     }
 
-    /// Selects the value of an iota slot.
+    /// Selects the value of an iota slot. `ahead` is the number of elements between the start of the step and the first
+    /// selected element. A ramp holds what each lane adds to the first value; the lanes of an iota along an outer axis are
+    /// equal, so it has no ramp.
     fn iota(&mut self, slot: u32) -> VectorIds {
         let SelectMode::Step { ahead, .. } = self.plan.mode else {
             return VectorIds::repeated(self.block.push(VectorInstKind::Iota { slot, ahead: 0 }, &[]), 1);

@@ -163,16 +163,16 @@ fn reduced(op: &str, group: &[f32]) -> f32 {
     }
 }
 
-/// Returns the sizes without some axes, and for each element of a tensor of these sizes the elements of `x` that a
-/// reduction of the axes combines.
-fn groups<T>(x: &Tensor, axes: &[usize], of: &dyn Fn(&[usize]) -> T) -> (Vec<usize>, Vec<Vec<T>>) {
+/// Returns the sizes of the result of a reduction over `axes`, and for each element of this result the elements of `x`
+/// that the reduction combines. `read` reads an element.
+fn groups<T>(x: &Tensor, axes: &[usize], read: &dyn Fn(&[usize]) -> T) -> (Vec<usize>, Vec<Vec<T>>) {
     let sizes = x.sizes();
     let kept: Vec<usize> = (0..sizes.len()).filter(|axis| !axes.contains(axis)).collect();
     let remaining: Vec<usize> = kept.iter().map(|axis| sizes[*axis]).collect();
     let mut groups: Vec<Vec<T>> = (0..remaining.iter().product()).map(|_| Vec::new()).collect();
     for index in indices_of(sizes) {
         let group = kept.iter().fold(0, |group, axis| group * sizes[*axis] + index[*axis]);
-        groups[group].push(of(&index));
+        groups[group].push(read(&index));
     }
     (remaining, groups)
 }
@@ -188,7 +188,8 @@ fn arg(op: &str, x: &Tensor, axis: usize) -> Tensor {
     Tensor::from_vec(&remaining, groups.iter().map(position).collect()).unwrap()
 }
 
-/// Returns the distinct slices along an axis, the number of each slice, and their counts.
+/// Returns the distinct slices along an axis, the number of the distinct slice at each position, and the number of
+/// occurrences of each distinct slice.
 fn unique_slices(x: &Tensor, axis: usize) -> Vec<Tensor> {
     let sizes = x.sizes();
     let slice = |position: usize| -> Vec<f32> {
