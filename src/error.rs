@@ -176,7 +176,8 @@ impl Error {
         if self.0.location.is_some() || is_library_line(location) { self } else { self.at(location) }
     }
 
-    /// Adds the line that started a run. An error that has the line of an op gets a note, unless both lines are the same.
+    /// Adds the line that started a run. An error that has the line of an op gets a note, unless both lines are the
+    /// same.
     pub(crate) fn or_in_run(self, location: &'static Location<'static>) -> Error {
         let Some(own) = self.0.location else { return self.or_at(location) };
         let is_same = (own.file(), own.line()) == (location.file(), location.line());

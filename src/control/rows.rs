@@ -67,8 +67,8 @@ impl StackedRows {
         })
     }
 
-    /// Returns the error of an iteration that wrote its outputs in place. If the sizes of an output differ from those of
-    /// row 0, the error says so. `states` is the number of results before the first output.
+    /// Returns the error of an iteration that wrote its outputs in place. If the sizes of an output differ from those
+    /// of row 0, the error says so. `states` is the number of results before the first output.
     pub(super) fn explain(&self, error: Error, states: usize) -> Error {
         let first = |number: usize| self.sizes.get(number.checked_sub(states)?);
         match error.misfit().and_then(|(number, sizes)| Some((first(number)?, sizes))) {

@@ -18,8 +18,9 @@ impl Snapshot {
     /// ```
     ///
     /// A dtype is its short name: `f32`, `i64`, …. A shape of unknown rank is `null`. A dimension is a number or a
-    /// text: a name or an expression. An anonymous dimension is named by its origin: `tokens.1` is axis 1 of `tokens`. Empty `attrs`, `scopes` and `provenance` are absent, and so is any
-    /// other field of a node, an output or a kernel that has no value. A guard without a node has the `node` `null`.
+    /// text: a name or an expression. An anonymous dimension is named by its origin: `tokens.1` is axis 1 of `tokens`.
+    /// Empty `attrs`, `scopes` and `provenance` are absent, and so is any other field of a node, an output or a kernel
+    /// that has no value. A guard without a node has the `node` `null`.
     ///
     /// | field | holds |
     /// |---|---|

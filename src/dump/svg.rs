@@ -12,9 +12,10 @@ use super::picture::Picture;
 pub(super) const STYLE: &str = include_str!("page/graph.css");
 
 impl Snapshot {
-    /// Returns the graph of this snapshot as an SVG picture: a layered layout. The text beside a wire is the dtype and the
-    /// shape of the tensor, and each kernel has a colour. A constant that nodes read is a line of text in the boxes of
-    /// these nodes. A constant has a box only if it is an output of the graph, if no node reads it, or if it has an error.
+    /// Returns the graph of this snapshot as an SVG picture: a layered layout. The text beside a wire is the dtype and
+    /// the shape of the tensor, and each kernel has a colour. A constant that nodes read is a line of text in the boxes
+    /// of these nodes. A constant has a box only if it is an output of the graph, if no node reads it, or if it has an
+    /// error.
     pub fn to_svg(&self) -> String {
         let picture = self.picture(&Outline::flat(self), 0);
         let mut content = String::from("<g class=\"wires\">\n");

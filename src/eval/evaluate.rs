@@ -87,9 +87,8 @@ pub(crate) fn evaluate_into(
     evaluate_call(op, given_operands, attrs, operands, &|_| false, allocator)
 }
 
-/// Computes the outputs as [`evaluate`] does. The body may read the scalar operands for which `is_constant` is true, and
-/// specialise its expression to their values. `cancel` is the token of the run, for
-/// host kernels.
+/// Computes the outputs as [`evaluate`] does. The body may read the scalar operands for which `is_constant` is true,
+/// and specialise its expression to their values. `cancel` is the token of the run, for host kernels.
 pub(crate) fn evaluate_with(
     op: &OpDef,
     given_operands: OperandMask,

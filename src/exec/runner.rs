@@ -13,7 +13,8 @@ use crate::tensor::{Tensor, TensorView, TensorViewMut};
 /// Runs an executable from one thread. A runner keeps working memory of its own, and the plan of its last run. A run
 /// with the same sizes of inputs reuses this plan, unless sizes depend on data.
 ///
-/// The views of a run have the order of [`Executable::inputs`]. A ragged input stands there as several inputs, its parts:
+/// The views of a run have the order of [`Executable::inputs`]. A ragged input stands there as several inputs, its
+/// parts:
 /// [`RaggedTensor::feeds`](crate::RaggedTensor::feeds) makes them in this order.
 pub struct Runner {
     executable: Executable,

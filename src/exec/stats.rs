@@ -46,8 +46,8 @@ pub struct RegionStats {
     pub node: String,
     /// The name inside the node: `then`, `body`.
     pub name: String,
-    /// The inputs of the region: the state of a loop, the rows that an iteration of a scan takes, then the values that the region reads from the graph
-    /// around it.
+    /// The inputs of the region: the state of a loop, the rows that an iteration of a scan takes, then the values that
+    /// the region reads from the graph around it.
     pub inputs: Vec<Port>,
     /// The outputs of the region: the next state and the outputs of a loop body, or the results of a branch.
     pub outputs: Vec<Port>,

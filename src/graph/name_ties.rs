@@ -160,7 +160,8 @@ impl Graph {
 
     /// Returns the names of dimensions that calls have tied together: two names that are equal, or that broadcast with
     /// each other; also a name and an expression of names that are equal, such as `n == 2*m`. Calls inside branches and
-    /// loops count too. An equation of one name, such as `n == 784`, is no tie. The text of the graph lists the ties too.
+    /// loops count too. An equation of one name, such as `n == 784`, is no tie. The text of the graph lists the ties
+    /// too.
     /// [`Graph::strict`] makes a graph that refuses ties of two names.
     ///
     /// ```

@@ -47,7 +47,8 @@ impl<'g> Value<'g> {
         Value { graph, id }
     }
 
-    /// Adds the op to the error of a scalar that the op's call at this line has refused. Any other value stays as it is.
+    /// Adds the op to the error of a scalar that the op's call at this line has refused. Any other value stays as it
+    /// is.
     pub(crate) fn refused_by(self, op: &str, location: &'static Location<'static>) -> Value<'g> {
         if self.id & POISONED != 0
             && let Some(poison) = self.graph.write().poisons.get_mut((self.id & !POISONED) as usize)

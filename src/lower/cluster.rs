@@ -15,8 +15,8 @@ const MAX_COST: u32 = 256;
 const MAX_MEMBERS: usize = 256;
 /// The largest number of buffers that a cluster reads.
 const MAX_BUFFERS: usize = 16;
-/// The largest number of variants of a cluster. A member such as a concatenation chooses its expression by the position,
-/// and a variant is one combination of these choices.
+/// The largest number of variants of a cluster. A member such as a concatenation chooses its expression by the
+/// position, and a variant is one combination of these choices.
 const MAX_VARIANTS: u32 = 64;
 
 /// The number of a cluster. Merged clusters have one representative, which `Partitioner::find` returns.
@@ -199,8 +199,8 @@ impl Cluster {
         if recomputation.is_costly && quotients {
             return Err(MaterializeReason::QuotientIndex);
         }
-        // A value that the kernel computes once per row is cheap enough. This does not hold for a value that varies along
-        // no axis: the rows, which threads share, would all compute it.
+        // A value that the kernel computes once per row is cheap enough. This does not hold for a value that varies
+        // along no axis: the rows, which threads share, would all compute it.
         let inner = self.domain.len().checked_sub(1);
         let once_a_row = recomputation.reads_reductions
             && missing.len() < self.domain.len()

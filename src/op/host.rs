@@ -40,8 +40,8 @@ pub trait HostKernel: Send + Sync + 'static {
         None
     }
 
-    /// Returns what the kernel is if a file cannot hold it: the kernel has content that neither the attributes of the op
-    /// nor [`HostKernel::table`] give. By default a file holds the kernel by the name of its op.
+    /// Returns what the kernel is if a file cannot hold it: the kernel has content that neither the attributes of the
+    /// op nor [`HostKernel::table`] give. By default a file holds the kernel by the name of its op.
     #[doc(hidden)]
     fn unwritable(&self) -> Option<&'static str> {
         None

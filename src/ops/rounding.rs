@@ -2,8 +2,8 @@
 
 use crate::expr::{Expr, UnaryOp};
 
-/// Rounds a float to the nearest integer; ties go away from zero. Unlike `floor(x + 0.5)`, it rounds the greatest number
-/// below 0.5 to 0.
+/// Rounds a float to the nearest integer; ties go away from zero. Unlike `floor(x + 0.5)`, it rounds the greatest
+/// number below 0.5 to 0.
 pub(crate) fn round_half_away(x: Expr) -> Expr {
     let whole = x.clone().unary(UnaryOp::Trunc);
     let half = x.like(0.5);

@@ -66,8 +66,8 @@ impl LateKnowledge {
         found
     }
 
-    /// Equates the sizes and elements of `new`, a value of `graph`, with what is known late of `old`. A run checks them,
-    /// because the definition of a symbol also checks the number that replaces the symbol.
+    /// Equates the sizes and elements of `new`, a value of `graph`, with what is known late of `old`. A run checks
+    /// them, because the definition of a symbol also checks the number that replaces the symbol.
     ///
     /// # Errors
     /// `graph` contradicts what is known.

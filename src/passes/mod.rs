@@ -10,9 +10,9 @@
 //! keep the equalities and the lower bounds of dims that attributes rely on. `late_knowledge` holds the numbers that
 //! later nodes made known; `rebuild` then starts again with these numbers. `string_handles` changes each copied node
 //! that only moves strings: the node then moves integers. `select_branches` turns cheap branches into selections, and
-//! `unroll_loops` turns short loops into their iterations. `resolve` finds the inputs whose rank, sizes or value must be
-//! fixed ([`KeyInputs`]), the nodes that must wait for results of a run ([`unresolved`]), and the
-//! nodes whose inference is [`incomplete`].
+//! `unroll_loops` turns short loops into their iterations. `resolve` finds the inputs whose rank, sizes or value must
+//! be fixed ([`KeyInputs`]), the nodes that must wait for results of a run ([`unresolved`]), and the nodes whose
+//! inference is [`incomplete`].
 //!
 //! **Callers:** `exec` rebuilds a graph before it is compiled; `compile` specializes graphs.
 //!

@@ -154,8 +154,8 @@ fn no_kernel(old: &GraphData, index: NodeIx) -> Error {
 /// values of other nodes that marked nodes read, in this order. The new graph also has the constants that marked nodes
 /// read, and the constants among `outputs`.
 ///
-/// `known`, if it is given, has the equalities that hold whether or not the marked nodes run. Any other equality of `old`
-/// holds in the new graph only if a marked node requires it, or an attribute relies on it. Without `known`, all
+/// `known`, if it is given, has the equalities that hold whether or not the marked nodes run. Any other equality of
+/// `old` holds in the new graph only if a marked node requires it, or an attribute relies on it. Without `known`, all
 /// equalities of `old` hold.
 ///
 /// # Errors

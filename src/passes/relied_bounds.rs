@@ -1,8 +1,8 @@
 //! [`keep_relied_bounds`]: keeps the lower bounds of dims that dropped nodes require and that other nodes rely on.
 //!
-//! A slice of `x` from row 6 on has `n-6` rows and requires `n >= 6`. If a run needs another node that has the attribute
-//! `n-6` but not the slice, the run must still check `n >= 6`: a negative number may have a meaning of its own there, as
-//! a position that counts from the end.
+//! A slice of `x` from row 6 on has `n-6` rows and requires `n >= 6`. If a run needs another node that has the
+//! attribute `n-6` but not the slice, the run must still check `n >= 6`: a negative number may have a meaning of its
+//! own there, as a position that counts from the end.
 
 use rustc_hash::FxHashMap;
 use shapeflow_shape_fns::{Dim, Guard, GuardRecord, PartialElements, Symbol};

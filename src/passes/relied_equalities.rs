@@ -4,9 +4,9 @@
 //! of `b` reads as the number of rows of `a`, and an attribute made of this number mentions the symbol of `a`. If a run
 //! needs this attribute but not the sum, the run must still check that `a` and `b` have equally many rows.
 //!
-//! A dim may also read as a number. An attribute does not tell where its number comes from. But a call that adds several
-//! nodes, such as an op on ragged values, reads the dims of its operands to choose its nodes. If such a call read a
-//! number, the run must check that the dim is this number.
+//! A dim may also read as a number. An attribute does not tell where its number comes from. But a call that adds
+//! several nodes, such as an op on ragged values, reads the dims of its operands to choose its nodes. If such a call
+//! read a number, the run must check that the dim is this number.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shapeflow_shape_fns::{Dim, Equality, Symbol};

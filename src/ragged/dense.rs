@@ -329,7 +329,8 @@ impl RaggedTensor {
     }
 
     /// Makes a ragged tensor of the rows of a dense tensor without the padding at their ends. `padding` is a scalar, or
-    /// has the sizes of the axes after axis 1. Elements are compared as numbers: NaN equals no padding, and -0 equals 0.
+    /// has the sizes of the axes after axis 1. Elements are compared as numbers: NaN equals no padding, and -0 equals
+    /// 0.
     ///
     /// ```
     /// use shapeflow::{RaggedTensor, Tensor};

@@ -84,8 +84,8 @@ fn mentions(monomial: &Monomial, symbol: Symbol) -> bool {
 /// Ranks symbols: the equation is solved for the symbol of greatest rank, which the solution then replaces.
 ///
 /// Elements of tensors rank above anonymous sizes, and anonymous sizes above named sizes. Within a class, a symbol
-/// ranks higher if its solution is provably not negative, then if it is newer, then if `b` mentions it, then if its name
-/// is greater.
+/// ranks higher if its solution is provably not negative, then if it is newer, then if `b` mentions it, then if its
+/// name is greater.
 fn preference(symbol: Symbol, dim: &Dim, b: &Dim) -> (u8, bool, usize, bool, &'static str) {
     let class = match (symbol.is_anonymous(), symbol.kind()) {
         (_, SymbolKind::Integer) => 2,

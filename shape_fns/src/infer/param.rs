@@ -119,8 +119,8 @@ impl<'a> InferenceContext<'a> {
         shape / shape_or -> &'a TensorShape, "a shape", Attr::Shape(value) => value;
     }
 
-    /// Reads an attribute that is a string of any bytes. An absent attribute has the default value that the op declares,
-    /// or else the bytes of `default`.
+    /// Reads an attribute that is a string of any bytes. An absent attribute has the default value that the op
+    /// declares, or else the bytes of `default`.
     ///
     /// # Errors
     /// The attribute is of another kind.

@@ -9,7 +9,8 @@ use crate::{Attrs, registered};
 /// Makes random operands and attributes and the number of outputs of an op, or returns `None` for an elementwise op.
 /// The number 0 stands for the number of outputs in the registry.
 fn case(op: &str, r: &mut Random) -> Option<(Vec<String>, Attrs, usize)> {
-    // Inference tracks the elements of the results of these ops, so a third of their operands are vectors of given elements.
+    // Inference tracks the elements of the results of these ops, so a third of their operands are vectors of given
+    // elements.
     let element_ops =
         ["Tile", "ReverseV2", "Reverse", "Pad", "PadV2", "MirrorPad", "Transpose", "BroadcastTo"];
     let vector = (element_ops.contains(&op) && r.below(3) == 0).then(|| r.vector(3, -4, 9));

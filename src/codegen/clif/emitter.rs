@@ -313,8 +313,8 @@ impl<'a, 'f> Emitter<'a, 'f> {
         }
     }
 
-    /// Emits the form `want` of `v`, if `v` is uniform. A constant gets only vectors, and only if constants are hoisted.
-    /// Otherwise each user of the constant loads it for itself.
+    /// Emits the form `want` of `v`, if `v` is uniform. A constant gets only vectors, and only if constants are
+    /// hoisted. Otherwise each user of the constant loads it for itself.
     fn prepare_one(&mut self, group: &mut ElementGroup<'_>, v: InstId, want: WantedForm) {
         if !group.analysis.uniform[v.0 as usize]
             || want == WantedForm::Lanes && group.val(v).constant.is_some()

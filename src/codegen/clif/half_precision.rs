@@ -126,8 +126,8 @@ impl Emitter<'_, '_> {
             let scaled = e.cast_bits(types::I32X4, scaled);
             let finite = e.splat_i32(0x7f7f_ffff);
             let special = e.b.ins().icmp(IntCC::SignedGreaterThan, magnitude, finite);
-            // Infinity and NaN keep their exponent, which is all ones. After the shift and the mask, five of these ones are the
-            // exponent of the half.
+            // Infinity and NaN keep their exponent, which is all ones. After the shift and the mask, five of these ones
+            // are the exponent of the half.
             let scaled = e.choose(special, magnitude, scaled);
             let low = e.shift_right(scaled, 13);
             let low_mask = e.splat_i32(0x7fff);

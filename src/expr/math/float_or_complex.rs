@@ -81,8 +81,8 @@ functions! {
 /// `x` to the power `y`, both of one dtype.
 ///
 /// Floats follow C99's `pow` with all its special cases. Errors: f32 0.6 ulp; f64 1 ulp, and up to 2,000 ulp without a
-/// fused multiply-add; 1.5 ulp for a constant exponent of -0.5. Integers wrap. A negative integer exponent fails the run
-/// with the error of an index out of range. Complex numbers give `exp(y · log(x))`.
+/// fused multiply-add; 1.5 ulp for a constant exponent of -0.5. Integers wrap. A negative integer exponent fails the
+/// run with the error of an index out of range. Complex numbers give `exp(y · log(x))`.
 pub fn pow(x: Expr, y: Expr) -> Expr {
     if x.dtype().is_complex() && x.dtype() == y.dtype() { complex::pow(&x, &y) } else { power::pow(x, y) }
 }

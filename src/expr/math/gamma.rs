@@ -1,8 +1,8 @@
 //! `lgamma`, `digamma`.
 //!
 //! Both functions are computed in f64. `lgamma` has different formulas below 1.5, from 1.5 to 3, and above 3, and
-//! `digamma` below 1, from 1 to 2, and above 2; a reflection maps negative arguments to positive arguments. `lgamma` of narrower floats has formulas of
-//! its own, because fewer terms suffice.
+//! `digamma` below 1, from 1 to 2, and above 2; a reflection maps negative arguments to positive arguments. `lgamma` of
+//! narrower floats has formulas of its own, because fewer terms suffice.
 
 use std::f64::consts::{LN_2, PI};
 
@@ -189,8 +189,8 @@ const ROOT: (f64, f64) = (1.4616321449683622, 9.549995429965697e-17);
 const HALF_LOG_TURN: f64 = 0.918_938_533_204_672_8;
 
 /// The logarithm of the absolute value of the gamma function; inf at 0 and at negative integers. Errors: f32 0.6 ulp,
-/// f64 4 ulp; for negative arguments, where the function has other zeros than 1 and 2, these are absolute errors, in ulp
-/// of 1.
+/// f64 4 ulp; for negative arguments, where the function has other zeros than 1 and 2, these are absolute errors, in
+/// ulp of 1.
 pub fn lgamma(x: Expr) -> Expr {
     in_float(x, |x| {
         if FloatFormat::of(x).is_double() {

@@ -32,8 +32,8 @@ const PRODUCER: i32 = 2474;
 /// with equal keys and values. If the values are not scalars, it becomes a lookup of their numbers and a gather.
 ///
 /// # Errors
-/// `Attribute`: the graph has a branch or a loop, or a lookup in a table that refuses keys. `DType`: a constant is a tensor list. Else an output is poisoned or
-/// belongs to another graph.
+/// `Attribute`: the graph has a branch or a loop, or a lookup in a table that refuses keys. `DType`: a constant is a
+/// tensor list. Else an output is poisoned or belongs to another graph.
 pub fn to_graphdef(graph: &Graph, outputs: &[Value<'_>]) -> Result<Vec<u8>> {
     Ok(export(graph, outputs)?.encode_to_vec())
 }

@@ -7,8 +7,8 @@ use crate::error::Result;
 use crate::graph::{Graph, Value};
 use crate::tensor::Tensor;
 
-/// A closure of a loop. It gets the state and the number of the iteration, counted from 0, as a scalar of u64. There is no
-/// number if the loop does not count.
+/// A closure of a loop. It gets the state and the number of the iteration, counted from 0, as a scalar of u64. There is
+/// no number if the loop does not count.
 type Closure<'r, 'g, T> = &'r mut dyn FnMut(&[Value<'g>], Option<Value<'g>>) -> Result<T>;
 
 /// The closures of a loop.

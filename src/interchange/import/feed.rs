@@ -190,8 +190,8 @@ impl<'a, 'g> Importer<'a, 'g> {
     }
 }
 
-/// Keeps known sizes, and dimensions that are linear in one named symbol, such as `2*n+1`. Every other dimension becomes
-/// a fresh unknown, because a fed tensor need not agree with other tensors of the model.
+/// Keeps known sizes, and dimensions that are linear in one named symbol, such as `2*n+1`. Every other dimension
+/// becomes a fresh unknown, because a fed tensor need not agree with other tensors of the model.
 fn with_fresh_unknowns(shape: &TensorShape) -> TensorShape {
     let Some(dims) = shape.dims() else { return TensorShape::unranked() };
     let dims = dims.iter().map(|dim| match dim.as_linear() {

@@ -187,8 +187,8 @@ impl<'a, 'g> Frame<'a, 'g> {
         if output == 0 { name.to_string() } else { format!("{name}:{output}") }
     }
 
-    /// Returns the positions of the tensors of a named output among all outputs of the node. The range has no end if the
-    /// number of tensors is unknown.
+    /// Returns the positions of the tensors of a named output among all outputs of the node. The range has no end if
+    /// the number of tensors is unknown.
     fn tensors_of(&self, node: usize, output: &str) -> Range<usize> {
         let op = self.nodes.get(node).map_or("", |node| &node.op);
         let counts: Vec<(&str, usize)> =

@@ -1,8 +1,8 @@
 //! Imports nodes that draw random numbers from a generator of TensorFlow, whose state is a variable.
 //!
-//! A run changes no variable. So the import follows the state of each generator from node to node: a node gets the state
-//! that the nodes before it leave. The import builds nodes in an order that control edges allow, and TensorFlow orders
-//! all nodes that use a generator by control edges. Every run has the numbers of TensorFlow's first run.
+//! A run changes no variable. So the import follows the state of each generator from node to node: a node gets the
+//! state that the nodes before it leave. The import builds nodes in an order that control edges allow, and TensorFlow
+//! orders all nodes that use a generator by control edges. Every run has the numbers of TensorFlow's first run.
 
 use std::rc::Rc;
 

@@ -4,8 +4,8 @@
 //! the fed and fetched tensors, and `unknown` refuses unknown ops. Then every node is built in order. `structural`,
 //! `placeholder`, `call` and `control` build structural nodes: placeholders, constants, calls, branches, loops and
 //! assertions. `awaited` follows control edges. `resource` and `table` build nodes that make or read variables and
-//! lookup tables, and `initial` finds the content of these. `generator` follows the states of random generators. `inner` finds tensors in functions. `node` builds all other ops with the help of `attrs`,
-//! `typed` and `definitions`.
+//! lookup tables, and `initial` finds the content of these. `generator` follows the states of random generators.
+//! `inner` finds tensors in functions. `node` builds all other ops with the help of `attrs`, `typed` and `definitions`.
 
 mod attrs;
 mod awaited;
@@ -67,10 +67,10 @@ use writes::node_index;
 impl Model {
     /// Builds a graph from the model.
     ///
-    /// `fetches` selects tensors, each `NAME` or `NAME:i`: the graph has the nodes that they need. A tensor in a function
-    /// is `CALL/NODE` or `CALL/NODE:i`, see [`Imported::function_nodes`]. `None` selects the
-    /// outputs of a SavedModel's signature: the signature that [`ImportOptions::signature`] names, else
-    /// `serving_default`, or the only signature. Without a signature, `None` imports every node.
+    /// `fetches` selects tensors, each `NAME` or `NAME:i`: the graph has the nodes that they need. A tensor in a
+    /// function is `CALL/NODE` or `CALL/NODE:i`, see [`Imported::function_nodes`]. `None` selects the outputs of a
+    /// SavedModel's signature: the signature that [`ImportOptions::signature`] names, else `serving_default`, or the
+    /// only signature. Without a signature, `None` imports every node.
     ///
     /// Shapes are inferred as far as the shapes of the placeholders allow. A node that inference refuses keeps its
     /// error, see [`Imported::nodes`]. Its outputs have unknown shapes, and inference goes on with the other nodes.
@@ -80,8 +80,8 @@ impl Model {
     /// either.
     ///
     /// The variables of a SavedModel become constants, with the values that its checkpoint has. A run changes no
-    /// variable: a write that no output can show is left out, unless it is inside a branch or a loop; any other write is
-    /// refused. The random numbers of a `tf.random.Generator` are an exception, see [`ImportOptions::random_seed`].
+    /// variable: a write that no output can show is left out, unless it is inside a branch or a loop; any other write
+    /// is refused. The random numbers of a `tf.random.Generator` are an exception, see [`ImportOptions::random_seed`].
     ///
     /// A function is inlined if it is called once, if it has at most 64 nodes, or if inlining all functions of the
     /// model adds at most 4,096 nodes. Else its calls share one compiled graph: the nodes of the function are named

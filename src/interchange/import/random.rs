@@ -4,10 +4,10 @@
 //! seed, these are the numbers of TensorFlow's first run. Otherwise they come from a stream that the name of the node
 //! and [`ImportOptions::random_seed`](super::super::ImportOptions::random_seed) choose.
 //!
-//! In a loop, the number of the iteration chooses the part of the stream. TensorFlow goes on in the stream by a number of
-//! blocks that depends on the sizes of the result. Here the part begins at this number of blocks times the number of the
-//! iteration, if the import knows the sizes; else, and for loops around the innermost one, the numbers of the iterations
-//! choose another stream.
+//! In a loop, the number of the iteration chooses the part of the stream. TensorFlow goes on in the stream by a number
+//! of blocks that depends on the sizes of the result. Here the part begins at this number of blocks times the number of
+//! the iteration, if the import knows the sizes; else, and for loops around the innermost one, the numbers of the
+//! iterations choose another stream.
 
 use std::hash::Hasher;
 

@@ -12,7 +12,8 @@ use crate::op::dtype_number::{dtype_of, number_of, text_of};
 use crate::op::{OpRef, TfOp};
 
 /// Returns this crate's name of a TensorFlow attribute. `renamed`, and the op's entry `registered` in the table
-/// of shape functions, hold pairs `(TensorFlow's name, this crate's name)`. An attribute in neither list keeps its name.
+/// of shape functions, hold pairs `(TensorFlow's name, this crate's name)`. An attribute in neither list keeps its
+/// name.
 pub(super) fn own_name<'n>(
     name: &'n str,
     renamed: &[(&'static str, &'static str)],

@@ -19,8 +19,8 @@ impl Importer<'_, '_> {
             let guarded = self.awaiting_writes.iter().filter(|(_, write)| *write == number);
             let awaits = dependents(&data, guarded.filter_map(|(value, _)| node_index(*value)));
             let constant = self.constants.get(variable).and_then(|value| node_index(*value));
-            // The constant of a variable is made again if it was first made in a branch or a loop body. The body may have
-            // read the first constant, so every node counts as a reader.
+            // The constant of a variable is made again if it was first made in a branch or a loop body. The body may
+            // have read the first constant, so every node counts as a reader.
             let reads = match constant.filter(|_| !self.remade_constants.contains(variable)) {
                 Some(constant) => dependents(&data, [constant]),
                 None => vec![self.constants.contains_key(variable); data.nodes.len()],

@@ -47,8 +47,8 @@ pub(crate) static DEF: OpDef = OpDef::host("checked", run)
     .reinterprets()
     .shape_fn(|cx| {
         cx.with_rank(1, 0)?;
-        // Only the shape is inferred. If the elements were inferred too, a program could use them without running this op,
-        // and nothing would check the condition.
+        // Only the shape is inferred. If the elements were inferred too, a program could use them without running this
+        // op, and nothing would check the condition.
         shapeflow_shape_fns::common::unary(cx)
     })
     .dtype_rule(|dtypes, _| {

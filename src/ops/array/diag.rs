@@ -10,7 +10,8 @@ impl<'g> Value<'g> {
     /// Makes a tensor of twice the rank with the elements of `self` where both halves of the index are equal, and zeros
     /// elsewhere: `out[i.., i..] = self[i..]`.
     ///
-    /// `[d0, …, dn] -> [d0, …, dn, d0, …, dn]`, any dtype. As TensorFlow's `Diag`; [`Value::matrix_diag`] treats the leading axes as a batch. Fuses into kernels.
+    /// `[d0, …, dn] -> [d0, …, dn, d0, …, dn]`, any dtype. As TensorFlow's `Diag`; [`Value::matrix_diag`] treats the
+    /// leading axes as a batch. Fuses into kernels.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor};

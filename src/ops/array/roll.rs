@@ -39,8 +39,8 @@ pub(crate) static DEF: OpDef = OpDef::compute("roll", lower)
     .dtype_rule(dtype::unary::any)
     .tensorflow(&[TfOp::new("Roll")]);
 
-/// The largest number of axes whose two parts are separate loads: `n` axes have `2^n` parts. The index along any further
-/// axis is a remainder.
+/// The largest number of axes whose two parts are separate loads: `n` axes have `2^n` parts. The index along any
+/// further axis is a remainder.
 const MAX_SPLIT_AXES: usize = 4;
 
 fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {

@@ -55,9 +55,9 @@ impl<'g> Value<'g> {
     /// `max_output_size_per_class * c`.
     ///
     /// Boxes with equal scores are in the order in which TensorFlow's heap and sort visit them. Each class
-    /// has room for `max_output_size_per_class` boxes. As in TensorFlow's kernel, an unused place of this room counts as
-    /// a box of class -1 with zeros for corners and the score -1, and comes before boxes whose score is less than -1.
-    /// As TensorFlow's `CombinedNonMaxSuppression`. Runs on the host.
+    /// has room for `max_output_size_per_class` boxes. As in TensorFlow's kernel, an unused place of this room counts
+    /// as a box of class -1 with zeros for corners and the score -1, and comes before boxes whose score is less than
+    /// -1. As TensorFlow's `CombinedNonMaxSuppression`. Runs on the host.
     ///
     /// ```
     /// use shapeflow::{CombinedSuppression, Graph};

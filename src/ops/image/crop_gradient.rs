@@ -14,8 +14,8 @@ use crate::shape_fns;
 use crate::tensor::{Element, Tensor, TensorViewMut};
 
 /// An op for import only: the gradient of `crop_and_resize` with respect to the images,
-/// `grads f32[k, ch, cw, c], boxes f32[k, 4], box_ind i32[k], image_size -> T[n, h, w, c]`, where the attribute `T` is a
-/// float dtype. f16 and bf16 are added as f32 and rounded once. As TensorFlow's `CropAndResizeGradImage`. Runs on the
+/// `grads f32[k, ch, cw, c], boxes f32[k, 4], box_ind i32[k], image_size -> T[n, h, w, c]`, where the attribute `T` is
+/// a float dtype. f16 and bf16 are added as f32 and rounded once. As TensorFlow's `CropAndResizeGradImage`. Runs on the
 /// host.
 pub(crate) static IMAGE: OpDef = OpDef::host("crop_and_resize_image_grad", run_image)
     .attrs(&[Attribute::dtype_or("T", DType::F32), Attribute::str_or("method", "bilinear")])
@@ -40,8 +40,8 @@ pub(crate) static IMAGE: OpDef = OpDef::host("crop_and_resize_image_grad", run_i
     .tensorflow(&[TfOp::new("CropAndResizeGradImage")]);
 
 /// An op for import only: the gradient of `crop_and_resize` with respect to the boxes,
-/// `grads f32[k, ch, cw, c], image [n, h, w, c], boxes f32[k, 4], box_ind i32[k] -> f32[k, 4]`, for images of integers or
-/// floats. As TensorFlow's `CropAndResizeGradBoxes`. Runs on the host.
+/// `grads f32[k, ch, cw, c], image [n, h, w, c], boxes f32[k, 4], box_ind i32[k] -> f32[k, 4]`, for images of integers
+/// or floats. As TensorFlow's `CropAndResizeGradBoxes`. Runs on the host.
 pub(crate) static BOXES: OpDef = OpDef::host("crop_and_resize_boxes_grad", run_boxes)
     .attrs(&[Attribute::str_or("method", "bilinear")])
     .operands(&[

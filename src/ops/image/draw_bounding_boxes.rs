@@ -14,7 +14,8 @@ use crate::ops::rows::narrow;
 use crate::shape_fns;
 use crate::tensor::Tensor;
 
-/// The colours of TensorFlow's `DrawBoundingBoxes`: yellow, blue, red, lime, purple, olive, maroon, navy, aqua, fuchsia.
+/// The colours of TensorFlow's `DrawBoundingBoxes`: yellow, blue, red, lime, purple, olive, maroon, navy, aqua,
+/// fuchsia.
 const COLOURS: [[f32; 4]; 10] = [
     [1.0, 1.0, 0.0, 1.0],
     [0.0, 0.0, 1.0, 1.0],
@@ -33,9 +34,9 @@ impl<'g> Value<'g> {
     ///
     /// `[n, h, w, c], boxes f32[n, b, 4], colors f32[m, k] -> [n, h, w, c]`, f16 or f32; `c` is 1, 3 or 4, and `k` is
     /// at least `c`. A box is `[y1, x1, y2, x2]`; 0 is the first row or column of the image and 1 is the last one. A
-    /// later box covers an earlier box. A box outside the image, with `y1 > y2` or `x1 > x2`, or with a NaN, is not drawn.
-    /// Without colours (`m` is 0), ten colours from yellow to fuchsia are used, or white if the images have one channel. As
-    /// TensorFlow's `DrawBoundingBoxesV2`. Runs on the host.
+    /// later box covers an earlier box. A box outside the image, with `y1 > y2` or `x1 > x2`, or with a NaN, is not
+    /// drawn. Without colours (`m` is 0), ten colours from yellow to fuchsia are used, or white if the images have one
+    /// channel. As TensorFlow's `DrawBoundingBoxesV2`. Runs on the host.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor};

@@ -65,8 +65,8 @@ impl<'g> Value<'g> {
     /// | yes | no | `offset + h / 2` |
     /// | yes | yes | `(offset + 1) * h / 2 - size[0] / 2` |
     ///
-    /// A fraction is dropped. Columns are alike. With the last form, the offset 0 is the middle of the image, and -1 and
-    /// 1 are its edges.
+    /// A fraction is dropped. Columns are alike. With the last form, the offset 0 is the middle of the image, and -1
+    /// and 1 are its edges.
     ///
     /// `[n, h, w, c], offsets f32[n, 2] -> [n, size[0], size[1], c]`, f32. As TensorFlow's `ExtractGlimpseV2`, with one
     /// difference: TensorFlow draws other noise in every run, and this op draws the same noise. Runs on the host.

@@ -14,8 +14,8 @@ use crate::error::{Error, Result};
 use crate::op::HostThreads;
 use crate::tensor::{TensorView, TensorViewMut};
 
-/// The number of elements that are interpolated together. Pixels of 2 to `TOGETHER` channels are interpolated as pixels of
-/// `TOGETHER` channels.
+/// The number of elements that are interpolated together. Pixels of 2 to `TOGETHER` channels are interpolated as pixels
+/// of `TOGETHER` channels.
 const TOGETHER: usize = 4;
 
 /// Computes `resize_bilinear` as its body does.

@@ -180,8 +180,8 @@ fn completed<T: MatrixNumber>(mut columns: Vec<Vec<T>>, rows: usize, count: usiz
             }
         }
         let norm = candidate.iter().map(|x| x.magnitude().powi(2)).sum::<f64>().sqrt();
-        // If there are fewer than `rows` columns, some unit vector is at least `1/sqrt(rows)` away from their span. Half
-        // of this leaves room for rounding.
+        // If there are fewer than `rows` columns, some unit vector is at least `1/sqrt(rows)` away from their span.
+        // Half of this leaves room for rounding.
         if norm * (rows as f64).sqrt() > 0.5 {
             columns.push(candidate.into_iter().map(|x| x.over(norm)).collect());
         }

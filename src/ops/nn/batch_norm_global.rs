@@ -15,8 +15,8 @@ use crate::shape_fns;
 const ATTRIBUTES: &[Attribute] =
     &[Attribute::float("variance_epsilon"), Attribute::bool("scale_after_normalization")];
 
-/// An op for import only: `(t - m) / sqrt(v + epsilon) * gamma + beta` for images and vectors of one float dtype, or the
-/// same without `gamma`. f16 and bf16 are computed as f32 and rounded once. The name is that of TensorFlow's op
+/// An op for import only: `(t - m) / sqrt(v + epsilon) * gamma + beta` for images and vectors of one float dtype, or
+/// the same without `gamma`. f16 and bf16 are computed as f32 and rounded once. The name is that of TensorFlow's op
 /// `BatchNormWithGlobalNormalization`.
 pub(crate) static DEF: OpDef = OpDef::compute("batch_norm_global", lower)
     .attrs(ATTRIBUTES)

@@ -53,9 +53,10 @@ impl<'g> Value<'g> {
     }
 }
 
-/// Output 0 is the normalised `x`. Outputs 1 and 2 are running averages: `exponential_avg_factor` of the mean and of the
-/// unbiased variance of the batch, and the rest of the operands `mean` and `variance`. Outputs 3 and 4 are the mean and
-/// the biased variance of the batch. Outputs 1 and 2 are NaN and outputs 3 and 4 are 0 if the batch has no elements.
+/// Output 0 is the normalised `x`. Outputs 1 and 2 are running averages: `exponential_avg_factor` of the mean and of
+/// the unbiased variance of the batch, and the rest of the operands `mean` and `variance`. Outputs 3 and 4 are the mean
+/// and the biased variance of the batch. Outputs 1 and 2 are NaN and outputs 3 and 4 are 0 if the batch has no
+/// elements.
 pub(crate) static DEF: OpDef = OpDef::composite("batch_norm_training", |cx, values| build(cx, values, 5))
     .attrs(ATTRIBUTES)
     .operands(OPERANDS)

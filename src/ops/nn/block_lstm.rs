@@ -23,9 +23,9 @@ impl<'g> Value<'g> {
     /// steps are those of [`Value::lstm_block_cell`] with a forget bias of 0, except that the blocks of columns of the
     /// weights belong to `i`, `f`, `c` and `o`, in this order.
     ///
-    /// `x[times, batch, input], steps i64[], cs_prev[batch, cell], h_prev[batch, cell] -> 7 × [times, batch, cell]`, f32:
-    /// `i`, `cs`, `f`, `o`, `ci`, `co` and `h` of each time. Only the first `steps` times are computed; the outputs of
-    /// later times are 0. As TensorFlow's `BlockLSTMV2`. Runs on the host.
+    /// `x[times, batch, input], steps i64[], cs_prev[batch, cell], h_prev[batch, cell] -> 7 × [times, batch, cell]`,
+    /// f32: `i`, `cs`, `f`, `o`, `ci`, `co` and `h` of each time. Only the first `steps` times are computed; the
+    /// outputs of later times are 0. As TensorFlow's `BlockLSTMV2`. Runs on the host.
     ///
     /// ```
     /// use shapeflow::{Graph, LstmWeights, Tensor};

@@ -13,9 +13,9 @@ use crate::ops::widen::widen;
 const ATTRS: &[Attribute] =
     &[Attribute::ints("strides"), Attribute::ints("dilations"), Attribute::str_or("padding", "VALID")];
 
-/// The op that `conv_2d` applies to its padded images: `[n, h, w, c], [kh, kw, c, m] -> [n, oh, ow, m]`. Attributes: `strides`
-/// and `dilations`, one entry per axis, and `padding`, which is `VALID`. Floats run in matmul kernels that read the
-/// windows where they lie in the images. An export writes `Conv2D`, which an import reads as `conv_2d`.
+/// The op that `conv_2d` applies to its padded images: `[n, h, w, c], [kh, kw, c, m] -> [n, oh, ow, m]`. Attributes:
+/// `strides` and `dilations`, one entry per axis, and `padding`, which is `VALID`. Floats run in matmul kernels that
+/// read the windows where they lie in the images. An export writes `Conv2D`, which an import reads as `conv_2d`.
 pub(crate) static IMAGES: OpDef = OpDef::contraction("convolve_windows", lower, spec)
     .attrs(ATTRS)
     .operands(&[Operand::Data("input"), Operand::Data("filter")])

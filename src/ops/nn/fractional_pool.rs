@@ -40,10 +40,10 @@ impl<'g> Value<'g> {
     /// the columns. The windows divide `h` rows into `floor(h / ratio[0])` runs of random lengths, which differ by at
     /// most 1, and the columns alike.
     ///
-    /// `[n, h, w, c] -> [n, oh, ow, c], i64[oh + 1], i64[ow + 1]`, i32, i64, f32 or f64. The last entry of the starts is
-    /// `h` or `w`. A NaN never counts as the largest. All images of a run, and all runs, have the same windows: those
-    /// of the seeds. As TensorFlow's `FractionalMaxPool` with `deterministic` set, which takes other seeds for the
-    /// seeds 0 and 0. Runs on the host.
+    /// `[n, h, w, c] -> [n, oh, ow, c], i64[oh + 1], i64[ow + 1]`, i32, i64, f32 or f64. The last entry of the starts
+    /// is `h` or `w`. A NaN never counts as the largest. All images of a run, and all runs, have the same windows:
+    /// those of the seeds. As TensorFlow's `FractionalMaxPool` with `deterministic` set, which takes other seeds for
+    /// the seeds 0 and 0. Runs on the host.
     ///
     /// ```
     /// use shapeflow::{FractionalPool, Graph};

@@ -67,8 +67,8 @@ impl Windows {
         if is_pseudo {
             let (size, least) = (size as f64, (size / count) as f64);
             let ratio = size / count as f64;
-            // Each window has `least` or `least + 1` positions. These are the greatest shifts that keep this true for the
-            // first and for the last window.
+            // Each window has `least` or `least + 1` positions. These are the greatest shifts that keep this true for
+            // the first and for the last window.
             let first = (least + 2.0) / ratio - 1.0;
             let last = (size + 1.0 - least) / ratio - (count as f64 - 1.0);
             let shift = unit_pair(stream.block(0))[0] * first.min(last);

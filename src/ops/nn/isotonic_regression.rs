@@ -14,14 +14,14 @@ use crate::shape_fns;
 use crate::tensor::{Tensor, filled_vec};
 
 impl<'g> Value<'g> {
-    /// Returns the row `y` with `y[0] >= y[1] >= ..` that minimizes the sum of `(y[i] - x[i])^2`, for each row `x` along
-    /// the last axis, and for each element the number of its run within the row. The elements
-    /// of a run have one result, their mean.
+    /// Returns the row `y` with `y[0] >= y[1] >= ..` that minimizes the sum of `(y[i] - x[i])^2`, for each row `x`
+    /// along the last axis, and for each element the number of its run within the row. The elements of a run have one
+    /// result, their mean.
     ///
     /// `[.., d] -> [.., d], i32[.., d]`. The first result is f32 for i8 and i16, f64 for i32 and i64, and has the dtype
-    /// of the operand for f16, bf16, f32 and f64. As TensorFlow's `IsotonicRegression`: every sum is rounded to the dtype
-    /// of the result, and neighbours merge only if the latter is greater, so that a NaN keeps its place. Runs on the
-    /// host.
+    /// of the operand for f16, bf16, f32 and f64. As TensorFlow's `IsotonicRegression`: every sum is rounded to the
+    /// dtype of the result, and neighbours merge only if the latter is greater, so that a NaN keeps its place. Runs on
+    /// the host.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor};
@@ -159,8 +159,8 @@ mod tests {
         "u8[n]" => error "the element type must be a signed integer or a float, got u8",
     }
 
-    /// `y[i]` is the least mean of all runs that begin at or before `i` and end at `i`, of the greatest means of all runs
-    /// from there on: `min over a <= i of max over b >= i of mean(x[a..=b])`.
+    /// `y[i]` is the least mean of all runs that begin at or before `i` and end at `i`, of the greatest means of all
+    /// runs from there on: `min over a <= i of max over b >= i of mean(x[a..=b])`.
     #[test]
     fn results_are_the_min_max_of_means() {
         let x: Vec<f64> = (0..60).map(|i| f64::from(i * 37 % 19)).collect();

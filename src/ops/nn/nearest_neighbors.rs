@@ -14,9 +14,9 @@ use crate::ops::array::unstack::exactly;
 use crate::ops::reduce::Axes;
 
 impl<'g> Value<'g> {
-    /// Returns, for each point, the numbers of the `k` nearest centers, from the nearest on, and their squared Euclidean
-    /// distances. If there are fewer than `k` centers, all of them are returned. Of equally near centers, the one with
-    /// the lower number comes first.
+    /// Returns, for each point, the numbers of the `k` nearest centers, from the nearest on, and their squared
+    /// Euclidean distances. If there are fewer than `k` centers, all of them are returned. Of equally near centers, the
+    /// one with the lower number comes first.
     ///
     /// `points [n, d], centers [m, d] -> i64[n, min(k, m)], f32[n, min(k, m)]`, f32. A distance is
     /// `|point|^2 - 2 * point * center + |center|^2`, so its error is relative to the squares of the coordinates. As

@@ -11,9 +11,9 @@ impl<'g> Value<'g> {
     /// Divides by the Euclidean norm over the given axes: `x * rsqrt(max(sum(|x|²), epsilon))`.
     ///
     /// `[..] -> [..]`, floats and complex numbers. `epsilon` bounds the squared norm from below, so that zeros stay
-    /// zeros; TensorFlow's default is 1e-12. It is rounded to the element type: in f16, 1e-12 is 0, and zeros become NaN, as
-    /// in TensorFlow. As TensorFlow's `tf.math.l2_normalize`. The op is composed of other ops,
-    /// which fuse into kernels.
+    /// zeros; TensorFlow's default is 1e-12. It is rounded to the element type: in f16, 1e-12 is 0, and zeros become
+    /// NaN, as in TensorFlow. As TensorFlow's `tf.math.l2_normalize`. The op is composed of other ops, which fuse into
+    /// kernels.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor};

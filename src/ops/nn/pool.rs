@@ -195,8 +195,8 @@ fn build<'g>(
     let format = data_format(cx.attrs(), spatial)?;
     let rank = spatial + 2;
     let [_, sizes, strides] = operand_values(cx, ["input", "ksize", "strides"], values);
-    // Along these axes, a window has size 1: the batch and, for volumes, the channels. A window of an image may span its
-    // channels.
+    // Along these axes, a window has size 1: the batch and, for volumes, the channels. A window of an image may span
+    // its channels.
     let channels = (spatial == 3).then(|| format.channel_axis(rank));
     let ones: Vec<usize> = [0].into_iter().chain(channels).collect();
     let sizes = window_dims(cx.attrs(), "ksize", sizes, rank, &ones)?;

@@ -25,8 +25,8 @@ pub struct LstmWeights<'g> {
 }
 
 impl<'g> LstmWeights<'g> {
-    /// Returns the operands `w, wci, wcf, wco, b`, and whether the peepholes are used. TensorFlow's op has three vectors
-    /// of the size of the cell, also if it does not read them.
+    /// Returns the operands `w, wci, wcf, wco, b`, and whether the peepholes are used. TensorFlow's op has three
+    /// vectors of the size of the cell, also if it does not read them.
     pub(super) fn operands(self) -> Result<([Value<'g>; 5], bool)> {
         let [i, f, o] = match self.peepholes {
             Some(peepholes) => peepholes,

@@ -17,8 +17,8 @@ use crate::ops::reduce::Axes;
 /// [`Value::requantize`]; a value that has this range keeps its integers.
 ///
 /// `q[a, ..], q[b, ..] -> q[a+b, ..], f32[], f32[]` for axis 0; the ends of ranges are f32 scalars. The range of a
-/// signed type is symmetric, and the minimum of an unsigned type is at most 0. As TensorFlow's `QuantizedConcat`. The op is
-/// composed of ops that fuse into kernels.
+/// signed type is symmetric, and the minimum of an unsigned type is at most 0. As TensorFlow's `QuantizedConcat`. The
+/// op is composed of ops that fuse into kernels.
 ///
 /// ```
 /// use shapeflow::{DType, Graph, QuantizeOptions, quantized_concat};

@@ -172,7 +172,8 @@ impl<'g> RaggedValue<'g> {
         }
     }
 
-    /// Returns the check that `size` is 1 or the size of the ragged value along an axis. The dense operand has this rank.
+    /// Returns the check that `size` is 1 or the size of the ragged value along an axis. The dense operand has this
+    /// rank.
     fn axis_check(self, axis: usize, size: &Dim, rank: usize) -> Result<DenseCheck<'g>> {
         let size_value = dim_value(self.graph(), size.clone())?;
         let fits = match axis.checked_sub(1) {

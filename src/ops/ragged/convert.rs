@@ -83,7 +83,8 @@ impl<'g> Value<'g> {
         splits.rowids(nvals)
     }
 
-    /// Returns the number of the row of each of the `nvals` flat values. `self` is row splits that were checked already.
+    /// Returns the number of the row of each of the `nvals` flat values. `self` is row splits that were checked
+    /// already.
     pub(super) fn rowids(self, nvals: impl IntoParam<'g>) -> Result<Value<'g>> {
         self.graph().op(&ROWIDS).data(self).size("nvals", nvals).finish()
     }

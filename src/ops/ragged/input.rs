@@ -185,8 +185,8 @@ impl Graph {
 
 impl RaggedTensor {
     /// Returns the parts of the tensor with the names of the input `name`: the flat values, then the row splits of each
-    /// partition, the outermost first. [`Executable::inputs`](crate::Executable::inputs) has them in this order. The row
-    /// splits keep their dtype, which must be the dtype of the input's row splits.
+    /// partition, the outermost first. [`Executable::inputs`](crate::Executable::inputs) has them in this order. The
+    /// row splits keep their dtype, which must be the dtype of the input's row splits.
     ///
     /// [`Executable::feed`](crate::Executable::feed) takes a ragged tensor itself. The parts are for
     /// [`Executable::run_named`](crate::Executable::run_named), and for a [`Runner`](crate::Runner) or a

@@ -44,9 +44,9 @@ pub(super) fn widened(x: Value<'_>) -> Result<Value<'_>> {
 
 /// Returns the size of an axis as a dim that is the size in every graph that has the value.
 ///
-/// A node may have found that the size is a number, or the size of another value. [`Value::dim`] then returns the number
-/// or the other size. A graph without this node does not know the equality, so ops that choose their nodes by a size
-/// use this dim.
+/// A node may have found that the size is a number, or the size of another value. [`Value::dim`] then returns the
+/// number or the other size. A graph without this node does not know the equality, so ops that choose their nodes by a
+/// size use this dim.
 pub(in crate::ops) fn own_dim(value: Value<'_>, axis: usize) -> Result<Dim> {
     match value.dim_of_value(axis)? {
         Some(dim) => Ok(dim),

@@ -37,7 +37,8 @@ impl<'g> RaggedValue<'g> {
         self.with_characters(points, splits)
     }
 
-    /// Decodes as [`RaggedValue::unicode_decode`] does, and gives the byte at which each character starts in its string.
+    /// Decodes as [`RaggedValue::unicode_decode`] does, and gives the byte at which each character starts in its
+    /// string.
     ///
     /// `string[n, (r)] -> i32[n, (r), (characters)], starts i64[n, (r), (characters)]`. As TensorFlow's
     /// `tf.strings.unicode_decode_with_offsets` of a ragged tensor. Runs on the host.
@@ -89,8 +90,8 @@ impl<'g> RaggedValue<'g> {
 
     /// Encodes every innermost row of code points as a string. A code point that is not a character gives U+FFFD.
     ///
-    /// `i32[n, (r)] -> string[n]` and `i32[n, (r), (characters)] -> string[n, (r)]`. As [`Value::unicode_encode`] on the
-    /// flat values. As TensorFlow's `tf.strings.unicode_encode` of a ragged tensor. Runs on the host.
+    /// `i32[n, (r)] -> string[n]` and `i32[n, (r), (characters)] -> string[n, (r)]`. As [`Value::unicode_encode`] on
+    /// the flat values. As TensorFlow's `tf.strings.unicode_encode` of a ragged tensor. Runs on the host.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor, ragged};

@@ -22,8 +22,9 @@ impl<'g> Value<'g> {
     ///
     /// `seed [2], logits [n, classes] -> i64[n, count]`; the seed is i32 or i64, the logits are f16, bf16, f32 or f64.
     /// An infinite logit and NaN have probability 0; in a row that has no other logits, each sample is the number of
-    /// classes, one more than the greatest class. The same seed gives the same classes in every run. As TensorFlow's `StatelessMultinomial` on one thread, bit for bit;
-    /// TensorFlow's numbers for many rows depend on its number of threads. Runs on the host.
+    /// classes, one more than the greatest class. The same seed gives the same classes in every run. As TensorFlow's
+    /// `StatelessMultinomial` on one thread, bit for bit; TensorFlow's numbers for many rows depend on its number of
+    /// threads. Runs on the host.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor};
@@ -67,8 +68,8 @@ static OF_SEED: OpDef = OpDef::host("random_categorical", |cx| {
 })
 .tensorflow(&[TfOp::new("StatelessMultinomial")]);
 
-/// As [`OF_SEED`], with the state of a generator in place of the seed. Only an import adds this op, for a random node of a
-/// model.
+/// As [`OF_SEED`], with the state of a generator in place of the seed. Only an import adds this op, for a random node
+/// of a model.
 pub(crate) static WITH_STATE: OpDef = OpDef::host("random_categorical_with_state", |cx| {
     let stream = stream_of_state(cx, cx.inputs() - 3)?;
     run(cx, stream)

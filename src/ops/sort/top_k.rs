@@ -104,8 +104,8 @@ fn largest<K: Copy + Ord>(row: &[K], k: usize, kept: &mut Vec<NumberedKey<K>>, p
     if k == 0 {
         return;
     }
-    // A cut leaves the `k` largest keys so far in `kept`; `least` is the smallest of them. Until the next cut, only keys
-    // greater than `least` are appended.
+    // A cut leaves the `k` largest keys so far in `kept`; `least` is the smallest of them. Until the next cut, only
+    // keys greater than `least` are appended.
     let room = 2 * k + BLOCK;
     kept.clear();
     let mut least: Option<K> = None;

@@ -22,9 +22,9 @@ impl<'g> Value<'g> {
     /// sequence. With `normalize`, the number is divided by the length of the true sequence.
     ///
     /// `[m, r], [m], [r]` and `[n, r], [n], [r] -> f32` of rank `r - 1`. Each size of the result is the larger size of
-    /// both shapes along that axis. The values are bools, integers, floats, complex numbers or strings of one dtype, the
-    /// indices and shapes are i64. A normalized distance to an empty sequence is infinite, or 0 if both are empty. As
-    /// TensorFlow's `EditDistance`. Runs on the host.
+    /// both shapes along that axis. The values are bools, integers, floats, complex numbers or strings of one dtype,
+    /// the indices and shapes are i64. A normalized distance to an empty sequence is infinite, or 0 if both are empty.
+    /// As TensorFlow's `EditDistance`. Runs on the host.
     ///
     /// ```
     /// use shapeflow::Graph;

@@ -14,8 +14,8 @@ use crate::ops::row_major::RowMajor;
 use crate::tensor::TensorView;
 
 impl<'g> Value<'g> {
-    /// Returns the softmax, `exp(x) / sum(exp(x))`, along the last axis of a sparse tensor whose indices are `self`. The
-    /// result holds the new values, in the order of the indices. An absent element is not 0; it has no share.
+    /// Returns the softmax, `exp(x) / sum(exp(x))`, along the last axis of a sparse tensor whose indices are `self`.
+    /// The result holds the new values, in the order of the indices. An absent element is not 0; it has no share.
     ///
     /// `[count, r], values [count], shape [r] -> [count]`, where `r` is at least 2. The values are f16, f32 or f64, the
     /// indices and the shape are i64. The indices ascend, as [`Value::sparse_reorder`] sorts them. As TensorFlow's

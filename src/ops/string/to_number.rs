@@ -181,7 +181,8 @@ fn power_of_two(exponent: i64) -> f64 {
     f64::from_bits(bits.cast_unsigned())
 }
 
-/// Reads a decimal exponent with an optional sign. An exponent beyond `i64::MAX / 2` in absolute value becomes that limit.
+/// Reads a decimal exponent with an optional sign. An exponent beyond `i64::MAX / 2` in absolute value becomes that
+/// limit.
 fn exponent_of(text: &str) -> Option<i64> {
     let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
     if digits.is_empty() || !digits.bytes().all(|digit| digit.is_ascii_digit()) {

@@ -15,8 +15,9 @@ impl<'g> Value<'g> {
     /// Decodes each string to the code points of its characters. Bytes that are not a character give U+FFFD.
     ///
     /// `string[..] -> splits i64[n + 1], code points i32[u]` for `n` strings: string `i` has the code points
-    /// `splits[i]..splits[i + 1]`. `encoding` is UTF-8, UTF-16 or UTF-32 (the last two also with `-BE` or `-LE`), ISO-8859-1
-    /// or US-ASCII. As TensorFlow's `UnicodeDecode`; imported graphs may treat errors otherwise. Runs on the host.
+    /// `splits[i]..splits[i + 1]`. `encoding` is UTF-8, UTF-16 or UTF-32 (the last two also with `-BE` or `-LE`),
+    /// ISO-8859-1 or US-ASCII. As TensorFlow's `UnicodeDecode`; imported graphs may treat errors otherwise. Runs on the
+    /// host.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor};

@@ -25,8 +25,8 @@ impl ReliableBounds {
     }
 }
 
-/// Rewrites a `>=` guard as `sum >= least`, where `sum` has no constant term and its coefficients have no common factor,
-/// and returns `(sum, least)`.
+/// Rewrites a `>=` guard as `sum >= least`, where `sum` has no constant term and its coefficients have no common
+/// factor, and returns `(sum, least)`.
 pub(super) fn as_lower_bound(guard: &Guard) -> Option<(Dim, i64)> {
     let Guard::Ge(a, b) = guard else { return None };
     let (sum, constant) = a.plus_times(b, -1).ok()?.without_constant()?;

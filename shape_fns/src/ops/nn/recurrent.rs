@@ -27,9 +27,9 @@ fn weights(cx: &mut InferenceContext<'_>, at: [usize; 2], input: &Dim, cell: &Di
     Ok(())
 }
 
-/// The operands of an LSTM from `x` on: `x[.., batch, input], cs_prev[batch, cell], h_prev[batch, cell], w[input + cell,
-/// 4 * cell], wci[cell], wcf[cell], wco[cell], b[4 * cell]`. Operand `first` is `x`, whose last sizes are given. Returns
-/// the batch size and the size of the cell.
+/// The operands of an LSTM from `x` on: `x[.., batch, input], cs_prev[batch, cell], h_prev[batch, cell], w[input +
+/// cell, 4 * cell], wci[cell], wcf[cell], wco[cell], b[4 * cell]`. Operand `first` is `x`, whose last sizes are given.
+/// Returns the batch size and the size of the cell.
 fn lstm(cx: &mut InferenceContext<'_>, first: usize, batch: &Dim, input: &Dim) -> Result<[Dim; 2]> {
     let [biases] = cx.axes::<1>(first + 7)?;
     let cell = cx.exact_div(&biases, &Dim::known(4)).map_err(|_| {
@@ -63,8 +63,8 @@ pub fn lstm_block_cell(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// `seq_len_max[], x[times, batch, input]`, then the operands of [`lstm_block_cell`] from `cs_prev` on, to seven outputs
-/// `[times, batch, cell]`.
+/// `seq_len_max[], x[times, batch, input]`, then the operands of [`lstm_block_cell`] from `cs_prev` on, to seven
+/// outputs `[times, batch, cell]`.
 ///
 /// # Errors
 /// As [`lstm_block_cell`].

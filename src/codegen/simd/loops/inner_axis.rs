@@ -124,8 +124,8 @@ impl FunctionEmitter<'_> {
         asm.mov(RCX, Mem::Base(RCX, std::mem::offset_of!(KernelArgs, stream) as i32));
         asm.test(RCX, RCX);
         asm.jump_if(Cond::Equal, plain);
-        // A row of at least `stream` (rcx) bytes bypasses the caches; if `stream` is 0, none does. A shorter row bypasses
-        // them only if it consists of whole lines, because non-temporal stores of partial lines are slow.
+        // A row of at least `stream` (rcx) bytes bypasses the caches; if `stream` is 0, none does. A shorter row
+        // bypasses them only if it consists of whole lines, because non-temporal stores of partial lines are slow.
         let bypasses = asm.label();
         let start = frame_mem(self.layout.start(body.level, slot));
         asm.mov(RAX, END);
@@ -199,8 +199,8 @@ impl FunctionEmitter<'_> {
             asm.shr(RDX, 8);
             asm.mask_move(true, TAIL_MASK + 2, RDX.0);
         }
-        // The table has `step` set lanes of 4 bytes, then clear lanes. For `n` remaining elements (rax), the load starts
-        // `n` lanes before the first clear lane.
+        // The table has `step` set lanes of 4 bytes, then clear lanes. For `n` remaining elements (rax), the load
+        // starts `n` lanes before the first clear lane.
         asm.neg(RAX);
         asm.lea(RCX, Mem::Pool(self.mask_table));
         let step = self.isa.step() as i32;

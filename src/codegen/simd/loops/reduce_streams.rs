@@ -13,8 +13,8 @@ use crate::codegen::simd::ir::{CopySpacing, LoopBody, frame_mem};
 use crate::codegen::simd::select::{CodeVariant, SelectPlan};
 use crate::lower::kernel_body::{AccessPattern, LaneLayout, Pass, REDUCE_BYTES, REDUCE_TILE};
 
-/// The number of streams of a reduction that reads one slot. A processor follows few sequences of cache lines at a time,
-/// so more of them take longer.
+/// The number of streams of a reduction that reads one slot. A processor follows few sequences of cache lines at a
+/// time, so more of them take longer.
 const STREAMS: usize = 4;
 /// The largest number of elements that a stream reduces in its turn: a multiple of every [`round_elements`].
 const TURN: i32 = 128;
@@ -23,8 +23,9 @@ const MIN_STREAM_ROW: i32 = 2 * TURN;
 /// Bytes of a cache line.
 const LINE: i32 = 64;
 
-/// Returns the number of streams of a reduction that reads `slots` slots, before the limits of [`LoopBody::copied`]. A row
-/// of several slots reads several sequences of cache lines already; a second row beside it makes the reduction slower.
+/// Returns the number of streams of a reduction that reads `slots` slots, before the limits of [`LoopBody::copied`]. A
+/// row of several slots reads several sequences of cache lines already; a second row beside it makes the reduction
+/// slower.
 fn stream_count(slots: usize) -> usize {
     if slots == 1 { STREAMS } else { 1 }
 }

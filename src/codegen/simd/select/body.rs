@@ -201,8 +201,8 @@ impl Selector<'_> {
     }
 
     /// Selects the value of an iota slot. `ahead` is the number of elements between the start of the step and the first
-    /// selected element. A ramp holds what each lane adds to the first value; the lanes of an iota along an outer axis are
-    /// equal, so it has no ramp.
+    /// selected element. A ramp holds what each lane adds to the first value; the lanes of an iota along an outer axis
+    /// are equal, so it has no ramp.
     fn iota(&mut self, slot: u32) -> VectorIds {
         let SelectMode::Step { ahead, .. } = self.plan.mode else {
             return VectorIds::repeated(self.block.push(VectorInstKind::Iota { slot, ahead: 0 }, &[]), 1);
