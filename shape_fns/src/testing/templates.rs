@@ -190,6 +190,7 @@ const TEMPLATES: &[Template] = &[
     ("ResizeBicubicGrad ResizeBilinearGrad", "[n, p, q, c]; [n, h, w, c]", "", 0),
     ("SampleDistortedBoundingBox", "i32 [3]; [b, n, 4]", "", 0),
     ("SampleDistortedBoundingBoxV2", "i32 [3]; [b, n, 4]; []", "", 0),
+    ("StatelessSampleDistortedBoundingBox", "i32 [3]; [b, n, 4]; []; i64 [2]", "", 0),
     ("ScaleAndTranslate", "[n, h, w, c]; i32 [2] = 0..4; [2]; [2]", "", 0),
     ("ScaleAndTranslateGrad", "[n, p, q, c]; [n, h, w, c]; [2]; [2]", "", 0),
     ("Dequantize QuantizeAndDequantizeV2 QuantizeAndDequantizeV4 QuantizeV2", "[n, m, k]; [m]; [m]", "axis=1", 0),

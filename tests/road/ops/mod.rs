@@ -484,6 +484,10 @@ pub fn add_op(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex
         _ if op.starts_with("sparse_") => sparse::add_op(g, op),
         "where_indices" => unary(g, op, DTypeClass::Equatable),
         "euclidean_norm" => reduce(g, op),
+        "accidental_hits"
+        | "sample_candidates_with_state"
+        | "sample_distorted_bounding_box"
+        | "sample_distorted_bounding_box_with_state" => random::add_op(g, op),
         _ if op.starts_with("random_") => random::add_op(g, op),
         _ if op.starts_with("ragged_") => ragged::add_op(g, op),
         _ if op.starts_with("reduce_") => reduce(g, op),
