@@ -3170,6 +3170,19 @@ def candidate_cases(out):
     out.record("ComputeAccidentalHits", {"num_true": 1}, true_classes=truth, sampled_candidates=sampled, error=True)
 
 
+def approx_top_k_cases(out):
+    rng = np.random.default_rng(73)
+    for name in "float16 bfloat16 float32".split():
+        x = rng.integers(-9, 9, size=(2, 3, 11)).astype(tf.as_dtype(name).as_numpy_dtype)
+        for k in (0, 1, 4, 11):
+            for attrs in ({}, {"recall_target": 0.5, "reduction_input_size_override": 7}):
+                out.record("ApproxTopK", attrs | {"k": k}, input=x)
+        out.record("ApproxTopK", {"k": 2}, input=x[0, 0])
+    out.record("ApproxTopK", {"k": 5}, input=f32(-0.0, 0, -INF, INF, 0))
+    out.record("ApproxTopK", {"k": 12}, input=x, error=True)
+    out.record("ApproxTopK", {"k": 1}, input=x[0, 0, 0], error=True)
+
+
 FAMILIES = (
     unary_cases,
     binary_cases,
@@ -3254,6 +3267,7 @@ FAMILIES = (
     distorted_box_cases,
     random_crop_cases,
     candidate_cases,
+    approx_top_k_cases,
 )
 
 

@@ -165,7 +165,7 @@ const TEMPLATES: &[Template] = &[
     ("NthElement", "[*a, n]; i32 [] = 0..2", "", 0),
     ("SoftmaxCrossEntropyWithLogits", "[n, c]; [n, c]", "", 0),
     ("SparseSoftmaxCrossEntropyWithLogits", "[n, c]; i32 [n]", "", 0),
-    ("TopK", "[*a, n]", "k=0..3", 0),
+    ("ApproxTopK TopK", "[*a, n]", "k=0..3", 0),
     ("TopKV2", "[*a, n]; i32 [] = 0..3", "", 0),
     ("AdjustContrast", "[*a, h, w, c]; []; []; []", "", 0),
     ("AdjustContrastv2 AdjustHue AdjustSaturation", "[*a, h, w, c]; []", "", 0),

@@ -13,6 +13,7 @@ pub const OPS: &[(&str, usize)] = &[
     ("adjust_hue", 1),
     ("adjust_saturation", 1),
     ("angle", 1),
+    ("approx_top_k", 1),
     ("approximate_equal", 1),
     ("argmax", 2),
     ("argmin", 2),

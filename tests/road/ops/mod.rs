@@ -429,6 +429,7 @@ pub fn add_op(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex
         | "sort"
         | "sparse_bincount"
         | "sparse_count_sparse_output"
+        | "approx_top_k"
         | "top_k" => selection::add_op(g, op),
         "dense_to_sparse_set_operation"
         | "set_operation"
