@@ -48,12 +48,12 @@ pub use op::{
 };
 pub use ops::reduce::{Axes, IntoAxes};
 pub use ops::{
-    Bound, CombinedSuppression, CtcLossOptions, DataFormat, DiagonalAlign, FillMode, FractionalPool, Glimpse,
-    GlimpseNoise, GridOrder, Interpolation, IntoRaggedAxes, IntoRaggedOperand, IntoRows, IntoScalar,
-    LookupTable, LstmWeights, MfccOptions, Mirror, Padding, Position, ProjectiveTransform, Quantization,
-    QuantizeMode, QuantizeOptions, ResizeMethod, Sampling, SamplingKernel, SetOperation, SliceItem,
-    SliceMasks, WindowPadding, add_n, clip_by_global_norm, concat, concat_offset, dynamic_stitch, einsum,
-    meshgrid, quantized_concat, sparse_concat, stack,
+    Bound, CombinedSuppression, CtcLossOptions, DataFormat, DiagonalAlign, DistortedBox, FillMode,
+    FractionalPool, Glimpse, GlimpseNoise, GridOrder, Interpolation, IntoRaggedAxes, IntoRaggedOperand,
+    IntoRows, IntoScalar, LookupTable, LstmWeights, MfccOptions, Mirror, Padding, Position,
+    ProjectiveTransform, Quantization, QuantizeMode, QuantizeOptions, ResizeMethod, Sampling, SamplingKernel,
+    SetOperation, SliceItem, SliceMasks, WindowPadding, add_n, clip_by_global_norm, concat, concat_offset,
+    dynamic_stitch, einsum, meshgrid, quantized_concat, sparse_concat, stack,
 };
 #[cfg(feature = "strings")]
 pub use ops::{

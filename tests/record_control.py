@@ -374,6 +374,26 @@ def random_numbers_of_seeds(n):
     )
 
 
+@case(VECTOR, VECTOR, runs=[(f32(1, 2), f32(3, 4)), (f32(1, 2), f32()), (f32(), f32(5, 6))])
+def joined_lists(x, y):
+    of = lambda rows: tf.raw_ops.TensorListFromTensor(tensor=rows, element_shape=tf.constant([], I))
+    stack = lambda handle: tf.raw_ops.TensorListStack(
+        input_handle=handle, element_shape=tf.constant([], I), element_dtype=F
+    )
+    joined = tf.raw_ops.TensorListConcatLists(input_a=of(x), input_b=of(y), element_dtype=F)
+    longer = tf.raw_ops.TensorListPushBack(input_handle=joined, tensor=tf.constant(7.0))
+    thrice = tf.raw_ops.TensorListConcatLists(input_a=longer, input_b=joined, element_dtype=F)
+    return tuple(stack(handle) for handle in (joined, longer, thrice))
+
+
+@case(VECTOR, runs=[(f32(1, 2),)])
+def joined_lists_of_different_shapes(x):
+    first = tf.raw_ops.TensorListFromTensor(tensor=x, element_shape=tf.constant([], I))
+    second = tf.raw_ops.EmptyTensorList(element_shape=-1, max_num_elements=-1, element_dtype=F)
+    joined = tf.raw_ops.TensorListConcatLists(input_a=first, input_b=second, element_dtype=F)
+    return tf.raw_ops.TensorListLength(input_handle=joined)
+
+
 @case(COUNT, runs=[(np.int32(7),)])
 def shuffles_and_classes_of_seeds(n):
     logits = tf.reshape(tf.sin(tf.range(12, dtype=F)), [3, 4])
@@ -397,6 +417,30 @@ def distributions_of_seeds(n):
         tf.raw_ops.RandomPoissonV2(shape=shape, rate=tf.cast(rates, tf.int32), seed=1, seed2=2, dtype=F),
         tf.raw_ops.RandomPoissonV2(shape=shape[:1], rate=tf.constant(4.0, tf.float64), seed=0, seed2=8, dtype=tf.int32),
     )
+
+
+@case(COUNT, runs=[(np.int32(4),)])
+def samples_in_a_loop(n):
+    truth = tf.constant([[0, 7]], tf.int64)
+    classes = {"true_classes": truth, "num_true": 2, "num_sampled": 3, "unique": True}
+
+    def body(i, begins, uniform, logs, fixed):
+        box = tf.raw_ops.SampleDistortedBoundingBox(
+            image_size=[50, 60, 3], bounding_boxes=[[[0.1, 0.2, 0.9, 0.8]]], seed=3, seed2=4, max_attempts=20
+        )
+        of = lambda sampled: sampled.sampled_candidates
+        weights = [1.0, 2.0, 0.5, 3.0, 1.0, 4.0, 1.0, 2.0]
+        return (
+            i + 1,
+            begins * 100 + box.begin,
+            uniform * 90 + of(tf.raw_ops.UniformCandidateSampler(**classes, range_max=90, seed=1, seed2=2)),
+            logs * 90 + of(tf.raw_ops.LogUniformCandidateSampler(**classes, range_max=90, seed=1, seed2=2)),
+            fixed * 8
+            + of(tf.raw_ops.FixedUnigramCandidateSampler(**classes, range_max=8, unigrams=weights, seed=5, seed2=6)),
+        )
+
+    zeros = [tf.constant(0), tf.zeros([3], I)] + [tf.zeros([3], tf.int64)] * 3
+    return tf.while_loop(lambda i, *_: i < n, body, zeros, parallel_iterations=1)[1:]
 
 
 @case(COUNT, FLAG, runs=[(np.int32(4), True)])

@@ -3070,6 +3070,119 @@ def ctc_loss_cases(out):
             out.record("CTCLoss", **whole | {"inputs": x * 60})
 
 
+def distorted_box_cases(out):
+    rng = np.random.default_rng(67)
+    boxes = np.array([[[0.1, 0.2, 0.6, 0.9], [0.5, 0.5, 0.7, 0.75]], [[0, 0, 1, 0.5], [0.25, 0, 0.25, 1]]], np.float32)
+    whole = {"use_image_if_no_bounding_boxes": True}
+    limits = (
+        {},
+        {"aspect_ratio_range": [0.3, 3.0], "area_range": [0.02, 0.5]},
+        {"aspect_ratio_range": [2.0, 2.0], "area_range": [0.9, 1.0], "max_attempts": 7},
+        {"aspect_ratio_range": [1.7, 0.6], "area_range": [0.3, 0.3], "max_attempts": 1},
+    )
+    for number, attrs in enumerate(limits):
+        for dtype in (np.int32, np.int64, np.int16, np.uint8, np.int8):
+            size = np.array([97, 61, 3], dtype)
+            for covered in (0.0, 0.1, 0.7, 1.0, 2.0):
+                seed = rng.integers(-(2**40), 2**40, size=2)
+                parts = {"image_size": size, "bounding_boxes": boxes}
+                scalar = np.float32(covered)
+                op = "StatelessSampleDistortedBoundingBox"
+                out.record(op, attrs, **parts, min_object_covered=scalar, seed=seed)
+                state = attrs | {"seed": 5 + number, "seed2": int(100 * covered)}
+                out.record("SampleDistortedBoundingBoxV2", state, **parts, min_object_covered=scalar)
+                state |= {"min_object_covered": covered}
+                out.record("SampleDistortedBoundingBox", state, **parts)
+        none = {"bounding_boxes": boxes[:, :0], "min_object_covered": np.float32(0.1), "seed": i32(number, 3)}
+        for size in (i32(500, 333, 3), i32(3, 2, 1), i32(1, 1, 1), i32(1, 40, 3), i32(0, 5, 3), i32(70000, 90000, 3)):
+            out.record("StatelessSampleDistortedBoundingBox", attrs | whole, image_size=size, **none)
+    few = {"image_size": i32(9, 8, 3), "bounding_boxes": boxes, "min_object_covered": np.float32(0.1), "seed": i32(1, 3)}
+    op = "StatelessSampleDistortedBoundingBox"
+    out.record(op, **(few | {"bounding_boxes": boxes[:, :0]}), error=True)
+    out.record(op, **(few | {"bounding_boxes": boxes * 2}), error=True)
+    out.record(op, **(few | {"bounding_boxes": boxes - NAN}), error=True)
+    out.record(op, **(few | {"image_size": i32(-1, 8, 3)}), error=True)
+    out.record(op, **(few | {"image_size": i32(9, 8)}), error=True)
+    out.record(op, **(few | {"min_object_covered": np.float32(-1)}), error=True)
+    out.record(op, **(few | {"seed": i32(1, 2, 3)}), error=True)
+    for wrong in (
+        {"area_range": [0.0, 1.0]},
+        {"area_range": [0.5, 1.5]},
+        {"aspect_ratio_range": [-1.0, 1.0]},
+        {"aspect_ratio_range": [1.0]},
+        {"max_attempts": 0},
+    ):
+        out.record(op, wrong, **few, error=True)
+
+
+def random_crop_cases(out):
+    rng = np.random.default_rng(71)
+    for name in "uint8 int8 int16 int32 int64 float32 float64".split():
+        image = rng.integers(0, 99, size=(5, 7, 2)).astype(tf.as_dtype(name).as_numpy_dtype)
+        for number, size in enumerate(([2, 3], [5, 3], [2, 7], [5, 7], [1, 1], [0, 3])):
+            for given in (P(size, np.int64), np.array(size)):
+                out.record("RandomCrop", {"seed": 3, "seed2": number}, version=7, image=image, size=given)
+    out.record("RandomCrop", {"seed": 3}, version=7, image=image, size=P([6, 7], np.int64), error=True)
+    out.record("RandomCrop", {"seed": 3}, version=7, image=image, size=P([2, 2, 2], np.int64), error=True)
+    for dtype in (np.float16, np.float32, np.float64):
+        rate = np.array([[0.5, 3], [11, 60]], dtype)
+        for shape in (i32(2, 3), np.array([4])):
+            out.record("RandomPoisson", {"seed": 7, "seed2": -9}, version=20, shape=P(shape, shape.dtype), rate=rate)
+
+
+def candidate_cases(out):
+    truth = np.array([[0, 7], [3, 3], [9, 1]])
+    for unique in (False, True):
+        for seed, sampled in ((3, 1), (4, 6), (5, 10)):
+            attrs = {"num_true": 2, "num_sampled": sampled, "unique": unique, "seed": seed, "seed2": 70 - seed}
+            for op in (
+                "UniformCandidateSampler",
+                "LogUniformCandidateSampler",
+                "LearnedUnigramCandidateSampler",
+                "ThreadUnsafeUnigramCandidateSampler",
+            ):
+                for range_max in (10, 16, 1000, 99999):
+                    out.record(op, attrs | {"range_max": range_max}, true_classes=truth)
+            for op in ("UniformCandidateSampler", "LogUniformCandidateSampler"):
+                out.record(op, attrs | {"range_max": 2**40 + 7}, true_classes=truth)
+            weights = [0.5, 3.0, 1.0, 0.25, 8.0, 1.5, 2.0, 0.125, 4.0, 1.0]
+            fixed = attrs | {"unigrams": weights, "range_max": 10}
+            for distortion in (1.0, 0.75, 0.0):
+                out.record("FixedUnigramCandidateSampler", fixed | {"distortion": distortion}, true_classes=truth)
+            if sampled < 10:
+                reserved = attrs | {"unigrams": weights[:7], "range_max": 10, "num_reserved_ids": 3}
+                out.record("FixedUnigramCandidateSampler", reserved, true_classes=truth)
+                shards = attrs | {"unigrams": weights * 3, "range_max": 12, "num_reserved_ids": 4, "num_shards": 3}
+                out.record("FixedUnigramCandidateSampler", shards | {"shard": 1, "range_max": 11}, true_classes=truth)
+    for unique in (False, True):
+        attrs = {"num_true": 2, "num_sampled": 10, "unique": unique}
+        out.record("AllCandidateSampler", attrs, true_classes=truth)
+    attrs = {"num_true": 2, "num_sampled": 6, "unique": True, "seed": 1, "range_max": 5}
+    out.record("UniformCandidateSampler", attrs, true_classes=truth % 5, error=True)
+    attrs |= {"range_max": 9}
+    out.record("UniformCandidateSampler", attrs, true_classes=truth, error=True)
+    out.record("UniformCandidateSampler", attrs, true_classes=truth[:, :1] % 5, error=True)
+    out.record("UniformCandidateSampler", attrs | {"range_max": 0}, true_classes=truth, error=True)
+    out.record("FixedUnigramCandidateSampler", attrs, true_classes=truth % 9, error=True)
+    out.record("FixedUnigramCandidateSampler", attrs | {"unigrams": [1.0]}, true_classes=truth % 9, error=True)
+    for sampled in (np.array([7, 2, 7, 3]), np.array([5, 6]), np.zeros(0, np.int64), np.arange(10)):
+        out.record("ComputeAccidentalHits", {"num_true": 2}, true_classes=truth, sampled_candidates=sampled)
+    out.record("ComputeAccidentalHits", {"num_true": 1}, true_classes=truth, sampled_candidates=sampled, error=True)
+
+
+def approx_top_k_cases(out):
+    rng = np.random.default_rng(73)
+    for name in "float16 bfloat16 float32".split():
+        x = rng.integers(-9, 9, size=(2, 3, 11)).astype(tf.as_dtype(name).as_numpy_dtype)
+        for k in (0, 1, 4, 11):
+            for attrs in ({}, {"recall_target": 0.5, "reduction_input_size_override": 7}):
+                out.record("ApproxTopK", attrs | {"k": k}, input=x)
+        out.record("ApproxTopK", {"k": 2}, input=x[0, 0])
+    out.record("ApproxTopK", {"k": 5}, input=f32(-0.0, 0, -INF, INF, 0))
+    out.record("ApproxTopK", {"k": 12}, input=x, error=True)
+    out.record("ApproxTopK", {"k": 1}, input=x[0, 0, 0], error=True)
+
+
 FAMILIES = (
     unary_cases,
     binary_cases,
@@ -3151,6 +3264,10 @@ FAMILIES = (
     sparse_gradient_cases,
     index_shuffle_cases,
     neighbor_cases,
+    distorted_box_cases,
+    random_crop_cases,
+    candidate_cases,
+    approx_top_k_cases,
 )
 
 

@@ -744,10 +744,68 @@ def tensor_proto_cases(out):
     out.record("ParseTensor", {"out_type": tf.float32}, serialized=s(b"\x08\x01"), error=True)
 
 
+def sparse_proto_cases(out):
+    indices = np.array([[0, 1], [0, 3], [2, 0], [3, 2]], np.int64)
+    sizes = i64(5, 4)
+    rng = np.random.default_rng(61)
+    names = "bool int8 uint8 int16 uint16 int32 uint32 int64 uint64 float16 bfloat16 float32 float64 complex64 complex128".split()
+    every = [rng.integers(0, 90, size=4).astype(tf.as_dtype(name).as_numpy_dtype) for name in names]
+    for values in every + [s("", "bc", b"\xff\0", "long" * 40)]:
+        dtype = tf.as_dtype(values.dtype)
+        parts = {"sparse_indices": indices, "sparse_values": values, "sparse_shape": sizes}
+        out.record("SerializeSparse", **parts)
+        out.record("SerializeManySparse", **parts)
+        rows = tf.raw_ops.SerializeManySparse(**parts).numpy()
+        whole = tf.raw_ops.SerializeSparse(**parts).numpy()
+        out.record("DeserializeSparse", {"dtype": dtype}, serialized_sparse=whole)
+        for op in ("DeserializeSparse", "DeserializeManySparse"):
+            out.record(op, {"dtype": dtype}, serialized_sparse=rows)
+            out.record(op, {"dtype": dtype}, serialized_sparse=rows[3:])
+        out.record("DeserializeSparse", {"dtype": dtype}, serialized_sparse=rows[:4].reshape(2, 2, 3))
+        out.record("DeserializeSparse", {"dtype": dtype}, serialized_sparse=rows[:2].reshape(1, 2, 1, 3))
+
+    for dtype in (tf.qint8, tf.quint8, tf.qint16, tf.quint16, tf.qint32):
+        values = np.arange(4).astype(dtype.as_numpy_dtype)
+        out.record("SerializeSparse", sparse_indices=indices, sparse_values=values, sparse_shape=sizes)
+
+    def serialized(rows, values, sizes):
+        rows = np.array(rows, np.int64).reshape(len(values), len(sizes))
+        return tf.raw_ops.SerializeSparse(sparse_indices=rows, sparse_values=f32(*values), sparse_shape=i64(*sizes)).numpy()
+
+    float_rows = {"dtype": tf.float32}
+    for strings in (
+        [serialized([5], [1], [3]), serialized([1], [2], [4])],
+        [serialized([], [], [0, 3]), serialized([1, 2], [2], [4, 3])],
+        [serialized([], [1], []), serialized([], [3], [])],
+        [serialized([], [], [2]), serialized([], [], [7])],
+        [serialized([0], [1], [0]), serialized([0], [1], [0])],
+    ):
+        strings = np.stack(strings)
+        out.record("DeserializeSparse", float_rows, serialized_sparse=strings)
+        out.record("DeserializeManySparse", float_rows, serialized_sparse=strings)
+        is_wrong = strings[0][2] == serialized([0], [1], [0])[2]
+        out.record("DeserializeSparse", float_rows, serialized_sparse=strings[None], error=is_wrong)
+    pair = np.stack([serialized([5], [1], [3]), serialized([1, 2], [2], [4, 3])])
+    for op in ("DeserializeSparse", "DeserializeManySparse"):
+        out.record(op, float_rows, serialized_sparse=pair, error=True)
+        out.record(op, float_rows, serialized_sparse=pair[:0], error=True)
+        out.record(op, {"dtype": tf.int32}, serialized_sparse=pair[:1], error=True)
+        out.record(op, float_rows, serialized_sparse=pair[:1, ::-1], error=True)
+        out.record(op, float_rows, serialized_sparse=of([b"\x08", b"", b"a"], (1, 3)), error=True)
+    out.record("DeserializeManySparse", float_rows, serialized_sparse=pair[0], error=True)
+    two = {"sparse_values": f32(1, 2), "sparse_shape": i64(2, 3)}
+    for wrong in ([[1, 0], [0, 1]], [[0, 1], [0, 1]], [[0, 1], [0, 3]], [[0, 1], [2, 0]], [[0, 1]]):
+        out.record("SerializeManySparse", sparse_indices=np.array(wrong, np.int64), **two, error=True)
+    vector = {"sparse_indices": np.array([[1]]), "sparse_values": f32(1), "sparse_shape": i64(3)}
+    out.record("SerializeManySparse", **vector, error=True)
+    # This op does not check its operands.
+    out.record("SerializeSparse", sparse_indices=np.array([[1, 9]]), **two)
+
+
 FAMILIES = (
     text_cases, join_cases, substr_cases, split_cases, regex_cases, hash_cases, number_cases, format_cases, raw_cases,
     unicode_cases, byte_cases, csv_cases, example_cases, sequence_cases, awkward_cases,
-    feature_cases, tensor_proto_cases,
+    feature_cases, tensor_proto_cases, sparse_proto_cases,
 )
 
 if __name__ == "__main__":

@@ -71,8 +71,8 @@ pub use array::{
 };
 pub use audio::MfccOptions;
 pub use image::{
-    CombinedSuppression, FillMode, Glimpse, GlimpseNoise, Interpolation, ProjectiveTransform, ResizeMethod,
-    Sampling, SamplingKernel,
+    CombinedSuppression, DistortedBox, FillMode, Glimpse, GlimpseNoise, Interpolation, ProjectiveTransform,
+    ResizeMethod, Sampling, SamplingKernel,
 };
 pub use linalg::einsum;
 pub use math::add_n;

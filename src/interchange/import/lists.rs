@@ -15,7 +15,7 @@ use crate::error::Result;
 use crate::graph::Value;
 use crate::op::OpDef;
 use crate::op::dtype_number::dtype_of;
-use crate::ops::list::{gather, item, join, make, push, ragged, size};
+use crate::ops::list::{concat_lists, gather, item, join, make, push, ragged, size};
 use crate::tensor::Tensor;
 
 /// An operand of a list op.
@@ -101,6 +101,7 @@ static ROWS: &[ListOp] = &[
     row("TensorArrayV3", &make::RESERVE, &[ShapeAttr, Input(0)]),
     row("TensorArrayWriteV3", &item::SET, &[Input(3), Input(1), Input(2)]).list(3).item(2).flag("once", true),
     row("TensorListConcat", &join::CONCAT, &[Input(0), ShapeAttr, Nothing]).axes_from(1),
+    row("TensorListConcatLists", &concat_lists::DEF, &[Input(0), Input(1)]).list(0),
     row("TensorListConcatV2", &join::CONCAT, &[Input(0), Shape(1), Input(2)]).axes_from(1),
     row("TensorListElementShape", &size::ELEMENT_SHAPE, &[Input(0)]),
     row("TensorListFromTensor", &make::FROM_TENSOR, &[Input(0), Shape(1)]).rows(0),

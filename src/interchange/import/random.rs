@@ -12,16 +12,18 @@
 use std::hash::Hasher;
 
 use rustc_hash::FxHasher;
-use shapeflow_shape_fns::DType;
+use shapeflow_shape_fns::{Attr, Attrs, DType};
 
 use super::super::proto::AttrKind;
+use super::attrs::tensorflow_attrs;
 use super::built::{Built, ImportedValue};
 use super::frame::{Frame, damaged};
 use super::importer::Importer;
 use super::lists::integers;
-use super::random_ops::definition;
+use super::random_ops::{definition, distribution};
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::{IntoParam, IntoShapeArg, Value};
+use crate::op::OpDef;
 use crate::op::dtype_number::dtype_of;
 use crate::ops::array::{concat, stack};
 use crate::ops::random::state::PHILOX;
@@ -48,6 +50,12 @@ impl<'a, 'g> Importer<'a, 'g> {
         let Some((first, rest)) = inputs.split_first() else {
             return damaged(format!("{op} must have an input"));
         };
+        if distribution(op) == Some("learned") && !self.open_loops.is_empty() {
+            let message =
+                format!("{op} is not supported in a loop, where it learns from iteration to iteration");
+            return Err(Error::new(ErrorKind::UnknownOp, Phase::Build, message));
+        }
+        let mut given = tensorflow_attrs(frame, index, None, &self.budget)?;
         let seed = |name: &str| match frame.attr(index, name) {
             Some(AttrKind::I(seed)) => seed.cast_unsigned(),
             _ => 0,
@@ -63,7 +71,7 @@ impl<'a, 'g> Importer<'a, 'g> {
         let constant = |tensor| self.graph.constant_at(tensor, self.location);
         let counter = match self.open_loops.is_empty() {
             true => constant(Tensor::from([0, stream])),
-            false => self.counter_in_loop(stream, self.blocks(op, first, rest))?,
+            false => self.counter_in_loop(stream, self.blocks(op, first, rest, &given))?,
         };
         let state = [constant(Tensor::from([key])), counter, constant(Tensor::from(PHILOX))];
         let builder = self.graph.op(definition);
@@ -78,7 +86,27 @@ impl<'a, 'g> Importer<'a, 'g> {
                 let classes = dtype("output_dtype").unwrap_or(DType::I64);
                 builder.data_all(&state).attr("output_dtype", classes)
             }
-            ("RandomGamma" | "RandomPoissonV2", [parameter]) => {
+            ("RandomCrop", [size]) => {
+                builder.data(first.value).size("size", size.value.into_param()).data_all(&state)
+            }
+            ("SampleDistortedBoundingBox", [boxes]) => {
+                let covered = match given.remove("min_object_covered") {
+                    Some(Attr::Float(covered)) => covered as f32,
+                    _ => 0.1,
+                };
+                let covered = constant(Tensor::from(covered));
+                let builder = builder.data(first.value).data(boxes.value).data(covered).data_all(&state);
+                builder.attrs(declared(definition, &given))
+            }
+            ("SampleDistortedBoundingBoxV2", [boxes, covered]) => {
+                let builder = builder.data(first.value).data(boxes.value).data(covered.value);
+                builder.data_all(&state).attrs(declared(definition, &given))
+            }
+            (_, []) if let Some(distribution) = distribution(op) => {
+                let builder = builder.data(first.value).data_all(&state).attrs(declared(definition, &given));
+                builder.attr("distribution", distribution)
+            }
+            ("RandomGamma" | "RandomPoisson" | "RandomPoissonV2", [parameter]) => {
                 // The op of this crate takes the shape of the result, which ends with the shape of the parameter.
                 let sizes = parameter.value.shape_tensor_as(first.value.dtype())?;
                 let shape = concat(&[first.value, sizes], 0)?;
@@ -88,7 +116,20 @@ impl<'a, 'g> Importer<'a, 'g> {
                     _ => builder.attr("dtype", dtype("dtype").unwrap_or(DType::I64)),
                 }
             }
-            ("RandomShuffle" | "Multinomial" | "RandomGamma" | "RandomPoissonV2", _) => {
+            (
+                "RandomShuffle"
+                | "Multinomial"
+                | "RandomCrop"
+                | "RandomGamma"
+                | "RandomPoisson"
+                | "RandomPoissonV2"
+                | "SampleDistortedBoundingBox"
+                | "SampleDistortedBoundingBoxV2",
+                _,
+            ) => {
+                return damaged(format!("{op} must not have {} inputs", inputs.len()));
+            }
+            _ if distribution(op).is_some() => {
                 return damaged(format!("{op} must not have {} inputs", inputs.len()));
             }
             _ => {
@@ -135,7 +176,13 @@ impl<'a, 'g> Importer<'a, 'g> {
 
     /// Returns the number of blocks of the stream that TensorFlow uses for one result, if the import knows the sizes of
     /// the result.
-    fn blocks(&self, op: &str, first: &ImportedValue<'g>, rest: &[ImportedValue<'g>]) -> Option<u64> {
+    fn blocks(
+        &self,
+        op: &str,
+        first: &ImportedValue<'g>,
+        rest: &[ImportedValue<'g>],
+        attrs: &Attrs,
+    ) -> Option<u64> {
         /// TensorFlow reserves this number of blocks for each number.
         const BLOCKS: u64 = 256;
         let unsigned = |size: i64| u64::try_from(size).ok();
@@ -155,7 +202,18 @@ impl<'a, 'g> Importer<'a, 'g> {
                 let of_row = elements(count.value)?.div_ceil(4).checked_mul(8)?;
                 of_row.checked_mul(rows(first.value)?)?.checked_mul(BLOCKS)
             }
-            ("RandomGamma" | "RandomPoissonV2", [parameter]) => {
+            ("RandomCrop", _) => Some(1),
+            ("SampleDistortedBoundingBox" | "SampleDistortedBoundingBoxV2", _) => {
+                match attrs.get("max_attempts") {
+                    Some(Attr::Int(attempts)) => u64::try_from(*attempts).ok(),
+                    _ => Some(100),
+                }
+            }
+            (_, []) if distribution(op).is_some() => match attrs.get("num_sampled") {
+                Some(Attr::Int(sampled)) => u64::try_from(*sampled).ok()?.checked_mul(512),
+                _ => None,
+            },
+            ("RandomGamma" | "RandomPoisson" | "RandomPoissonV2", [parameter]) => {
                 elements(first.value)?.checked_mul(known(parameter.value)?)?.checked_mul(BLOCKS)
             }
             // TensorFlow's number of blocks depends on how it shares the work.
@@ -163,4 +221,12 @@ impl<'a, 'g> Importer<'a, 'g> {
             _ => elements(first.value)?.checked_mul(BLOCKS),
         }
     }
+}
+
+/// Returns the attributes that an op declares.
+fn declared(definition: &OpDef, given: &Attrs) -> Attrs {
+    definition.attributes().iter().fold(Attrs::new(), |attrs, attribute| match given.get(attribute.name()) {
+        Some(value) if attribute.accepts(value) => attrs.with(attribute.name(), value.clone()),
+        _ => attrs,
+    })
 }

@@ -17,6 +17,7 @@ pub(crate) mod color;
 pub(crate) mod combined_suppression;
 pub(crate) mod crop_and_resize;
 pub(crate) mod crop_gradient;
+pub(crate) mod distorted_box;
 pub(crate) mod draw_bounding_boxes;
 pub(crate) mod glimpse;
 mod grayscale;
@@ -38,6 +39,7 @@ mod suppression_kernel;
 use crate::op::OpDef;
 
 pub use combined_suppression::CombinedSuppression;
+pub use distorted_box::DistortedBox;
 pub use glimpse::{Glimpse, GlimpseNoise};
 pub use projective_transform::{FillMode, Interpolation, ProjectiveTransform};
 pub use resize_method::ResizeMethod;
@@ -56,6 +58,8 @@ pub(crate) static ALL: &[&[&OpDef]] = &[&[
     &crop_and_resize::DEF,
     &crop_gradient::BOXES,
     &crop_gradient::IMAGE,
+    &distorted_box::DEF,
+    &distorted_box::WITH_STATE,
     &draw_bounding_boxes::DEF,
     &draw_bounding_boxes::V1,
     &glimpse::DEF,

@@ -11,7 +11,9 @@
 //! ```
 
 mod binomial;
+pub(crate) mod candidates;
 pub(crate) mod categorical;
+pub(crate) mod crop;
 mod draws;
 pub(crate) mod gamma;
 mod index_shuffle;
@@ -22,13 +24,16 @@ pub(crate) mod shuffle;
 pub(crate) mod state;
 pub(crate) mod stateless;
 pub(crate) mod truncated;
+pub(crate) mod words;
 
 use crate::op::OpDef;
 
 /// Every op of the family.
 pub(crate) static ALL: &[&[&OpDef]] = &[
     binomial::ALL,
+    candidates::ALL,
     categorical::ALL,
+    crop::ALL,
     gamma::ALL,
     index_shuffle::ALL,
     poisson::ALL,

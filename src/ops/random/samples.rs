@@ -22,7 +22,7 @@ fn unit_f16(bits: u32) -> f16 {
 }
 
 /// Returns a number in [0, 1) of 52 random bits.
-fn unit_f64(low: u32, high: u32) -> f64 {
+pub(super) fn unit_f64(low: u32, high: u32) -> f64 {
     f64::from_bits(1023 << 52 | u64::from(low & 0xf_ffff) << 32 | u64::from(high)) - 1.0
 }
 

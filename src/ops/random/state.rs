@@ -26,7 +26,7 @@ static STATE: OpDef = OpDef::host("random_state", state)
     .tensorflow(&[TfOp::new("StatelessRandomGetKeyCounter")]);
 
 /// An op for import only: `seed [2] -> key u64[1], counter u64[2], algorithm i32[]`.
-pub(super) static STATE_AND_ALGORITHM: OpDef = OpDef::host("random_state_and_algorithm", |cx| {
+pub(crate) static STATE_AND_ALGORITHM: OpDef = OpDef::host("random_state_and_algorithm", |cx| {
     state(cx)?;
     cx.set_output(2, Tensor::from(PHILOX))
 })
@@ -68,7 +68,7 @@ fn state(cx: &mut HostCx<'_>) -> Result<()> {
 ///
 /// # Errors
 /// The operand does not have two integers.
-pub(super) fn stream_of_seed(cx: &HostCx<'_>, operand: usize) -> Result<Philox> {
+pub(crate) fn stream_of_seed(cx: &HostCx<'_>, operand: usize) -> Result<Philox> {
     let seed = cx.input(operand)?;
     match *ints(&seed) {
         [first, second] => Ok(Philox::of_seeds([first.cast_unsigned(), second.cast_unsigned()])),
@@ -84,7 +84,7 @@ pub(super) fn stream_of_seed(cx: &HostCx<'_>, operand: usize) -> Result<Philox> 
 ///
 /// # Errors
 /// The key has no number, the counter has fewer than 2 numbers, or the algorithm is not Philox.
-pub(super) fn stream_of_state(cx: &HostCx<'_>, first: usize) -> Result<Philox> {
+pub(crate) fn stream_of_state(cx: &HostCx<'_>, first: usize) -> Result<Philox> {
     let words = |operand: usize| cx.input(operand)?.to_vec::<u64>();
     let algorithm = ints(&cx.input(first + 2)?);
     if !is_philox(&algorithm) {

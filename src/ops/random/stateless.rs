@@ -211,7 +211,7 @@ pub(crate) static ALL: &[&OpDef] = &[
 ];
 
 /// Checks the dtypes of the key, the counter and the algorithm. `after` is the number of operands behind the algorithm.
-pub(super) fn check_state(operands: &[DType], after: usize) -> Result<()> {
+pub(crate) fn check_state(operands: &[DType], after: usize) -> Result<()> {
     let end = operands.len().saturating_sub(after);
     match operands.get(..end) {
         Some([.., DType::U64, DType::U64, DType::I32]) => Ok(()),

@@ -7,6 +7,7 @@ mod numbers;
 pub(crate) mod order;
 mod radix;
 
+pub(crate) mod approx_top_k;
 pub(crate) mod bucketize;
 pub(crate) mod in_top_k;
 pub(crate) mod nth_element;
@@ -18,6 +19,7 @@ use crate::op::OpDef;
 
 /// Every op of the family.
 pub(crate) static ALL: &[&[&OpDef]] = &[&[
+    &approx_top_k::DEF,
     &bucketize::DEF,
     &in_top_k::DEF,
     &nth_element::DEF,

@@ -74,19 +74,29 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
     let [indices, shape, new] =
         [RowMajor::new(cx.input(0)?)?, RowMajor::new(cx.input(1)?)?, RowMajor::new(cx.input(2)?)?];
     let shape = shape.view().as_slice::<i64>()?;
-    let (elements, [count, rank]) = index_matrix(indices.view(), shape)?;
+    let (elements, [count, _]) = index_matrix(indices.view(), shape)?;
     let new = new_sizes(shape, new.view().as_slice::<i64>()?)?;
     let width = new.len();
     let mut output = cx.unfilled_output(0, &[count, width])?;
     let moved = output.as_mut_slice::<i64>()?;
+    move_indices(elements, shape, &new, moved)?;
+    cx.set_output(1, Tensor::from_slice(&[width], &new)?)
+}
+
+/// Moves the indices `elements` of a sparse tensor of sizes `shape` to the sizes `new`, which have the same product.
+///
+/// # Errors
+/// There are elements, and a size is 0.
+pub(crate) fn move_indices(elements: &[i64], shape: &[i64], new: &[i64], moved: &mut [i64]) -> Result<()> {
     if new == shape {
         moved.copy_from_slice(elements);
-        return cx.set_output(1, Tensor::from_slice(&[width], &new)?);
+        return Ok(());
     }
-    if count > 0 && (shape.contains(&0) || new.contains(&0)) {
+    if !moved.is_empty() && (shape.contains(&0) || new.contains(&0)) {
         return refuse(format!("no size must be 0 if there are elements, got {shape:?} and {new:?}"));
     }
-    for (row, to) in moved.chunks_exact_mut(width.max(1)).enumerate() {
+    let rank = shape.len();
+    for (row, to) in moved.chunks_exact_mut(new.len().max(1)).enumerate() {
         let linear = elements[row * rank..(row + 1) * rank]
             .iter()
             .zip(shape)
@@ -99,7 +109,7 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
         // An index outside the sizes stays outside, as in TensorFlow.
         *first = rest;
     }
-    cx.set_output(1, Tensor::from_slice(&[width], &new)?)
+    Ok(())
 }
 
 /// Returns the new sizes. A size of -1 becomes the product of `shape` divided by the other new sizes.

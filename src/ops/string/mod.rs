@@ -37,9 +37,11 @@ pub(crate) mod row_fingerprint;
 pub(crate) mod script;
 mod script_codes;
 pub(crate) mod segment_join;
+pub(crate) mod serialize_sparse;
 pub(crate) mod split;
 pub(crate) mod substr;
 pub(crate) mod table_lookup;
+mod tensor_message;
 pub(crate) mod tensor_proto;
 pub(crate) mod to_number;
 pub(crate) mod unicode_decode;
@@ -83,6 +85,7 @@ pub(crate) static ALL: &[&[&OpDef]] = &[
     hash::ALL,
     join::ALL,
     regex::ALL,
+    serialize_sparse::ALL,
     split::ALL,
     tensor_proto::ALL,
     unicode_decode::ALL,

@@ -2,35 +2,15 @@
 
 use shapeflow_shape_fns::{Attribute, DType};
 
-use super::params::{check_strings, scalar, value_error};
-use super::wire::{Fields, WireValue, varint};
+use super::params::{check_strings, scalar};
+use super::tensor_message::{StringForm, TensorMessage, message_of};
 use crate::dtype;
 use crate::error::Result;
 use crate::graph::Value;
-use crate::op::dtype_number::{dtype_of, number_of, text_of};
 use crate::op::{HostCx, OpDef, Operand, TfOp};
 use crate::ops::row_major::RowMajor;
 use crate::shape_fns;
-use crate::tensor::{StringsBuilder, TensorView, normalized_byte, reserved_vec, size_of_element};
-
-/// Numbers of fields of the message.
-mod field {
-    pub(super) const DTYPE: u64 = 1;
-    pub(super) const SHAPE: u64 = 2;
-    pub(super) const CONTENT: u64 = 4;
-    pub(super) const FLOAT: u64 = 5;
-    pub(super) const DOUBLE: u64 = 6;
-    pub(super) const INT: u64 = 7;
-    pub(super) const STRING: u64 = 8;
-    pub(super) const COMPLEX: u64 = 9;
-    pub(super) const INT64: u64 = 10;
-    pub(super) const BOOL: u64 = 11;
-    pub(super) const DOUBLE_COMPLEX: u64 = 12;
-    pub(super) const HALF: u64 = 13;
-    pub(super) const UINT32: u64 = 16;
-    pub(super) const UINT64: u64 = 17;
-    pub(super) const FLOAT8: u64 = 18;
-}
+use crate::tensor::StringsBuilder;
 
 impl<'g> Value<'g> {
     /// Writes the tensor, with its dtype and its shape, to one string: TensorFlow's message `TensorProto`.
@@ -112,237 +92,18 @@ pub(crate) static ALL: &[&OpDef] = &[&PARSE, &SERIALIZE];
 
 fn serialize(cx: &mut HostCx<'_>) -> Result<()> {
     let x = RowMajor::new(cx.input(0)?)?;
-    let message = message_of(&x.view())?;
+    let message = message_of(&x.view(), StringForm::Fields)?;
     let mut strings = StringsBuilder::new();
     strings.push(&message)?;
     cx.set_output(0, strings.finish(&[])?)
 }
 
-/// Appends an integer of 7 bits a byte.
-fn put_varint(message: &mut Vec<u8>, mut value: u64) {
-    while value >= 0x80 {
-        message.push(value as u8 | 0x80);
-        value >>= 7;
-    }
-    message.push(value as u8);
-}
-
-/// Appends the head of a field of `length` bytes.
-fn put_head(message: &mut Vec<u8>, number: u64, length: usize) {
-    put_varint(message, (number << 3) | 2);
-    put_varint(message, length as u64);
-}
-
-fn put_bytes(message: &mut Vec<u8>, number: u64, bytes: &[u8]) {
-    put_head(message, number, bytes.len());
-    message.extend_from_slice(bytes);
-}
-
-/// Writes a tensor of row-major elements as a message. A message omits a number that is 0 and bytes that are empty.
-fn message_of(x: &TensorView<'_>) -> Result<Vec<u8>> {
-    let bytes = if x.dtype() == DType::String { x.as_strings()?.byte_len() } else { x.bytes().len() };
-    // A size takes at most 14 bytes, and the head of a string at most 11.
-    let mut message = reserved_vec(bytes.saturating_add(32 + 14 * x.sizes().len()))?;
-    put_varint(&mut message, field::DTYPE << 3);
-    put_varint(&mut message, u64::from(number_of(x.dtype()).unsigned_abs()));
-    let mut shape = Vec::new();
-    for size in x.sizes() {
-        let mut dim = Vec::new();
-        if *size > 0 {
-            put_varint(&mut dim, 1 << 3);
-            put_varint(&mut dim, *size as u64);
-        }
-        put_bytes(&mut shape, 2, &dim);
-    }
-    put_bytes(&mut message, field::SHAPE, &shape);
-    if x.dtype() == DType::String {
-        x.as_strings()?.iter().for_each(|string| put_bytes(&mut message, field::STRING, string));
-    } else if bytes > 0 {
-        put_head(&mut message, field::CONTENT, bytes);
-        let start = message.len();
-        message.extend_from_slice(x.bytes());
-        in_byte_order(&mut message[start..], x.dtype())?;
-    }
-    Ok(message)
-}
-
-/// Turns little-endian elements into elements of this machine, or back.
-fn in_byte_order(bytes: &mut [u8], dtype: DType) -> Result<()> {
-    if cfg!(target_endian = "big") {
-        let size = size_of_element(dtype)?;
-        let unit = if dtype.is_complex() { size / 2 } else { size };
-        bytes.chunks_exact_mut(unit.max(1)).for_each(<[u8]>::reverse);
-    }
-    Ok(())
-}
-
-/// A message.
-#[derive(Default)]
-struct Message<'a> {
-    dtype: u64,
-    sizes: Vec<usize>,
-    content: &'a [u8],
-    strings: Vec<&'a [u8]>,
-    /// The numbers of the field of the wanted dtype, as little-endian bytes.
-    numbers: Vec<u8>,
-}
-
-/// Returns the field with the numbers of a dtype, and the size of a number in bytes.
-fn number_field(dtype: DType) -> Option<(u64, usize)> {
-    Some(match dtype {
-        DType::F32 => (field::FLOAT, 4),
-        DType::F64 => (field::DOUBLE, 8),
-        DType::C64 => (field::COMPLEX, 4),
-        DType::C128 => (field::DOUBLE_COMPLEX, 8),
-        DType::I64 => (field::INT64, 8),
-        DType::U32 => (field::UINT32, 4),
-        DType::U64 => (field::UINT64, 8),
-        DType::Bool => (field::BOOL, 1),
-        DType::F16 | DType::BF16 => (field::HALF, 2),
-        DType::F8E5M2 | DType::F8E4M3FN => (field::FLOAT8, 1),
-        DType::I32 | DType::QI32 => (field::INT, 4),
-        DType::I16 | DType::U16 | DType::QI16 | DType::QU16 => (field::INT, 2),
-        DType::I8 | DType::U8 | DType::QI8 | DType::QU8 | DType::I4 | DType::U4 => (field::INT, 1),
-        _ => return None,
-    })
-}
-
-/// Reads the sizes of a shape; `None` if it is damaged or a size is negative.
-fn sizes_of(shape: &[u8]) -> Option<Vec<usize>> {
-    let mut sizes = Vec::new();
-    for entry in Fields::new(shape) {
-        if let (2, WireValue::Bytes(dim)) = entry? {
-            let mut size = 0;
-            for entry in Fields::new(dim) {
-                if let (1, WireValue::Varint(value)) = entry? {
-                    size = value;
-                }
-            }
-            sizes.push(usize::try_from(size.cast_signed()).ok()?);
-        }
-    }
-    Some(sizes)
-}
-
-impl<'a> Message<'a> {
-    /// Reads a message with numbers for elements of `dtype`; `None` if the message is damaged.
-    fn read(bytes: &'a [u8], dtype: DType) -> Option<Message<'a>> {
-        let mut message = Message::default();
-        let numbers = number_field(dtype);
-        for entry in Fields::new(bytes) {
-            match entry? {
-                (field::DTYPE, WireValue::Varint(number)) => message.dtype = number,
-                (field::SHAPE, WireValue::Bytes(shape)) => message.sizes.extend(sizes_of(shape)?),
-                (field::CONTENT, WireValue::Bytes(content)) => message.content = content,
-                (field::STRING, WireValue::Bytes(string)) => message.strings.push(string),
-                (number, value) => {
-                    if let Some((_, size)) = numbers.filter(|(wanted, _)| *wanted == number) {
-                        message.add_numbers(value, number, size)?;
-                    }
-                }
-            }
-        }
-        Some(message)
-    }
-
-    /// Appends the number, or the packed numbers, of a field; `None` if it is damaged.
-    fn add_numbers(&mut self, value: WireValue<'a>, number: u64, size: usize) -> Option<()> {
-        let is_fixed = matches!(
-            number,
-            field::FLOAT | field::DOUBLE | field::COMPLEX | field::DOUBLE_COMPLEX | field::FLOAT8
-        );
-        match value {
-            WireValue::Bytes(packed) if is_fixed => {
-                if !packed.len().is_multiple_of(size) {
-                    return None;
-                }
-                self.numbers.extend_from_slice(packed);
-            }
-            WireValue::Bytes(mut packed) => {
-                while !packed.is_empty() {
-                    let number = varint(&mut packed)?;
-                    self.numbers.extend_from_slice(&number.to_le_bytes()[..size]);
-                }
-            }
-            WireValue::Varint(number) if !is_fixed => {
-                self.numbers.extend_from_slice(&number.to_le_bytes()[..size]);
-            }
-            WireValue::Fixed32(bits) if is_fixed && size == 4 => {
-                self.numbers.extend_from_slice(&bits.to_le_bytes());
-            }
-            WireValue::Fixed64(bits) if is_fixed && size == 8 => {
-                self.numbers.extend_from_slice(&bits.to_le_bytes());
-            }
-            // A field of another kind is an unknown field.
-            _ => {}
-        }
-        Some(())
-    }
-
-    /// Returns the strings of the content: their lengths, then their bytes. `None` if the content is damaged.
-    fn content_strings(&self, count: usize) -> Option<Vec<&'a [u8]>> {
-        let mut rest = self.content;
-        // Each length takes at least one byte.
-        if count > rest.len() {
-            return None;
-        }
-        let lengths: Option<Vec<u64>> = (0..count).map(|_| varint(&mut rest)).collect();
-        let mut strings = Vec::with_capacity(count);
-        for length in lengths? {
-            let (string, after) = rest.split_at_checked(usize::try_from(length).ok()?)?;
-            strings.push(string);
-            rest = after;
-        }
-        rest.is_empty().then_some(strings)
-    }
-}
-
 fn parse(cx: &mut HostCx<'_>) -> Result<()> {
-    let dtype = cx.attrs().dtype("out_type");
-    let damaged = || value_error(format!("serialized must be the message of a tensor of {dtype}"));
-    let bytes = scalar(cx, 0)?;
-    let message = Message::read(bytes, dtype).ok_or_else(damaged)?;
-    let number = i32::try_from(message.dtype).unwrap_or(-1);
-    if number != number_of(dtype) {
-        let got = dtype_of(number).filter(|_| number < 100);
-        let got = got.map_or_else(|| text_of(number), |dtype| dtype.to_string());
-        return Err(value_error(format!("serialized must be a tensor of {dtype}, got one of {got}")));
+    let message = TensorMessage::read(scalar(cx, 0)?, cx.attrs().dtype("out_type"), "serialized")?;
+    match message.dtype {
+        DType::String => cx.set_output(0, message.strings()?),
+        _ => message.write_numbers(cx.output(0, &message.sizes)?.bytes_mut()),
     }
-    let count = message.sizes.iter().try_fold(1usize, |count, size| count.checked_mul(*size));
-    let count = count.ok_or_else(damaged)?;
-    if dtype == DType::String {
-        let strings = match message.content.is_empty() {
-            false => message.content_strings(count).ok_or_else(damaged)?,
-            true => message.strings,
-        };
-        let last = strings.last().copied().unwrap_or_default();
-        let mut made = StringsBuilder::new();
-        for i in 0..count {
-            made.push(strings.get(i).copied().unwrap_or(last))?;
-        }
-        return cx.set_output(0, made.finish(&message.sizes)?);
-    }
-    let size = size_of_element(dtype)?;
-    let wanted = count.checked_mul(size).ok_or_else(damaged)?;
-    let is_content = !message.content.is_empty();
-    let given = if is_content { message.content } else { &message.numbers };
-    let is_bad_bool = is_content && dtype == DType::Bool && given.iter().any(|byte| *byte > 1);
-    if is_bad_bool || is_content && given.len() != wanted {
-        return Err(damaged());
-    }
-    // Bytes of an element without its last part do not count.
-    let given = &given[..(given.len() / size * size).min(wanted)];
-    let mut output = cx.output(0, &message.sizes)?;
-    let target = output.bytes_mut();
-    let (start, rest) = target.split_at_mut(given.len());
-    start.copy_from_slice(given);
-    if let Some(last) = given.len().checked_sub(size) {
-        rest.chunks_exact_mut(size).for_each(|to| to.copy_from_slice(&given[last..]));
-    }
-    if let Some(normalized) = normalized_byte(dtype) {
-        target.iter_mut().for_each(|byte| *byte = normalized(*byte));
-    }
-    in_byte_order(target, dtype)
 }
 
 #[cfg(test)]
@@ -351,7 +112,7 @@ mod tests {
 
     use super::*;
     use crate::ops::testing::{run, run_one, shape_table};
-    use crate::tensor::Tensor;
+    use crate::tensor::{Tensor, normalized_byte};
 
     shape_table! { SERIALIZE, {},
         "[2, n]" => "string[]",

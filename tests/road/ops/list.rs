@@ -3,6 +3,7 @@
 /// All ops but those on strings, in the order of their names, each with its weight.
 pub const OPS: &[(&str, usize)] = &[
     ("abs", 3),
+    ("accidental_hits", 1),
     ("acos", 1),
     ("acosh", 1),
     ("add", 8),
@@ -12,6 +13,7 @@ pub const OPS: &[(&str, usize)] = &[
     ("adjust_hue", 1),
     ("adjust_saturation", 1),
     ("angle", 1),
+    ("approx_top_k", 1),
     ("approximate_equal", 1),
     ("argmax", 2),
     ("argmin", 2),
@@ -307,6 +309,7 @@ pub const OPS: &[(&str, usize)] = &[
     ("random_bits_with_state", 1),
     ("random_categorical", 1),
     ("random_categorical_with_state", 1),
+    ("random_crop_with_state", 1),
     ("random_gamma", 1),
     ("random_gamma_grad", 1),
     ("random_gamma_with_state", 1),
@@ -370,6 +373,9 @@ pub const OPS: &[(&str, usize)] = &[
     ("round", 2),
     ("rsqrt", 2),
     ("rsqrt_grad", 1),
+    ("sample_candidates_with_state", 1),
+    ("sample_distorted_bounding_box", 1),
+    ("sample_distorted_bounding_box_with_state", 1),
     ("scale_and_translate", 1),
     ("scale_and_translate_grad", 1),
     ("scatter_nd", 2),

@@ -429,6 +429,7 @@ pub fn add_op(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex
         | "sort"
         | "sparse_bincount"
         | "sparse_count_sparse_output"
+        | "approx_top_k"
         | "top_k" => selection::add_op(g, op),
         "dense_to_sparse_set_operation"
         | "set_operation"
@@ -484,6 +485,10 @@ pub fn add_op(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex
         _ if op.starts_with("sparse_") => sparse::add_op(g, op),
         "where_indices" => unary(g, op, DTypeClass::Equatable),
         "euclidean_norm" => reduce(g, op),
+        "accidental_hits"
+        | "sample_candidates_with_state"
+        | "sample_distorted_bounding_box"
+        | "sample_distorted_bounding_box_with_state" => random::add_op(g, op),
         _ if op.starts_with("random_") => random::add_op(g, op),
         _ if op.starts_with("ragged_") => ragged::add_op(g, op),
         _ if op.starts_with("reduce_") => reduce(g, op),

@@ -23,6 +23,48 @@ pub fn add_op(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex
         let limit = g.scalar(dtype, Content::Range(9, 40))?;
         return g.add_step(Call::new(op), &[index, seed, limit], &[], ElementProps::INTEGERS);
     }
+    if op == "random_crop_with_state" {
+        let dtype = DTypeClass::Number.sample(&mut g.rng);
+        let (height, width) = (1 + g.rng.below(4) as i64, 1 + g.rng.below(4) as i64);
+        let sizes = vec![Size::Known(height), Size::Known(width), Size::Known(2)];
+        let x = g.source(dtype, sizes, Content::SmallIntegers, false)?;
+        let size = [g.rng.range_inclusive(0, height), g.rng.range_inclusive(0, width)];
+        let (state, mut params) = (state(g)?, Vec::new());
+        let call = g.param(Call::new(op), &mut params, "size", &size, true)?;
+        let props = props_of(g, &[x]);
+        return g.add_step(call, &[&[x][..], &state].concat(), &params, props);
+    }
+    if op.starts_with("sample_distorted_bounding_box") {
+        let dtype = *g.rng.choose(&[DType::U8, DType::I8, DType::I16, DType::I32, DType::I64]);
+        let sizes = g.source(dtype, vec![Size::Known(3)], Content::Fixed(vec![20, 30, 3]), false)?;
+        let boxes = vec![Size::Known(1), g.random_size(), Size::Known(4)];
+        let boxes = g.source(DType::F32, boxes, Content::Range(0, 1), false)?;
+        let mut operands = vec![sizes, boxes, g.scalar(DType::F32, Content::Range(0, 1))?];
+        match op.ends_with("_with_state") {
+            true => operands.extend(state(g)?),
+            false => {
+                operands.push(g.source(DType::I64, vec![Size::Known(2)], Content::Range(-9, 9), false)?)
+            }
+        }
+        let call = Call::new(op).attr("use_image_if_no_bounding_boxes", true);
+        return g.add_step(call, &operands, &[], props);
+    }
+    if op == "sample_candidates_with_state" || op == "accidental_hits" {
+        let rows = g.random_size();
+        let truth = g.source(DType::I64, vec![rows, Size::Known(2)], Content::Range(0, 4), false)?;
+        let call = Call::new(op).attr("num_true", 2);
+        if op == "accidental_hits" {
+            let count = g.random_size();
+            let samples = g.source(DType::I64, vec![count], Content::Range(0, 9), false)?;
+            return g.add_step(call, &[truth, samples], &[], props);
+        }
+        let name = *g.rng.choose(&["uniform", "log_uniform", "learned", "all", "fixed"]);
+        let call = call.attr("distribution", name).attr("num_sampled", 5).attr("range_max", 8);
+        let call = call.attr("unique", g.rng.chance(1, 2));
+        let call = call.attr("unigrams", &[1.0, 2.0, 0.5, 3.0, 1.0, 4.0, 1.0, 2.0][..]);
+        let state = state(g)?;
+        return g.add_step(call, &[&[truth][..], &state].concat(), &[], props);
+    }
     if op == "random_shuffle_with_state" {
         let x = g.pick(DTypeClass::Any, 0..=3, |_| true)?;
         let (state, props) = (state(g)?, props_of(g, &[x]));

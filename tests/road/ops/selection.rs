@@ -13,6 +13,7 @@ use crate::op_call::Call;
 pub fn add_op(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex> {
     match op {
         "sort" | "argsort" => sort(g, op),
+        "approx_top_k" => approx_top_k(g),
         "top_k" | "nth_element" => select(g, op),
         "searchsorted" => searchsorted(g),
         "in_top_k" => in_top_k(g),
@@ -36,6 +37,19 @@ fn sort(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex> {
     let call = g.structure_param(call, &mut params, "axis", false, |g| vec![random_axis(g, rank).1])?;
     let props = ElementProps { small_integers: false, ..props_of(g, &[x]) };
     g.add_step(call, &[x], &params, props)
+}
+
+fn approx_top_k(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
+    let narrow = |dtype: DType| matches!(dtype, DType::F16 | DType::BF16 | DType::F32);
+    let x = g.pick(DTypeClass::Float, 1..=5, |props| !props.rounding_varies)?;
+    if !narrow(g.dtype(x)) {
+        return None;
+    }
+    let last = g.dims(x).pop()?;
+    let least = g.min_size(&last);
+    let k = g.rng.below(least as usize + 1) as i64;
+    let props = ElementProps { small_integers: false, ..props_of(g, &[x]) };
+    g.add_step(Call::new("approx_top_k").attr("k", k), &[x], &[], props)
 }
 
 fn select(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex> {

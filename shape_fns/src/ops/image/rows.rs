@@ -40,4 +40,5 @@ pub(crate) static OPS: &[Registered] = &[
     row("SampleDistortedBoundingBoxV2", &["image_size", "bounding_boxes", "min_object_covered"], sample_distorted_bounding_box).outputs(Some(3)),
     row("ScaleAndTranslate", &["images", "size", "scale", "translation"], resize),
     row("ScaleAndTranslateGrad", &["grads", "original_image", "scale", "translation"], image_like_second),
+    row("StatelessSampleDistortedBoundingBox", &["image_size", "bounding_boxes", "min_object_covered", "seed"], sample_distorted_bounding_box).outputs(Some(3)),
 ];

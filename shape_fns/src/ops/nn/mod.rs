@@ -41,4 +41,4 @@ pub use pool::{
 pub use recurrent::{block_lstm, gru_block_cell, lstm_block_cell};
 pub(crate) use rows::OPS;
 pub use softmax::softmax;
-pub use top_k::{nth_element, top_k};
+pub use top_k::{approx_top_k, nth_element, top_k};

@@ -9,6 +9,7 @@ const LAYER: &[&str] = &["seq_len_max", "x", "cs_prev", "h_prev", "w", "wci", "w
 
 #[rustfmt::skip]
 pub(crate) static OPS: &[Registered] = &[
+    row("ApproxTopK", &["input"], approx_top_k).outputs(Some(2)),
     row("AvgPool", &["value"], avg_pool),
     row("AvgPool3D", &["input"], avg_pool_3d),
     row("AvgPool3DGrad", &["orig_input_shape", "grad"], sized_pool_grad_3d),
