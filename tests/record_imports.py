@@ -173,7 +173,7 @@ class Recorder:
             node.attr[name].CopyFrom(attribute(value))
         first = 0
         for arg, group in zip(declared, groups, strict=True):
-            if arg.type_attr:
+            if arg.type_attr and group:
                 node.attr[arg.type_attr].CopyFrom(attribute(given[first].dtype))
             if arg.type_list_attr:
                 types = [tf.as_dtype(value.dtype).as_datatype_enum for value in given[first : first + len(group)]]
@@ -3183,6 +3183,165 @@ def approx_top_k_cases(out):
     out.record("ApproxTopK", {"k": 1}, input=x[0, 0, 0], error=True)
 
 
+def fused_cases(out):
+    """Products and convolutions with the ops that graph optimizers fuse with them."""
+    draw = np.random.default_rng(41)
+
+    def normal(*sizes):
+        return draw.normal(size=sizes).astype(np.float32)
+
+    a, b, bias = normal(2, 3), normal(3, 4), normal(4)
+    kinds = [["BiasAdd"]] + [["BiasAdd", name] for name in "Relu Relu6 Elu LeakyRelu Tanh Sigmoid".split()]
+    for kind in kinds:
+        out.record("_FusedMatMul", {"fused_ops": kind}, a=a, b=3 * b, args=[bias])
+    for flags in ({"transpose_a": True}, {"transpose_b": True}, {"transpose_a": True, "transpose_b": True}):
+        attrs = flags | {"fused_ops": ["BiasAdd", "LeakyRelu"], "leakyrelu_alpha": 0.5}
+        turned = [x.T.copy() if f"transpose_{name}" in flags else x for name, x in (("a", a), ("b", b))]
+        out.record("_FusedMatMul", attrs, a=turned[0], b=turned[1], args=[bias])
+    for dtype in (np.float16, ml_dtypes.bfloat16):
+        for kind in (["BiasAdd"], ["BiasAdd", "Relu"]):
+            parts = [x.astype(dtype) for x in (np.round(2 * a), np.round(2 * b), np.round(4 * bias))]
+            out.record("_FusedMatMul", {"fused_ops": kind}, a=parts[0], b=parts[1], args=[parts[2]])
+    refused = ([], ["Relu"], ["BiasAdd", "GeluExact"], ["BiasAdd", "Relu", "Relu"], ["BiasAdd", "Add"])
+    for kind in refused:
+        attrs = {"fused_ops": kind} if kind else {}
+        out.record("_FusedMatMul", attrs, a=a, b=b, args=[bias], error=True)
+    for args in ([bias, bias], [bias[None]]):
+        out.record("_FusedMatMul", {"fused_ops": ["BiasAdd"]}, a=a, b=b, args=args, error=True)
+
+    # Sums of products of these numbers are exact.
+    x, filter = np.round(4 * normal(2, 4, 5, 2)) / 4, np.round(4 * normal(2, 3, 2, 4)) / 4
+    # The scales are small, so that no result is near 0, where TensorFlow's Elu loses its digits.
+    signs = np.array([-4, 4, -4, 4], np.float32)
+    norm = [bias / 8, signs + normal(4) / 4, normal(4), np.abs(normal(4)) + np.float32(1)]
+
+    def conv(kind, args, error=False, x=x, filter=filter, **attrs):
+        attrs = {"strides": [1, 1, 1, 1], "padding": "VALID", "num_args": len(args)} | attrs
+        attrs |= {"fused_ops": kind} if kind else {}
+        out.record("_FusedConv2D", attrs, input=x, filter=filter, args=args, host_args=[], error=error)
+
+    activations = "Relu Relu6 Elu LeakyRelu".split()
+    for first, args in (("BiasAdd", [bias]), ("FusedBatchNorm", norm)):
+        for kind in [[first]] + [[first, name] for name in activations]:
+            conv(kind, args)
+        conv([first], [arg.astype(np.float64) for arg in args], x=x.astype(np.float64), filter=filter.astype(np.float64))
+    conv(["FusedBatchNorm", "LeakyRelu"], norm, epsilon=0.25, leakyrelu_alpha=0.5, padding="SAME")
+    conv(["BiasAdd", "Relu"], [bias], strides=[1, 2, 1, 1], padding="SAME")
+    conv(["BiasAdd"], [bias], dilations=[1, 2, 2, 1], padding="SAME")
+    conv(["BiasAdd"], [bias], padding="EXPLICIT", explicit_paddings=[0, 0, 1, 0, 2, 1, 0, 0])
+    for kind in ([], ["Relu"], ["BiasAdd", "Tanh"], ["FusedBatchNorm", "Sigmoid"], ["BiasAdd", "Add", "Relu"]):
+        conv(kind, norm if "FusedBatchNorm" in kind else [bias], error=True)
+    conv(["BiasAdd"], [bias, bias], error=True)
+    conv(["FusedBatchNorm"], norm[:3], error=True)
+    conv(["BiasAdd"], [bias[None]], error=True)
+    conv(["BiasAdd"], [bias], filter=filter[:, :, :1], error=True)
+    conv(["BiasAdd"], [bias], x=x.transpose(0, 3, 1, 2).copy(), data_format="NCHW", error=True)
+
+    # Of several images, TensorFlow's kernels convolve the first one again and again.
+    x = x[:1]
+    borders = [[0, 0], [1, 2], [1, 0], [0, 0]]
+    for mode in ("REFLECT", "SYMMETRIC"):
+        for padding in ("SAME", "VALID"):
+            attrs = {"mode": mode, "strides": [1, 1, 1, 1], "padding": padding}
+            out.record("FusedPadConv2D", attrs, input=x, paddings=P(borders), filter=filter)
+            attrs["strides"] = [1, 2, 1, 1]
+            out.record("FusedPadConv2D", attrs, input=x, paddings=P(borders), filter=filter)
+            attrs["resize_align_corners"] = padding == "SAME"
+            # Pixels lie at the pixels of the image or in the middle between two of them.
+            sizes = {"size": P([7, 9] if padding == "SAME" else [8, 10]), "paddings": P(borders)}
+            out.record("FusedResizeAndPadConv2D", attrs, input=x, filter=filter, **sizes)
+    attrs = {"mode": "REFLECT", "strides": [1, 1, 1, 1], "padding": "VALID"}
+    out.record("FusedPadConv2D", attrs, input=x.astype(np.float64), paddings=P(borders), filter=filter.astype(np.float64))
+    for dtype in (np.float16, ml_dtypes.bfloat16):
+        parts = [np.round(2 * part).astype(dtype) for part in (x, filter)]
+        out.record("FusedPadConv2D", attrs, input=parts[0], paddings=P(borders), filter=parts[1])
+    for wrong in ([[0, 0], [1, 1], [0, 0], [0, 1]], [[1, 0], [1, 1], [0, 0], [0, 0]], [[0, 0], [4, 0], [0, 0], [0, 0]]):
+        out.record("FusedPadConv2D", attrs, input=x, paddings=P(wrong), filter=filter, error=True)
+    out.record("FusedPadConv2D", attrs, input=x, paddings=P(borders), filter=filter[:, :, :1], error=True)
+    attrs["strides"] = [2, 1, 1, 1]
+    out.record("FusedPadConv2D", attrs, input=x, paddings=P(borders), filter=filter, error=True)
+
+
+def quantized_layer_cases(out):
+    """Activations, sums, products, convolutions and pools of the quantized graphs of TensorFlow 1."""
+    draw = np.random.default_rng(42)
+
+    def integers(dtype, *sizes):
+        limits = np.iinfo(dtype.as_numpy_dtype[0])
+        flat = draw.integers(limits.min, limits.max, size=int(np.prod(sizes)), endpoint=True)
+        return quantized(dtype, *flat.tolist()).reshape(sizes)
+
+    def ends(name, low, high):
+        return {f"min_{name}": np.float32(low), f"max_{name}": np.float32(high)}
+
+    ranges = ((-1.0, 1.0), (-3.7, 9.1), (0.0, 6.0), (-0.2, 700.0), (0.5, 2.5), (-4.0, -1.0), (2.0, 2.0), (-1e-3, 2.3e-3))
+    for dtype in (tf.quint8, tf.qint32):
+        x = integers(dtype, 2, 4)
+        for low, high in ranges:
+            for op in ("QuantizedRelu", "QuantizedRelu6"):
+                out.record(op, {"out_type": dtype}, features=x, **ends("features", low, high))
+    out.record("QuantizedRelu", features=integers(tf.quint8, 5), **ends("features", -1, 1))
+    for dtype in (tf.quint8, tf.qint8):
+        for (low, high), (least, most) in zip(ranges, ranges[1:] + ranges[:1]):
+            values = {"input": integers(dtype, 3, 4), "bias": integers(dtype, 4)}
+            attrs = {"out_type": tf.qint32}
+            out.record("QuantizedBiasAdd", attrs, **values, **ends("input", low, high), **ends("bias", least, most))
+    values = {"input": integers(tf.quint8, 2, 1, 2, 3), "bias": integers(tf.quint8, 3)}
+    both = ends("input", -1, 2) | ends("bias", 0, 3)
+    out.record("QuantizedBiasAdd", {"out_type": tf.qint32}, **values, **both)
+    out.record("QuantizedBiasAdd", {"out_type": tf.qint32}, **(values | {"bias": values["bias"][:2]}), **both, error=True)
+
+    byte = tf.quint8
+    ordered = [pair for pair in ranges if pair[0] < pair[1]]
+    shapes = (((2, 3), (2, 3)), ((2, 3), (3,)), ((4,), (2, 4)), ((), (5,)), ((2, 3), ()), ((1,), (1,)), ((1, 1), (3,)))
+    for op in ("QuantizedAdd", "QuantizedMul"):
+        for (low, high), (least, most) in zip(ordered, ordered[1:] + ordered[:1]):
+            for x_sizes, y_sizes in shapes:
+                x, y = integers(byte, *x_sizes), integers(byte, *y_sizes)
+                out.record(op, x=x, y=y, **ends("x", low, high), **ends("y", least, most))
+        x = integers(byte, 3)
+        out.record(op, x=x, y=x, **ends("x", 2, 2), **ends("y", 0, 1), error=True)
+        out.record(op, x=x, y=x, **ends("x", 0, 1), **ends("y", 2, 1), error=True)
+    for (low, high), (least, most) in zip(ordered, ordered[1:] + ordered[:1]):
+        both = ends("a", low, high) | ends("b", least, most)
+        a, b = integers(byte, 2, 5), integers(byte, 5, 3)
+        for flags in ({}, {"transpose_a": True}, {"transpose_b": True}, {"transpose_a": True, "transpose_b": True}):
+            turned = [x.T.copy() if f"transpose_{name}" in flags else x for name, x in (("a", a), ("b", b))]
+            out.record("QuantizedMatMul", flags, a=turned[0], b=turned[1], **both)
+    a, b = integers(byte, 2, 5), integers(byte, 5, 3)
+    out.record("QuantizedMatMul", a=a, b=b[:4], **ends("a", 0, 1), **ends("b", 0, 1), error=True)
+    out.record("QuantizedMatMul", a=a, b=b, **ends("a", 1, 1), **ends("b", 0, 1), error=True)
+
+    x = integers(byte, 2, 5, 4, 2)
+    filter = integers(byte, 2, 3, 2, 3)
+    for low, high in ranges:
+        # TensorFlow's border is wrong if the range of the images ends below 0.
+        for padding in ("SAME", "VALID") if high >= 0 else ("VALID",):
+            attrs = {"strides": [1, 1, 1, 1], "padding": padding}
+            both = ends("input", low, high) | ends("filter", -2.5, 1.25)
+            out.record("QuantizedConv2D", attrs, input=x, filter=filter, **both)
+    x = integers(byte, 1, 9, 8, 1)
+    both = ends("input", -1, 2) | ends("filter", -2.5, 1.25)
+    for stride in (2, 3, 4, 5):
+        for window in (1, 2, 3):
+            for padding in ("SAME", "VALID"):
+                attrs = {"strides": [1, stride, stride, 1], "padding": padding}
+                out.record("QuantizedConv2D", attrs, input=x, filter=integers(byte, window, 2, 1, 2), **both)
+    attrs = {"strides": [1, 1, 2, 1], "padding": "SAME"}
+    out.record("QuantizedConv2D", attrs, input=x, filter=integers(byte, 2, 2, 1, 2), **both, error=True)
+    attrs["strides"] = [1, 2, 2, 1]
+    out.record("QuantizedConv2D", attrs, input=x, filter=integers(byte, 2, 2, 2, 2), **both, error=True)
+    for dtype in (tf.quint8, tf.qint8):
+        x = integers(dtype, 2, 5, 4, 3)
+        for op in ("QuantizedAvgPool", "QuantizedMaxPool"):
+            for padding in ("SAME", "VALID"):
+                for sizes, strides in (([1, 2, 2, 1], [1, 1, 1, 1]), ([1, 3, 2, 1], [1, 2, 2, 1])):
+                    attrs = {"ksize": sizes, "strides": strides, "padding": padding}
+                    out.record(op, attrs, input=x, **ends("input", -1.5, 2))
+            attrs = {"ksize": [2, 1, 1, 1], "strides": [2, 1, 1, 1], "padding": "SAME"}
+            out.record(op, attrs, input=x, **ends("input", -1.5, 2), error=True)
+
+
 FAMILIES = (
     unary_cases,
     binary_cases,
@@ -3268,6 +3427,8 @@ FAMILIES = (
     random_crop_cases,
     candidate_cases,
     approx_top_k_cases,
+    fused_cases,
+    quantized_layer_cases,
 )
 
 

@@ -9,7 +9,7 @@ Each line is an op: its type, inputs, outputs, and attributes, separated by tabs
 An argument is NAME:TYPE. TYPE is a dtype, or the attribute that holds the dtype. `N*T` is a list of N tensors, where N
 is an integer attribute; `[T]` has one tensor for each entry of the list attribute T. An attribute is NAME:KIND. After
 it stands `=` and the default, if the default is a dtype, number, bool or word, or `=?` for any other default. The table
-leaves out ops whose name starts with an underscore, and ops with a resource or variant argument, which is not a tensor
+leaves out ops whose name starts with an underscore, except those that graph optimizers write into graphs, and ops with a resource or variant argument, which is not a tensor
 of plain elements.
 """
 
@@ -24,6 +24,8 @@ from tensorflow.python.client import pywrap_tf_session
 
 OUTPUT = Path(__file__).resolve().parent.parent / "src" / "interchange" / "signatures.tsv"
 OPAQUE = {"resource", "variant"}
+# Ops that the optimizers of graphs write.
+OPTIMIZED = {"_FusedBatchNormEx", "_FusedConv2D", "_FusedDepthwiseConv2dNative", "_FusedMatMul"}
 
 
 def type_name(number):
@@ -63,7 +65,7 @@ def main():
     for op in ops.op:
         arguments = list(op.input_arg) + list(op.output_arg)
         plain = all(not a.type or type_name(a.type) not in OPAQUE for a in arguments)
-        if op.name.startswith("_") or ">" in op.name or not plain or not arguments:
+        if (op.name.startswith("_") and op.name not in OPTIMIZED) or ">" in op.name or not plain or not arguments:
             continue
         columns = [
             op.name,

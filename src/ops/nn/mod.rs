@@ -35,6 +35,7 @@ mod dilation_positions;
 pub(crate) mod fractional_pool;
 pub(crate) mod fractional_pool_gradient;
 mod fractional_windows;
+pub(crate) mod fused;
 pub(crate) mod gelu;
 pub(crate) mod gradient_from_operand;
 pub(crate) mod gradient_from_result;
@@ -113,6 +114,10 @@ pub(crate) static ALL: &[&[&OpDef]] = &[
         &fractional_pool::MAX,
         &fractional_pool_gradient::AVG,
         &fractional_pool_gradient::MAX,
+        &fused::CONV,
+        &fused::MATMUL,
+        &fused::PAD_CONV,
+        &fused::RESIZE_PAD_CONV,
         &gelu::DEF,
         &isotonic_regression::DEF,
         &l2_loss::DEF,

@@ -17,6 +17,8 @@ pub(crate) mod options;
 pub(crate) mod quantize_and_dequantize;
 pub(crate) mod quantize_floats;
 pub(crate) mod quantized_concat;
+pub(crate) mod quantized_layers;
+pub(crate) mod quantized_sums;
 pub(crate) mod requantize;
 pub(crate) mod snap;
 mod steps;
@@ -44,6 +46,17 @@ pub(crate) static ALL: &[&[&OpDef]] = &[&[
     &quantize_and_dequantize::WITH_BITS,
     &quantized_concat::DEF,
     &quantized_concat::RESHAPE,
+    &quantized_layers::AVG_POOL,
+    &quantized_layers::CONV,
+    &quantized_layers::MATMUL,
+    &quantized_layers::MAX_POOL,
+    &quantized_layers::MUL,
+    &quantized_layers::ZERO,
+    &quantized_sums::ADD,
+    &quantized_sums::BIAS_ADD,
+    &quantized_sums::RELU,
+    &quantized_sums::RELU6,
+    &quantized_sums::SUM,
     &requantize::DEF,
     &requantize::DOWN,
     &requantize::INTO_RANGE,

@@ -122,7 +122,7 @@ pub(crate) static RESHAPE: OpDef = OpDef::composite("quantized_reshape", |cx, va
 .tensorflow(&[TfOp::new("QuantizedReshape")]);
 
 /// Checks that `min` and `max` are f32 scalars and that `dtype` is quantized.
-fn check_range(dtype: DType, ends: &[Value<'_>]) -> Result<()> {
+pub(super) fn check_range(dtype: DType, ends: &[Value<'_>]) -> Result<()> {
     quantized_and_ranges(&[dtype])?;
     for end in ends {
         all_f32(&[end.dtype()])?;

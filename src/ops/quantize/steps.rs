@@ -91,4 +91,22 @@ impl StepsOf {
         let number = (start + offset * step).cast(DType::F32);
         self.is_empty().select(self.min.clone(), number)
     }
+
+    /// Returns the integer that stands for `x`, an f32, as an i64, which may be outside the range of the dtype. Unlike
+    /// [`StepsOf::quantize`], it multiplies in f64.
+    pub(super) fn quantize_unclamped(&self, x: Expr) -> Expr {
+        let (low, high) = bounds(self.dtype);
+        let integers = (high - low + 1) as f64;
+        let scale = Expr::constant(integers) / (self.width() * Expr::constant(integers / self.count()));
+        let start = round_half_away(self.min.clone().cast(DType::F64) * &scale);
+        let steps = (round_half_away(x.cast(DType::F64) * scale) - start).cast(DType::I64);
+        let low = Expr::constant(low);
+        self.is_empty().select(low.clone(), steps + low)
+    }
+
+    /// Does the same as [`StepsOf::quantize_unclamped`], but returns the nearest integer of the dtype, as an i64.
+    pub(super) fn quantize_exactly(&self, x: Expr) -> Expr {
+        let (low, high) = bounds(self.dtype);
+        self.quantize_unclamped(x).maximum(Expr::constant(low)).minimum(Expr::constant(high))
+    }
 }

@@ -4,6 +4,7 @@ mod creation;
 mod detection;
 mod diagonals;
 mod elementwise;
+mod fused;
 mod gradients;
 mod image;
 mod layouts;
@@ -292,6 +293,7 @@ pub fn add_op(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex
         {
             gradients::add_op(g, op)
         }
+        "fused_conv_2d" | "fused_matmul" | "pad_conv_2d" | "resize_pad_conv_2d" => fused::add_op(g, op),
         "lrn" => window::lrn(g),
         "extract_volume_patches" => window::volume_patches(g),
         "fake_quant_grad" | "fake_quant_vars_grad" | "fake_quant_channels_grad" => {
@@ -309,8 +311,19 @@ pub fn add_op(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex
         | "quantize_and_dequantize_grad"
         | "quantize_down"
         | "quantize_in_range"
+        | "quantized_add"
+        | "quantized_avg_pool"
+        | "quantized_bias_add"
         | "quantized_concat"
+        | "quantized_conv_2d"
+        | "quantized_matmul"
+        | "quantized_max_pool"
+        | "quantized_mul"
+        | "quantized_relu"
+        | "quantized_relu6"
         | "quantized_reshape"
+        | "quantized_sum"
+        | "quantized_zero"
         | "requantization_range"
         | "requantize"
         | "requantize_into_range" => quantized::add_op(g, op),

@@ -15,6 +15,15 @@ pub fn add_op(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex
         "quantize" | "quantize_in_range" => quantize(g, op),
         "quantize_and_dequantize_grad" => gradient(g),
         "quantized_concat" => concat(g),
+        "quantized_avg_pool" | "quantized_max_pool" => pool(g, op),
+        "quantized_relu" | "quantized_relu6" => clamp(g, op),
+        "quantized_zero" => {
+            let ends = range(g, DType::F32, &[])?;
+            let call = Call::new(op).attr("dtype", *g.rng.choose(&DTYPES));
+            g.add_step(call, &ends, &[], ElementProps::INTEGERS)
+        }
+        "quantized_add" | "quantized_bias_add" | "quantized_conv_2d" | "quantized_matmul"
+        | "quantized_mul" | "quantized_sum" => pair(g, op),
         _ => of_quantized(g, op),
     }
 }
@@ -84,6 +93,58 @@ fn concat(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
     values.extend(mins);
     values.extend(maxes);
     g.add_step(call, &values, &params, props)
+}
+
+/// Adds an op of two tensors of qu8 and their ranges.
+fn pair(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex> {
+    let mut call = Call::new(op);
+    let [a, b, c] = [(); 3].map(|()| 1 + g.rng.below(4) as i64);
+    let sizes = match op {
+        "quantized_bias_add" => [vec![a, b, c], vec![c]],
+        "quantized_matmul" => [vec![a, b], vec![b, c]],
+        "quantized_conv_2d" => {
+            let stride = 1 + g.rng.below(3) as i64;
+            call = call.attr("strides", [1, stride, stride, 1]).attr("padding", "SAME");
+            [vec![2, 2 + a, 5, b], vec![2, 1, b, c]]
+        }
+        _ => [vec![a, b], vec![b]],
+    };
+    let mut operands = Vec::new();
+    for sizes in sizes {
+        let (sizes, content) = (sizes.into_iter().map(Size::Known).collect(), g.random_content());
+        operands.push(g.source(DType::QU8, sizes, content, false)?);
+    }
+    let props = ElementProps { small_integers: false, ..props_of(g, &operands) };
+    for _ in 0..2 {
+        operands.extend(range(g, DType::F32, &[])?);
+    }
+    g.add_step(call, &operands, &[], props)
+}
+
+/// Adds a pool of images and their range.
+fn pool(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex> {
+    let dtype = *g.rng.choose(&[DType::QU8, DType::QI8]);
+    let batch = g.random_size();
+    let sizes = [batch].into_iter().chain([4, 5, 2].map(Size::Known)).collect();
+    let content = g.random_content();
+    let x = g.source(dtype, sizes, content, false)?;
+    let props = ElementProps { small_integers: false, ..props_of(g, &[x]) };
+    let padding = *g.rng.choose(&["SAME", "VALID"]);
+    let call =
+        Call::new(op).attr("ksize", [1, 2, 3, 1]).attr("strides", [1, 2, 1, 1]).attr("padding", padding);
+    let [min, max] = range(g, DType::F32, &[])?;
+    g.add_step(call, &[x, min, max], &[], props)
+}
+
+/// Adds an activation of a quantized tensor and its range.
+fn clamp(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex> {
+    let dtype = *g.rng.choose(&[DType::QU8, DType::QI32]);
+    let sizes: Vec<Size> = (0..g.rng.below(3)).map(|_| g.random_size()).collect();
+    let content = g.random_content();
+    let x = g.source(dtype, sizes, content, false)?;
+    let [min, max] = range(g, DType::F32, &[])?;
+    let props = ElementProps { small_integers: false, ..props_of(g, &[x]) };
+    g.add_step(Call::new(op).attr("dtype", dtype), &[x, min, max], &[], props)
 }
 
 /// Adds an op of a quantized tensor and its range.

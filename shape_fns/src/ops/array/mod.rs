@@ -75,6 +75,7 @@ pub use matrix_diag::{matrix_diag, matrix_diag_part, matrix_set_diag};
 pub use mirror_pad_grad::mirror_pad_grad;
 pub use one_hot::one_hot;
 pub use pad::pad;
+pub(crate) use pad::padded;
 pub use placeholder::{constant, placeholder, placeholder_with_default};
 pub use range::range;
 pub use reshape::reshape;

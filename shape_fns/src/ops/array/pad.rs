@@ -13,15 +13,43 @@ use crate::{Dim, Guard, InferenceContext, Param, PartialElements, Result, ShapeE
 /// `paddings` does not hold one pair per axis, a padding is negative, or a mirrored padding provably exceeds its
 /// limit.
 pub fn pad(cx: &mut InferenceContext<'_>) -> Result<()> {
-    let mode = cx.str_or("mode", "constant")?;
-    // The number of elements at an edge that a mirrored padding does not repeat.
-    let mirrored = match mode.to_ascii_lowercase().as_str() {
-        "constant" => None,
-        "reflect" => Some(1),
-        "symmetric" => Some(0),
-        _ => bail!("mode must be constant, reflect or symmetric, got {mode:?}"),
-    };
     let input = cx.input(0).clone();
+    let mirrored = mirrored_edge(cx)?;
+    let Some((shape, paddings_before)) = padded_shape(cx, input, mirrored)? else { return Ok(()) };
+    cx.set_output(0, shape);
+    propagate_padded(cx, &paddings_before, mirrored);
+    cx.set_derived("before", paddings_before);
+    Ok(())
+}
+
+/// Returns the shape `input` padded by parameter `paddings` and attribute `mode`; `None` if its rank is unknown.
+///
+/// # Errors
+/// Same as [`pad`].
+pub(crate) fn padded(cx: &mut InferenceContext<'_>, input: TensorShape) -> Result<Option<TensorShape>> {
+    let mirrored = mirrored_edge(cx)?;
+    Ok(padded_shape(cx, input, mirrored)?.map(|(shape, _)| shape))
+}
+
+/// Returns the number of elements at an edge that a mirrored padding does not repeat; `None` for a constant padding.
+fn mirrored_edge(cx: &InferenceContext<'_>) -> Result<Option<i64>> {
+    let mode = cx.str_or("mode", "constant")?;
+    match mode.to_ascii_lowercase().as_str() {
+        "constant" => Ok(None),
+        "reflect" => Ok(Some(1)),
+        "symmetric" => Ok(Some(0)),
+        _ => bail!("mode must be constant, reflect or symmetric, got {mode:?}"),
+    }
+}
+
+/// Returns the padded shape of `input` and the paddings before its axes; `None` if the rank is unknown. A shape
+/// `input` of unknown rank is that of operand 0.
+fn padded_shape(
+    cx: &mut InferenceContext<'_>,
+    input: TensorShape,
+    mirrored: Option<i64>,
+) -> Result<Option<(TensorShape, Vec<Dim>)>> {
+    let mode = cx.str_or("mode", "constant")?.to_string();
     let (elements, rank) = match cx.param("paddings")? {
         Param::Known(value) | Param::Partial(value) => {
             if value.len() % 2 != 0 || value.rank() > 2 || (value.rank() == 2 && value.sizes()[1] != 2) {
@@ -43,8 +71,8 @@ pub fn pad(cx: &mut InferenceContext<'_>) -> Result<()> {
         let help = rank < input_rank;
         return Err(error.with_help_if(help.then_some("use the pair 0, 0 for an axis without padding")));
     }
-    let Some(rank) = input.rank().or(rank) else { return Ok(()) };
-    let input = cx.with_rank(0, rank)?;
+    let Some(rank) = input.rank().or(rank) else { return Ok(None) };
+    let input = if input.rank().is_some() { input } else { cx.with_rank(0, rank)? };
     let (mut dims, mut paddings_before) = (Vec::with_capacity(rank), Vec::with_capacity(rank));
     for (axis, dim) in input.dims().unwrap_or_default().iter().enumerate() {
         let Some(elements) = &elements else {
@@ -72,10 +100,7 @@ pub fn pad(cx: &mut InferenceContext<'_>) -> Result<()> {
         let [before, _] = sides;
         paddings_before.push(before);
     }
-    cx.set_output(0, TensorShape::from(dims));
-    propagate_padded(cx, &paddings_before, mirrored);
-    cx.set_derived("before", paddings_before);
-    Ok(())
+    Ok(Some((TensorShape::from(dims), paddings_before)))
 }
 
 /// Sets the output's elements if the operand's elements are tracked and the padding before every axis is known.

@@ -3,7 +3,7 @@
 use super::layout::Layout;
 use super::window::{Padding, Window, padding};
 use crate::error::bail;
-use crate::{Dim, Guard, InferenceContext, Result, ShapeError, TensorShape};
+use crate::{Dim, Guard, InferenceContext, Result, ShapeError, TensorShape, array};
 
 /// The dimensions of a filter.
 struct Filter {
@@ -102,6 +102,36 @@ pub fn conv(cx: &mut InferenceContext<'_>) -> Result<()> {
     convolve(cx, layout, &leading, Channels::Groups(groups))
 }
 
+/// `input[n, h, w, c], paddings[4, 2], filter[kh, kw, c, m] -> [n, oh, ow, m]`: [`conv_2d`] of the input, after it is
+/// padded as by [`array::pad`].
+///
+/// # Errors
+/// Same as [`conv_2d`] and [`array::pad`].
+pub fn padded_conv_2d(cx: &mut InferenceContext<'_>) -> Result<()> {
+    let input = cx.with_rank(0, 4)?;
+    convolve_padded(cx, input)
+}
+
+/// `input[n, h, w, c], size[2], paddings[4, 2], filter[kh, kw, c, m] -> [n, oh, ow, m]`: [`padded_conv_2d`] of the
+/// input, after it is resized to the height and the width in `size`.
+///
+/// # Errors
+/// Same as [`padded_conv_2d`] and [`image::resize`](crate::image::resize).
+pub fn resized_conv_2d(cx: &mut InferenceContext<'_>) -> Result<()> {
+    crate::image::resize(cx)?;
+    let resized = cx.output(0).clone();
+    convolve_padded(cx, resized)
+}
+
+/// Sets the output of the convolution of an input of this shape, padded by `paddings`.
+fn convolve_padded(cx: &mut InferenceContext<'_>, input: TensorShape) -> Result<()> {
+    let padded = array::padded(cx, input)?;
+    let layout = Layout::of(cx, 2)?;
+    let filter = cx.operand("filter").unwrap_or(1);
+    let Some(dims) = padded.as_ref().and_then(TensorShape::dims) else { return Ok(()) };
+    convolve_dims(cx, layout, &[], dims, filter, Channels::Implied)
+}
+
 /// Sets the output of all convolutions. `leading` are the batch dimensions before the last batch dimension.
 fn convolve(
     cx: &mut InferenceContext<'_>,
@@ -116,7 +146,19 @@ fn convolve(
             shape.dims().unwrap_or_default()[leading.len()..].to_vec()
         }
     };
-    let filter = filter(cx, layout)?;
+    convolve_dims(cx, layout, leading, &input, 1, channels)
+}
+
+/// Does the same as [`convolve`] for an input of these dimensions. `filter_operand` is the index of the filter.
+fn convolve_dims(
+    cx: &mut InferenceContext<'_>,
+    layout: Layout,
+    leading: &[Dim],
+    input: &[Dim],
+    filter_operand: usize,
+    channels: Channels,
+) -> Result<()> {
+    let filter = filter(cx, layout, filter_operand)?;
     let strides = layout.entries_of(cx, "strides", false)?;
     let dilations = layout.entries_of(cx, "dilations", true)?;
     let explicit = layout.explicit_paddings(cx)?;
@@ -154,7 +196,7 @@ fn convolve(
 
 /// Returns the filter's dimensions. Attribute `filter_format` is `HWIO` or `OIHW`, for volumes also `DHWIO` or `OIDHW`,
 /// and `OIHW_VECT_I` for filters with vectors of input channels.
-fn filter(cx: &mut InferenceContext<'_>, layout: Layout) -> Result<Filter> {
+fn filter(cx: &mut InferenceContext<'_>, layout: Layout, operand: usize) -> Result<Filter> {
     let format = cx.str_or("filter_format", if layout.has_vectors { "OIHW_VECT_I" } else { "HWIO" })?;
     let (outputs_first, has_vectors) = match format {
         "HWIO" | "DHWIO" => (false, false),
@@ -162,7 +204,7 @@ fn filter(cx: &mut InferenceContext<'_>, layout: Layout) -> Result<Filter> {
         "OIHW_VECT_I" => (true, true),
         _ => bail!("filter_format must be HWIO, DHWIO, OIHW, OIDHW or OIHW_VECT_I, got {format:?}"),
     };
-    let shape = cx.with_rank(1, layout.spatial + 2 + usize::from(has_vectors))?;
+    let shape = cx.with_rank(operand, layout.spatial + 2 + usize::from(has_vectors))?;
     let dims = shape.dims().unwrap_or_default();
     let (spatial, [inputs, outputs]) = if outputs_first {
         (dims[2..2 + layout.spatial].to_vec(), [dims[1].clone(), dims[0].clone()])
@@ -228,7 +270,7 @@ fn match_channels(
 
 #[cfg(test)]
 mod tests {
-    use super::{conv, conv_2d, conv_3d, depthwise_conv_2d};
+    use super::{conv, conv_2d, conv_3d, depthwise_conv_2d, padded_conv_2d, resized_conv_2d};
     use crate::testing::shape_table;
 
     shape_table! { two_spatial_axes: conv_2d, ["input", "filter"];
@@ -247,6 +289,14 @@ mod tests {
         {strides: [1, 1, 1], padding: "VALID"} "[1, 9, 9, 4]; [3, 3, 4, 7]" => "error strides must have 4 entries, got 3";
         {strides: [1, 1, 1, 1], padding: "HALF"} "[1, 9, 9, 4]; [3, 3, 4, 7]" => "error padding must be VALID or SAME, got \"HALF\"";
         {strides: [1, 1, 1, 1], padding: "SAME"} "[9, 9, 4]; [3, 3, 4, 7]" => "error input must have rank 4, got rank 3 in [9, 9, 4]";
+    }
+    shape_table! { padded: padded_conv_2d, ["input", "paddings", "filter"];
+        {strides: [1, 1, 1, 1], padding: "VALID", mode: "REFLECT"} "[n, 4, w, 3]; [4, 2] = [0, 0, 1, 1, 2, 0, 0, 0]; [3, 1, 3, 8]" => "[n, 4, w+2, 8] if n >= 1, w >= 3";
+        {strides: [1, 1, 1, 1], padding: "SAME", mode: "SYMMETRIC"} "?; [4, 2]; [3, 1, 3, 8]" => "[?, ?, ?, 8]";
+        {strides: [1, 1, 1, 1], padding: "VALID", mode: "REFLECT"} "[n, 4, 4, 3]; [4, 2] = [0, 0, 4, 0, 0, 0, 0, 0]; [1, 1, 3, 8]" => "error REFLECT padding must be less than the size 4 of axis 1";
+    }
+    shape_table! { resized: resized_conv_2d, ["input", "size", "paddings", "filter"];
+        {strides: [1, 2, 1, 1], padding: "VALID", mode: "REFLECT"} "[n, h, w, 3]; [2] = [6, 7]; [4, 2] = [0, 0, 1, 0, 0, 2, 0, 0]; [3, 1, 3, 8]" => "[n, 3, 9, 8]";
     }
     shape_table! { three_spatial_axes: conv_3d, ["input", "filter"];
         {strides: [1, 2, 1, 1, 1], padding: "SAME"} "[n, d, 4, 4, 2]; [2, 2, 2, 2, 5]" => "[n, ceildiv(d, 2), 4, 4, 5]";

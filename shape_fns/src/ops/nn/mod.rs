@@ -19,7 +19,7 @@ mod top_k;
 pub(crate) mod window;
 
 pub use bias_add::{bias_add, bias_add_grad};
-pub use conv::{conv, conv_2d, conv_3d, depthwise_conv_2d};
+pub use conv::{conv, conv_2d, conv_3d, depthwise_conv_2d, padded_conv_2d, resized_conv_2d};
 pub(crate) use conv_gradient::shape_param;
 pub use conv_gradient::{
     depthwise_input_2d, filter_2d, filter_3d, input_2d, input_3d, sized_filter_3d, sized_input_3d,

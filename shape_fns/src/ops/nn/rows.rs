@@ -48,6 +48,8 @@ pub(crate) static OPS: &[Registered] = &[
     row("FusedBatchNormGradV3", &["y_backprop", "x", "scale", "reserve_space_1", "reserve_space_2", "reserve_space_3"], fused_batch_norm_grad).outputs(Some(5)),
     row("FusedBatchNormV2", &["x", "scale", "offset", "mean", "variance"], fused_batch_norm).outputs(Some(5)),
     row("FusedBatchNormV3", &["x", "scale", "offset", "mean", "variance"], fused_batch_norm).outputs(Some(6)),
+    row("FusedPadConv2D", &["input", "paddings", "filter"], padded_conv_2d),
+    row("FusedResizeAndPadConv2D", &["input", "size", "paddings", "filter"], resized_conv_2d),
     row("GRUBlockCell", &["x", "h_prev", "w_ru", "w_c", "b_ru", "b_c"], gru_block_cell).outputs(Some(4)),
     row("InTopK", &["predictions", "targets"], in_top_k),
     row("InTopKV2", &["predictions", "targets", "k"], in_top_k),
@@ -95,4 +97,7 @@ pub(crate) static OPS: &[Registered] = &[
     row("TopK", &["input"], top_k).outputs(Some(2)),
     row("TopKV2", &["input", "k"], top_k).outputs(Some(2)),
     row("_FusedBatchNormEx", &["x", "scale", "offset", "mean", "variance", "side_input.."], fused_batch_norm_ex).outputs(Some(6)),
+    row("_FusedConv2D", &["input", "filter", "args.."], conv_2d),
+    row("_FusedDepthwiseConv2dNative", &["input", "filter", "args.."], depthwise_conv_2d),
+    row("_FusedMatMul", &["a", "b", "args.."], crate::linalg::matmul_2d),
 ];
