@@ -27,16 +27,23 @@ fn check_each_guard(compiled: &CompiledProgram, bindings: &Bindings<'_>) -> Resu
         if matches!(holds, Ok(Some(true) | None)) {
             continue;
         }
+        // A guard may mention a size that an earlier node refuses to compute. The error of that node comes first.
+        check_partial_dims(compiled, bindings, record.origin)?;
         let message = unmet_message(&record.guard, &|dim| bindings.try_eval(dim));
         return Err(match graph.nodes.get(record.origin as usize) {
             Some(_) => refusal(graph, NodeIx(record.origin), bindings, message),
             None => Error::new(ErrorKind::Guard, Phase::Run, message),
         });
     }
-    // A partial dim is a partial function of its symbols: it has no value for sizes that do not broadcast, for example.
-    for (dim, node) in &compiled.partial {
+    check_partial_dims(compiled, bindings, u32::MAX)
+}
+
+/// Checks that the dims of nodes before node `end` have values. A partial dim is a partial function of its symbols: it
+/// has no value for sizes that do not broadcast, for example.
+fn check_partial_dims(compiled: &CompiledProgram, bindings: &Bindings<'_>, end: u32) -> Result<()> {
+    for (dim, node) in compiled.partial.iter().filter(|(_, node)| node.0 < end) {
         dim.eval(&|symbol| bindings.known(symbol)?.as_known())
-            .map_err(|error| refusal(graph, *node, bindings, error.to_string()))?;
+            .map_err(|error| refusal(&compiled.graph, *node, bindings, error.to_string()))?;
     }
     Ok(())
 }

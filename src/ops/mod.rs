@@ -110,6 +110,12 @@ fn defs() -> impl Iterator<Item = &'static OpDef> {
     FAMILIES.iter().copied().flatten().copied().flatten().copied()
 }
 
+/// Returns an op that is only a part of composites. No registry has such an op, but a graph has it.
+#[cfg(feature = "graphdef")]
+pub(crate) fn part(name: &str) -> Option<&'static OpDef> {
+    ragged::PARTS.iter().chain(&[&array::as_dim::DEF]).copied().find(|def| def.name() == name)
+}
+
 impl Registry {
     /// Returns the registry of all ops of this crate.
     pub fn builtin() -> Registry {

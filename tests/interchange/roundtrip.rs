@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use shapeflow::interchange::{ImportOptions, Model, tensor_names, to_graphdef, to_pbtxt, write_npz};
-use shapeflow::{Attr, DType, Graph, Result, TensorView, Unknown, Value};
+use shapeflow::{Attr, DType, Graph, Result, Tensor, TensorView, Unknown, Value, ragged, shape};
 
 use crate::samples::samples;
 use crate::tables;
@@ -99,5 +99,65 @@ fn custom_ops_are_exported_and_imported_by_name() -> Result<()> {
     let options = ImportOptions::new().ops(shapeflow::Registry::builtin().with(&CUBE));
     let imported = model.import(None, &options)?;
     assert_eq!(without_comments(imported.graph()), without_comments(&graph));
+    Ok(())
+}
+
+/// A graph of a ragged value has ops that only composites use.
+#[test]
+fn a_graph_with_ragged_values_and_sizes_of_scalars_is_read_back() -> Result<()> {
+    let graph = Graph::new();
+    let x = graph.ragged_input("x", DType::F32, 1, shape![])?;
+    let weights = graph.input("weights", DType::F32, shape!["n"])?;
+    let sums = x.reduce_sum(1)?.dense()?;
+    let most = graph.input("most", DType::I64, shape![])?.as_dim("most")?;
+    let sorted = (x * x.with_values(weights)?).sort(1, false)?.flat_values();
+    let longest = x.bounding_shape_along(1)?;
+    let outputs = [sums, sorted, longest, graph.range(0, most, 1)?];
+    let model = Model::from_bytes(to_graphdef(&graph, &outputs)?)?;
+    let imported = model.import(None, &ImportOptions::new())?;
+    let again = tensor_names(&graph, &outputs)?;
+    let again = again.iter().map(|name| imported.value(name)).collect::<Result<Vec<_>>>()?;
+    let run = |exe: &shapeflow::Executable| -> Result<Vec<Tensor>> {
+        let rows = ragged![[3.0f32, 1.0], [], [2.0]];
+        let (weights, most) = (Tensor::from([2.0f32, 1.0, 0.5]), Tensor::scalar(4i64));
+        let results = exe.feed("x", &rows).feed("weights", &weights).feed("most", &most).run()?;
+        Ok(results.iter().map(|(_, tensor)| tensor.clone()).collect())
+    };
+    let (first, second) = (run(&graph.compile(outputs)?)?, run(&imported.graph().compile(again)?)?);
+    assert_eq!(first, second);
+    assert_eq!(first[1], Tensor::from([1.0f32, 6.0, 1.0]), "{x:?}");
+    Ok(())
+}
+
+#[test]
+fn an_input_whose_size_an_output_reads_is_exported() -> Result<()> {
+    let graph = Graph::new();
+    let x = graph.input("x", DType::F32, shape!["n", 2])?;
+    let twice = graph.input("twice", DType::F32, shape![2 * x.dim(0)?])?;
+    let positions = graph.range(0, twice.dim(0)?, 1)?;
+    let model = Model::from_bytes(to_graphdef(&graph, &[positions])?)?;
+    let imported = model.import(None, &ImportOptions::new())?;
+    let again = imported.value(&tensor_names(&graph, &[positions])?[0])?;
+    let [got] = imported.graph().compile(again)?.run(&[Tensor::zeros(DType::F32, &[2, 2])?.view()])?;
+    assert_eq!(got, Tensor::from([0i64, 1, 2, 3]));
+    Ok(())
+}
+
+#[test]
+fn attributes_with_sizes_without_names_are_read_back() -> Result<()> {
+    let graph = Graph::new();
+    let x = graph.input("x", DType::F32, shape![?, 4])?;
+    let flat = x.reshape([4 * x.dim(0)?])?;
+    let nonzero = flat.where_indices()?;
+    let positions = graph.range(0, nonzero.dim(0)?, 1)?;
+    let outputs = [flat, positions];
+    let model = Model::from_bytes(to_graphdef(&graph, &outputs)?)?;
+    let imported = model.import(None, &ImportOptions::new())?;
+    let again = tensor_names(&graph, &outputs)?;
+    let again = again.iter().map(|name| imported.value(name)).collect::<Result<Vec<_>>>()?;
+    let x = Tensor::from([[0.0f32, 1.0, 2.0, 0.0], [3.0, 0.0, 0.0, 0.0]]);
+    let [flat, positions] = imported.graph().compile(again)?.run(&[x.view()])?;
+    assert_eq!(flat.sizes(), [8]);
+    assert_eq!(positions, Tensor::from([0i64, 1, 2]));
     Ok(())
 }

@@ -8,15 +8,16 @@ mod table;
 use std::collections::{BTreeMap, HashMap};
 
 use prost::Message;
-use shapeflow_shape_fns::{Attr, DType};
+use shapeflow_shape_fns::{Attr, DType, Dim, PartialElements, Symbol};
 
 use super::fields::GRAPH;
 use super::proto::{AttrKind, AttrValue, GraphDef, ListValue, NodeDef, VersionDef};
 use super::{AUXILIARY, OWN_OPERANDS, constant, shape, text_print};
 use crate::error::{Error, ErrorKind, Phase, Result};
-use crate::graph::{Graph, GraphData, Node, NodeIx, Value, ValueIx};
+use crate::graph::{Graph, GraphData, Node, NodeIx, Value, ValueIx, needed_nodes};
 use crate::op::dtype_number::number_of;
 use crate::op::{Body, spread};
+use parameter::Parameter;
 
 /// The producer version of exported graphs. TensorFlow 2.21 writes this version.
 const PRODUCER: i32 = 2474;
@@ -76,8 +77,9 @@ fn export(graph: &Graph, outputs: &[Value<'_>]) -> Result<GraphDef> {
     let wanted = indices(graph, outputs)?;
     let data = graph.read();
     let mut exporter = Exporter::new(&data);
-    for (number, is_needed) in needed_nodes(&data, &wanted).into_iter().enumerate() {
-        if is_needed {
+    exporter.exported = exported_nodes(&data, &wanted);
+    for number in 0..data.nodes.len() {
+        if exporter.exported[number] {
             exporter.node(NodeIx(number as u32))?;
         }
     }
@@ -88,27 +90,57 @@ fn export(graph: &Graph, outputs: &[Value<'_>]) -> Result<GraphDef> {
     })
 }
 
-/// Returns, by node, whether the `wanted` values need it. All nodes are needed if `wanted` is empty.
-fn needed_nodes(data: &GraphData, wanted: &[ValueIx]) -> Vec<bool> {
-    let mut needed = vec![wanted.is_empty(); data.nodes.len()];
-    for value in wanted {
-        needed[data.values[value.index()].node.index()] = true;
+/// Returns, by node, whether it is exported: the nodes that the `wanted` values need, and inputs whose sizes the
+/// attributes of these nodes mention. All nodes are exported if `wanted` is empty.
+fn exported_nodes(data: &GraphData, wanted: &[ValueIx]) -> Vec<bool> {
+    if wanted.is_empty() {
+        return vec![true; data.nodes.len()];
     }
-    for number in (0..data.nodes.len()).rev() {
-        if needed[number] {
-            for operand in &data.nodes[number].operands {
-                needed[data.values[operand.index()].node.index()] = true;
-            }
+    let mut exported = needed_nodes(data, wanted);
+    let mut symbols = Vec::new();
+    for (node, _) in data.nodes.iter().zip(&exported).filter(|(_, is_exported)| **is_exported) {
+        node.attrs().symbols(&mut |symbol| {
+            data.table.resolve(&Dim::from(symbol)).symbols(&mut |symbol| symbols.push(symbol));
+        });
+    }
+    for symbol in symbols {
+        if axis_of(data, &exported, symbol).is_none()
+            && let Some((_, input)) =
+                data.inputs.iter().find(|(_, input)| axis_with(data, *input, symbol).is_some())
+        {
+            exported[data.values[input.index()].node.index()] = true;
         }
     }
-    needed
+    exported
+}
+
+/// Finds an axis of an exported input, or else of the first exported value, whose size is the symbol.
+fn axis_of(data: &GraphData, exported: &[bool], symbol: Symbol) -> Option<(ValueIx, usize)> {
+    let inputs = data.inputs.iter().map(|(_, value)| *value);
+    let values = (0..data.values.len()).map(|number| ValueIx(number as u32));
+    let is_exported = |value: &ValueIx| exported[data.values[value.index()].node.index()];
+    inputs
+        .chain(values)
+        .filter(is_exported)
+        .find_map(|value| axis_with(data, value, symbol).map(|axis| (value, axis)))
+}
+
+/// Finds an axis of a value whose size is the symbol.
+fn axis_with(data: &GraphData, value: ValueIx, symbol: Symbol) -> Option<usize> {
+    let shape = data.table.resolve_shape(&data.values[value.index()].shape);
+    shape.dims()?.iter().position(|dim| dim.as_symbol() == Some(symbol))
 }
 
 /// The state of one export.
 struct Exporter<'a> {
     data: &'a GraphData,
+    /// By node of the graph: whether it is exported.
+    exported: Vec<bool>,
     /// The exported nodes so far.
     nodes: Vec<NodeDef>,
+    /// Whether the import computes the nodes that [`Exporter::auxiliary`] adds. They compute a parameter with a size
+    /// that has no name, which an attribute in a file cannot mention.
+    is_imported: bool,
     /// The exported name of every node of the graph.
     names: Vec<String>,
     /// The names that are in use: of the nodes of the graph, and of auxiliary nodes, which only TensorFlow needs. See
@@ -122,7 +154,14 @@ impl<'a> Exporter<'a> {
         let names = (0..data.nodes.len())
             .map(|number| unique_name(&mut taken, &data.node_name(NodeIx(number as u32))))
             .collect();
-        Exporter { data, nodes: Vec::new(), names, taken }
+        Exporter {
+            data,
+            exported: vec![true; data.nodes.len()],
+            nodes: Vec::new(),
+            is_imported: false,
+            names,
+            taken,
+        }
     }
 
     /// Exports a node of the graph, after the auxiliary nodes that it reads.
@@ -180,15 +219,34 @@ impl<'a> Exporter<'a> {
             _ => node.op.name().to_string(),
         };
         let mut def = node_def(name, &op);
-        let positions: Vec<i64> = self.operand_positions(node).map(|(position, _)| position as i64).collect();
-        for &operand in &node.operands {
-            let input = self.tensor_name(operand);
-            def.input.push(input);
+        let mut inputs: Vec<(usize, String)> = self
+            .operand_positions(node)
+            .map(|(position, operand)| (position, self.tensor_name(operand)))
+            .collect();
+        for (attr_name, attr) in node.attrs().iter() {
+            let Some(elements) = attr.to_elements().filter(has_unnamed_sizes) else {
+                attrs::add_own(&mut def, attr_name, attr)?;
+                continue;
+            };
+            let declared = node.op.operand_list().unwrap_or_default();
+            let position = declared.iter().position(|operand| operand.name() == attr_name);
+            let parameter = Parameter::Elements(elements);
+            let tensor = match position {
+                Some(_) => self.parameter(&format!("{name}/{attr_name}"), &parameter, DType::I64)?,
+                None => None,
+            };
+            let (Some(position), Some(tensor)) = (position, tensor) else {
+                let message = format!("{attr_name} mentions a size that has no name, got {attr}");
+                let error = Error::new(ErrorKind::Attribute, Phase::Build, message)
+                    .with_help("name the dimensions of the inputs, for example shape![\"n\", 4]");
+                return Err(error.with_node(name.to_string()).at(node.location));
+            };
+            inputs.push((position, tensor));
         }
+        inputs.sort_by_key(|(position, _)| *position);
+        let positions = inputs.iter().map(|(position, _)| *position as i64).collect();
+        def.input = inputs.into_iter().map(|(_, tensor)| tensor).collect();
         put(&mut def, OWN_OPERANDS, AttrKind::List(ListValue { i: positions, ..ListValue::default() }));
-        for (name, attr) in node.attrs().iter() {
-            attrs::add_own(&mut def, name, attr)?;
-        }
         Ok(def)
     }
 
@@ -218,10 +276,12 @@ impl<'a> Exporter<'a> {
         }
     }
 
-    /// Adds an auxiliary node: it computes an input that TensorFlow requires, and the import skips it. Returns its
-    /// unique name, which begins with `name`.
+    /// Adds an auxiliary node: it computes an input that TensorFlow requires, and the import skips it unless
+    /// `is_imported`. Returns its unique name, which begins with `name`.
     fn auxiliary(&mut self, name: &str, mut def: NodeDef) -> String {
-        put(&mut def, AUXILIARY, AttrKind::B(true));
+        if !self.is_imported {
+            put(&mut def, AUXILIARY, AttrKind::B(true));
+        }
         self.extra(name, def)
     }
 
@@ -236,6 +296,15 @@ impl<'a> Exporter<'a> {
     fn dtype(&self, value: ValueIx) -> DType {
         self.data.values[value.index()].dtype
     }
+}
+
+/// Returns whether an element mentions a size that has no name.
+fn has_unnamed_sizes(elements: &PartialElements) -> bool {
+    let mut is_unnamed = false;
+    for element in elements.elements() {
+        element.symbols(&mut |symbol| is_unnamed |= symbol.is_anonymous());
+    }
+    is_unnamed
 }
 
 fn node_def(name: &str, op: &str) -> NodeDef {

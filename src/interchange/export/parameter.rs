@@ -4,7 +4,7 @@
 use shapeflow_shape_fns::{Attr, DType, Dim, PartialElements, Symbol, TensorShape};
 
 use super::super::proto::{AttrKind, NodeDef};
-use super::{Exporter, constant_def, node_def, put};
+use super::{Exporter, axis_of, constant_def, has_unnamed_sizes, node_def, put};
 use crate::error::Result;
 use crate::graph::ValueIx;
 use crate::op::Absent;
@@ -101,6 +101,14 @@ impl Exporter<'_> {
         if !matches!(dtype, DType::I32 | DType::I64) {
             return Ok(None);
         }
+        let is_imported = std::mem::replace(&mut self.is_imported, has_unnamed_sizes(elements));
+        let tensor = self.elements(name, elements, dtype);
+        self.is_imported = is_imported;
+        tensor
+    }
+
+    /// Adds the nodes that compute elements of `dtype`, i32 or i64: see [`Exporter::parameter`].
+    fn elements(&mut self, name: &str, elements: &PartialElements, dtype: DType) -> Result<Option<String>> {
         // No node is added unless all elements can be computed.
         let forms: Option<Vec<ElementForm>> =
             elements.elements().iter().map(|element| self.element_form(element)).collect();
@@ -138,29 +146,59 @@ impl Exporter<'_> {
         if let Some(value) = element.as_known() {
             return Some(ElementForm::Known(value));
         }
-        let (factor, symbol, offset) = element.as_linear()?;
-        let (input, axis) = self.axis_of(symbol)?;
-        Some(ElementForm::Size { input, axis, factor, offset })
-    }
-
-    /// Finds an input and an axis whose size is the symbol.
-    fn axis_of(&self, symbol: Symbol) -> Option<(ValueIx, usize)> {
-        self.data.inputs.iter().find_map(|(_, value)| {
-            let shape = self.data.table.resolve_shape(&self.data.values[value.index()].shape);
-            let axis = shape.dims()?.iter().position(|dim| dim.as_symbol() == Some(symbol))?;
-            Some((*value, axis))
-        })
+        let size = |symbol: Symbol| axis_of(self.data, &self.exported, symbol);
+        let terms = element.as_polynomial()?.into_iter().map(|(factor, symbols)| {
+            Some((factor, symbols.into_iter().map(size).collect::<Option<Vec<_>>>()?))
+        });
+        Some(ElementForm::Sum(terms.collect::<Option<Vec<_>>>()?))
     }
 
     /// Adds nodes that compute one element, and returns the name of the scalar tensor.
     fn element(&mut self, name: &str, form: &ElementForm, dtype: DType) -> Result<String> {
-        let (input, axis, factor, offset) = match *form {
-            ElementForm::Known(value) => return self.known(name, &[], &[value], dtype),
-            ElementForm::Size { input, axis, factor, offset } => (input, axis as i64, factor, offset),
+        let terms = match form {
+            ElementForm::Known(value) => return self.known(name, &[], &[*value], dtype),
+            ElementForm::Sum(terms) => terms,
         };
-        let source = self.tensor_name(input);
+        let mut sum = None;
+        // The constant comes last, as in `2 * n + 1`.
+        let (sizes, constants): (Vec<_>, Vec<_>) = terms.iter().partition(|(_, sizes)| !sizes.is_empty());
+        for (factor, sizes) in sizes.into_iter().chain(constants) {
+            let mut product = None;
+            for (value, axis) in sizes {
+                let size = self.size(name, *value, *axis, dtype)?;
+                product = Some(self.combined(name, "Mul", product, size, dtype));
+            }
+            if *factor != 1 || product.is_none() {
+                let factor = self.known(name, &[], &[*factor], dtype)?;
+                product = Some(self.combined(name, "Mul", product, factor, dtype));
+            }
+            sum = product.map(|product| self.combined(name, "AddV2", sum, product, dtype));
+        }
+        match sum {
+            Some(sum) => Ok(sum),
+            None => self.known(name, &[], &[0], dtype),
+        }
+    }
+
+    /// Adds a node that combines two scalars, and returns its name. If the first is absent, returns the second.
+    fn combined(
+        &mut self,
+        name: &str,
+        op: &str,
+        first: Option<String>,
+        second: String,
+        dtype: DType,
+    ) -> String {
+        let Some(first) = first else { return second };
+        let def = self.typed_node(name, op, vec![first, second], &[("T", dtype)]);
+        self.auxiliary(name, def)
+    }
+
+    /// Adds nodes that compute the size of an axis, and returns the name of the scalar tensor.
+    fn size(&mut self, name: &str, value: ValueIx, axis: usize, dtype: DType) -> Result<String> {
+        let (source, axis) = (self.tensor_name(value), axis as i64);
         let mut shape =
-            self.typed_node(name, "Shape", vec![source], &[("T", self.dtype(input)), ("out_type", dtype)]);
+            self.typed_node(name, "Shape", vec![source], &[("T", self.dtype(value)), ("out_type", dtype)]);
         shape.name = format!("{name}/shape");
         let shape = self.auxiliary(&format!("{name}/shape"), shape);
         let begin = self.known(name, &[1], &[axis], DType::I32)?;
@@ -173,15 +211,7 @@ impl Exporter<'_> {
             &[("T", dtype), ("Index", DType::I32)],
         );
         put(&mut slice, "shrink_axis_mask", AttrKind::I(1));
-        let mut scalar = self.auxiliary(&format!("{name}/size"), slice);
-        for (op, value, neutral) in [("Mul", factor, 1), ("AddV2", offset, 0)] {
-            if value != neutral {
-                let other = self.known(name, &[], &[value], dtype)?;
-                let def = self.typed_node(name, op, vec![scalar, other], &[("T", dtype)]);
-                scalar = self.auxiliary(name, def);
-            }
-        }
-        Ok(scalar)
+        Ok(self.auxiliary(&format!("{name}/size"), slice))
     }
 
     /// Adds nodes that compute `range(0, rank(x), 1)`, and returns the name of the tensor.
@@ -236,13 +266,8 @@ impl Exporter<'_> {
 /// An element of a parameter, in a form that TensorFlow nodes can compute.
 enum ElementForm {
     Known(i64),
-    /// `factor * size + offset`, where `size` is the size of an axis of an input.
-    Size {
-        input: ValueIx,
-        axis: usize,
-        factor: i64,
-        offset: i64,
-    },
+    /// The sum of products, each of a factor and the sizes of axes of values.
+    Sum(Vec<(i64, Vec<(ValueIx, usize)>)>),
 }
 
 /// Returns a tensor of the integers with elements of `dtype`; `None` if an integer does not fit `dtype`.

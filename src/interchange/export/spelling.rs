@@ -11,7 +11,7 @@ use super::super::signature::{Argument, ArgumentType, OpSignature, signature};
 use super::super::{ABSENT, IMPLIED};
 use super::attrs::{add_own, add_own_elements, of_kind};
 use super::parameter::Parameter;
-use super::{Exporter, node_def, put};
+use super::{Exporter, has_unnamed_sizes, node_def, put};
 use crate::error::Result;
 use crate::graph::{Node, ValueIx};
 use crate::op::dtype_number::number_of;
@@ -86,6 +86,8 @@ impl Exporter<'_> {
             }
             if is_input(own_name) {
                 match attr.to_elements() {
+                    // The import reads the input.
+                    Some(elements) if has_unnamed_sizes(&elements) => {}
                     Some(elements) => add_own_elements(&mut def, own_name, &elements),
                     None => add_own(&mut def, own_name, attr)?,
                 }

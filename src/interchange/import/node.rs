@@ -32,7 +32,7 @@ impl<'a, 'g> Importer<'a, 'g> {
         let op_type = frame.nodes[index].op.as_str();
         let signature = signature(op_type);
         let present: Vec<ImportedValue<'g>> = inputs.iter().flatten().cloned().collect();
-        if let Some(def) = self.options.ops.get(op_type).filter(|_| signature.is_none()) {
+        if let Some(def) = self.own_definition(op_type).filter(|_| signature.is_none()) {
             return self.own_op(frame, index, &def, name, &present);
         }
         let row = lookup(op_type);

@@ -11,7 +11,9 @@ use super::importer::Importer;
 use super::lists::is_list_op;
 use super::structural::is_structural;
 use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::op::OpRef;
 use crate::op::dtype_number::dtype_of;
+use crate::ops;
 
 /// Maximum number of outputs of an unknown op. An unknown op has as many outputs as the nodes that read it imply.
 pub(super) const MAX_OUTPUTS: usize = 64;
@@ -20,6 +22,12 @@ pub(super) const MAX_OUTPUTS: usize = 64;
 const SHOWN: usize = 8;
 
 impl<'a, 'g> Importer<'a, 'g> {
+    /// Returns the definition of an op of the registry, or of an op that is a part of this crate's composites.
+    pub(super) fn own_definition(&self, op_type: &str) -> Option<OpRef> {
+        let part = || ops::part(op_type).map(OpRef::from);
+        self.options.ops.get(op_type).or_else(part)
+    }
+
     /// Records the op of a node that the import builds, if the op is unknown.
     pub(super) fn note_op(&mut self, frame: &Frame<'a, 'g>, index: usize) {
         let node = &frame.nodes[index];
@@ -27,7 +35,7 @@ impl<'a, 'g> Importer<'a, 'g> {
             || is_list_op(&node.op)
             || !self.options.ops.candidates(&node.op).is_empty()
             || lookup(&node.op).is_some()
-            || self.options.ops.get(&node.op).is_some()
+            || self.own_definition(&node.op).is_some()
             || self.functions.contains_key(node.op.as_str())
             || is_table_op(&node.op)
             || self.source.is_saved_model && is_resource_op(&node.op);

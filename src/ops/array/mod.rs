@@ -1,6 +1,6 @@
 //! Ops that move elements: reshapes, slices, gathers, scatters, padding, sizes.
 
-mod as_dim;
+pub(crate) mod as_dim;
 mod axis;
 mod diagonals;
 mod distinct;

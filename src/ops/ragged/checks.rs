@@ -97,7 +97,7 @@ impl<'g> DenseCheck<'g> {
 
 /// Passes a part of a ragged value on: `part [..], fits bool[], size i64[] -> [..]`. The run fails unless a dense
 /// operand of rank `rank` fits along axis `axis`, where its size is `size`.
-static DENSE_FITS: OpDef = OpDef::host("ragged_broadcast", run_dense_fits)
+pub(super) static DENSE_FITS: OpDef = OpDef::host("ragged_broadcast", run_dense_fits)
     .attrs(&[Attribute::int("axis"), Attribute::int("rank")])
     .operands(&[Operand::Data("part"), Operand::Data("fits"), Operand::Data("size")])
     .reinterprets()
@@ -146,7 +146,7 @@ impl<'g> CountCheck<'g> {
 
 /// Passes a part of a ragged value on: `part [..], count i64[], got i64[] -> [..]`. The run fails unless both numbers
 /// are equal. A compiled graph that knows that they are equal does not have this op.
-static EQUAL_COUNTS: OpDef = OpDef::host("ragged_equal_counts", run_equal_counts)
+pub(super) static EQUAL_COUNTS: OpDef = OpDef::host("ragged_equal_counts", run_equal_counts)
     .attrs(&[Attribute::str_or("requirement", "the numbers must be equal,")])
     .operands(&[Operand::Data("part"), Operand::Data("count"), Operand::Data("got")])
     .reinterprets()

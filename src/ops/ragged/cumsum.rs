@@ -63,7 +63,7 @@ impl<'g> RaggedValue<'g> {
     }
 }
 
-static DEF: OpDef = OpDef::host("ragged_cumsum", run)
+pub(super) static DEF: OpDef = OpDef::host("ragged_cumsum", run)
     .attrs(&[Attribute::bool_or("exclusive", false), Attribute::bool_or("reverse", false)])
     .operands(&[Operand::Data("values"), Operand::Data("row_splits")])
     .shape_fn(|cx| {

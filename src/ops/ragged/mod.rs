@@ -64,6 +64,24 @@ pub use reduce_axes::IntoRaggedAxes;
 
 use crate::op::OpDef;
 
-/// The ops of the family that TensorFlow has too. The other host ops here are parts of composites.
+/// The ops of the family that TensorFlow has too.
 pub(crate) static ALL: &[&[&OpDef]] =
     &[&[&fill_empty_rows::DEF, &gather::DEF, &range::DEF, &to_sparse::DEF, &to_tensor::DEF]];
+
+/// The ops that are parts of composites only.
+pub(crate) static PARTS: &[&OpDef] = &[
+    &checks::DENSE_FITS,
+    &checks::EQUAL_COUNTS,
+    &cumsum::DEF,
+    &numbers::UNKNOWN_SIZE,
+    &reduce_rows::DEF,
+    &row_matmul::DEF,
+    &sort::ARGSORT,
+    &sort::SORT,
+    &splits::CHECKED,
+    &splits::FROM_ROWIDS,
+    &splits::KEPT,
+    &splits::POSITION,
+    &splits::ROWIDS,
+    &splits::SAME,
+];

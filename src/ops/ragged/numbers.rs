@@ -67,7 +67,7 @@ pub(super) fn own_shape(value: Value<'_>) -> Result<TensorShape> {
 }
 
 /// Passes a value on, with an unknown size along an axis. A compiled graph does not have this op.
-static UNKNOWN_SIZE: OpDef = OpDef::compute("unknown_size", pass_on)
+pub(super) static UNKNOWN_SIZE: OpDef = OpDef::compute("unknown_size", pass_on)
     .attrs(&[Attribute::int("axis")])
     .operands(&[Operand::Data("x")])
     .reinterprets()
