@@ -21,6 +21,7 @@ mod sealed {
 /// A float dtype rounds the scalar.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be an operand of a tensor op",
+    note = "an operand is a `Value`, a `Tensor` or a Rust scalar; `graph.constant([1, 2])?` makes a value of an array",
     note = "a scalar on the left must be f64 or i64: write `x * k` instead of `k * x`"
 )]
 pub trait IntoOperand<'g>: sealed::Sealed {

@@ -40,6 +40,25 @@
 //! [`Graph::strict`](crate::Graph::strict) makes a graph that refuses them, unless
 //! [`Graph::assume_eq`](crate::Graph::assume_eq) states that the names are equal.
 //!
+//! The same holds for sizes that a call makes numbers. Shapes show at once what the calls so far have found:
+//!
+//! ```
+//! use shapeflow::{DType, Graph, Tensor, shape};
+//!
+//! let g = Graph::new();
+//! let x = g.input("x", DType::F32, shape!["n", 8])?;
+//! let root = x.cholesky()?; // so x is square
+//! assert_eq!(x.shape().to_string(), "[8, 8]");
+//! let exe = g.compile(x.exp()?)?;
+//! let [y] = exe.run(&[Tensor::zeros(DType::F32, &[3, 8])?.view()])?;
+//! assert_eq!(y.sizes(), [3, 8]);
+//! # Ok::<(), shapeflow::Error>(())
+//! ```
+//!
+//! A run computes only the ops that its outputs need, and checks only what these ops found. In the example nothing needs
+//! the `cholesky`, so the run takes an `x` that is not square. An op that was built with a size which another op had
+//! found needs this size: the run then checks it even without the other op.
+//!
 //! # Sizes from data
 //!
 //! [`Value::as_dim`](crate::Value::as_dim) makes a dimension of an integer scalar. Every shape, size and offset

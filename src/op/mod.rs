@@ -250,7 +250,7 @@ impl OpDef {
     }
 
     /// Sets the function that counts the outputs from the attributes and the number of operands. The default is one
-    /// output.
+    /// output. An op with another number of outputs needs a dtype rule, which gives the dtype of each output.
     pub const fn outputs(mut self, count: fn(&Attrs, usize) -> usize) -> OpDef {
         self.outputs = count;
         self

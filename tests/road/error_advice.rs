@@ -43,6 +43,24 @@ fn a_help_names_the_op_that_was_meant() -> Result<()> {
     Ok(())
 }
 
+/// Integers have the bits of quantized elements, and the advice for them runs.
+#[test]
+fn dequantize_of_integers_advises_a_bitcast() -> Result<()> {
+    let g = Graph::new();
+    let x = g.input("x", DType::I8, shape!["n"])?;
+    let options = shapeflow::QuantizeOptions { mode: shapeflow::QuantizeMode::Scaled, ..Default::default() };
+    let error = here(x.dequantize(-127.0f32, 127.0f32, options));
+    assert_eq!(
+        error.help(),
+        Some("read the integers as quantized elements with .bitcast(DType::QI8)"),
+        "{error}"
+    );
+    let y = x.bitcast(DType::QI8)?.dequantize(-127.0f32, 127.0f32, options)?;
+    let [y] = g.compile(y)?.run(&[Tensor::from([3i8, -7]).view()])?;
+    assert_eq!(y, Tensor::from([3.0f32, -7.0]));
+    Ok(())
+}
+
 #[test]
 fn map_flat_values_keeps_the_number_of_values() -> Result<()> {
     let g = Graph::new();

@@ -319,3 +319,20 @@ fn poisoned_values_keep_their_error() -> Result<()> {
 fn both_views<'a>(x: &'a Tensor, y: &'a Tensor) -> [TensorView<'a>; 2] {
     [x.view(), y.view()]
 }
+
+/// A later guard mentions the size that the operands would broadcast to. The sizes do not broadcast, so the op that
+/// broadcasts them is at fault.
+#[test]
+fn sizes_that_do_not_broadcast_are_the_fault_of_the_op_that_broadcasts() -> Result<()> {
+    let g = Graph::new();
+    let (a, b) = (g.input("a", DType::F32, shape!["a"])?, g.input("b", DType::F32, shape!["b"])?);
+    let product = (a * b).ok()?;
+    let exes = [g.compile(product.reshape([a.dim(0)?])?)?, g.compile(product.ensure_shape([a.dim(0)?])?)?];
+    for exe in exes {
+        let run = exe.run::<1>(&[TensorView::new(&[3], &[1.0f32; 3])?, TensorView::new(&[2], &[1.0f32; 2])?]);
+        let error = run.unwrap_err();
+        assert_eq!(error.op(), Some("mul"), "{error}");
+        assert!(error.message().contains("3") && error.message().contains("2"), "{error}");
+    }
+    Ok(())
+}

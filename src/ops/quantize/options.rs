@@ -146,7 +146,18 @@ pub(super) fn quantized_and_ranges(dtypes: &[DType]) -> Result<DType> {
         return dtype::refuse("a quantized operand must be given, got none".to_string());
     };
     if !first.is_quantized() {
-        return dtype::refuse(format!("the element type must be quantized, got {first} in operand 0"));
+        let message = format!("the element type must be quantized, got {first} in operand 0");
+        let quantized = match first {
+            DType::I8 => DType::QI8,
+            DType::U8 => DType::QU8,
+            DType::I16 => DType::QI16,
+            DType::U16 => DType::QU16,
+            DType::I32 => DType::QI32,
+            _ => return dtype::refuse(message),
+        };
+        let help =
+            format!("read the integers as quantized elements with .bitcast({})", dtype::spelled(quantized));
+        return dtype::refuse_with_help(message, help);
     }
     all_f32(ends)?;
     Ok(*first)
