@@ -55,9 +55,9 @@
 //! # Ok::<(), shapeflow::Error>(())
 //! ```
 //!
-//! A run computes only the ops that its outputs need, and checks only what these ops found. In the example nothing needs
-//! the `cholesky`, so the run takes an `x` that is not square. An op that was built with a size which another op had
-//! found needs this size: the run then checks it even without the other op.
+//! A run computes only the ops that its outputs need, and checks only what these ops found. In the example nothing
+//! needs the `cholesky`, so the run takes an `x` that is not square. An op that was built with a size which another op
+//! had found needs this size: the run then checks it even without the other op.
 //!
 //! # Sizes from data
 //!

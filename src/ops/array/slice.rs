@@ -14,11 +14,10 @@ impl<'g> Value<'g> {
     /// where TensorFlow fails at run time. Fuses into kernels. A list of dimensions and integers is a shape:
     /// `x.slice([0, 0], shape![&n, 4])?`.
     ///
-    /// A size of -1 extends to the end also if it is a [`Dim`](crate::Dim): `&n - 2` does so in a run in which `n` is
-    /// 1. Hence the size of the result is an expression that contains both cases, unless the dimension cannot be
-    /// negative.
-    /// [`Value::ensure_shape`] states that it is not: `x.slice([1], [&n - 2])?.ensure_shape([&n - 2])?` has the shape
-    /// `[n-2]`, and a run in which `n` is 1 fails.
+    /// A size of -1 extends to the end also if it is a [`Dim`](crate::Dim): with the size `&n - 2`, the run does so if
+    /// `n` is 1. Hence the size of the result is an expression that contains both cases, unless the dimension cannot be
+    /// negative. [`Value::ensure_shape`] states that it is not: `x.slice([1], [&n - 2])?.ensure_shape([&n - 2])?` has
+    /// the shape `[n-2]`, and a run in which `n` is 1 fails.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor};

@@ -15,8 +15,8 @@ use crate::graph::Value;
 use crate::op::{CompositeCx, OpDef, Operand, TfOp};
 use crate::ops::nn::{conv, pool};
 
-/// A part of these ops: `min f32[], max f32[] -> i32[]`, the integer of the quantized type `dtype` that stands for 0. It
-/// may be outside the range of this type.
+/// A part of these ops: `min f32[], max f32[] -> i32[]`, the integer of the quantized type `dtype` that stands for 0.
+/// It may be outside the range of this type.
 pub(crate) static ZERO: OpDef = OpDef::compute("quantized_zero", lower_zero)
     .attrs(&[Attribute::dtype("dtype")])
     .operands(&[Operand::Data("min"), Operand::Data("max")])

@@ -65,9 +65,9 @@ const PAIR: &[Operand] = &[
     Operand::Data("max_y"),
 ];
 
-/// `qu8[..], qu8[..], 4 × f32[] -> qi32[..], f32[], f32[]`: the sum of two tensors, which broadcast. TensorFlow's kernel
-/// refuses some shapes that broadcast, and gives other elements for some shapes of which neither is a suffix of the
-/// other.
+/// `qu8[..], qu8[..], 4 × f32[] -> qi32[..], f32[], f32[]`: the sum of two tensors, which broadcast. TensorFlow's
+/// kernel refuses some shapes that broadcast, and gives other elements for some shapes of which neither is a suffix of
+/// the other.
 pub(crate) static ADD: OpDef = OpDef::composite("quantized_add", |cx, values| {
     let &[x, y, min_x, max_x, min_y, max_y] = values else {
         return Err(Error::msg("quantized_add needs two tensors and their ranges"));

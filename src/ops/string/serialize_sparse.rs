@@ -116,8 +116,8 @@ impl<'g> Value<'g> {
     /// ```
     ///
     /// # Errors
-    /// `self` is a scalar or not of strings, the last axis does not have size 3, or `dtype` is variant. The run fails if
-    /// a string is not the message of a part of a sparse tensor, the values have another dtype, the parts do not fit
+    /// `self` is a scalar or not of strings, the last axis does not have size 3, or `dtype` is variant. The run fails
+    /// if a string is not the message of a part of a sparse tensor, the values have another dtype, the parts do not fit
     /// each other, the ranks of sparse tensors differ, or there is no sparse tensor.
     #[track_caller]
     pub fn deserialize_sparse(self, dtype: DType) -> Result<[Value<'g>; 3]> {
