@@ -186,6 +186,13 @@ mod tests {
                 named = [&names[..first], &names[first + 1..]].concat();
                 names = &named;
             }
+            // A list that is empty in every graph for a CPU.
+            if row.op == "_FusedConv2D"
+                && let Some((last, rest)) = inputs.split_last()
+                && last.name == "host_args"
+            {
+                inputs = rest;
+            }
             let theirs: Vec<&str> = inputs.iter().map(|input| input.name).collect();
             let agrees = |(input, name): (&Argument, &&str)| {
                 let own = name.trim_end_matches("..");
