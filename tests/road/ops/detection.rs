@@ -102,5 +102,7 @@ fn decode(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex> {
         "ctc_greedy_decoder" => call.attr("blank_index", g.rng.range_inclusive(-classes, classes - 1)),
         _ => call.attr("beam_width", 1 + g.rng.below(5) as i64).attr("top_paths", 1),
     };
-    g.add_step(call, &[x, lengths], &[], ElementProps::INTEGERS)
+    // The logarithms of the probabilities of beams are no integers.
+    let props = ElementProps { small_integers: op == "ctc_greedy_decoder", ..ElementProps::INTEGERS };
+    g.add_step(call, &[x, lengths], &[], props)
 }
