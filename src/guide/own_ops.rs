@@ -64,10 +64,55 @@
 //! # Ok::<(), shapeflow::Error>(())
 //! ```
 //!
+//! # Several outputs
+//!
+//! An op with several outputs says how many it has. Its dtype rule gives the dtype of each. A size that depends on data
+//! is a fresh dimension.
+//!
+//! ```
+//! use shapeflow::{DType, Graph, HostCx, OpDef, Operand, Result, Tensor, TensorShape, shape};
+//!
+//! /// The positions and the values of the peaks of a vector.
+//! static PEAKS: OpDef = OpDef::host("peaks", peaks)
+//!     .operands(&[Operand::Data("x")])
+//!     .outputs(|_, _| 2)
+//!     .shape_fn(|cx| {
+//!         cx.with_rank(0, 1)?;
+//!         let peaks = TensorShape::new([cx.fresh()]);
+//!         cx.set_output(0, peaks.clone());
+//!         cx.set_output(1, peaks);
+//!         Ok(())
+//!     })
+//!     .dtype_rule(|_, _| Ok(vec![DType::I64, DType::F32]));
+//!
+//! fn peaks(cx: &mut HostCx<'_>) -> Result<()> {
+//!     let x = cx.input(0)?.to_vec::<f32>()?;
+//!     let is_peak = |i: &usize| x[i - 1] < x[*i] && x[*i] > x[i + 1];
+//!     let places: Vec<usize> = (1..x.len().max(2) - 1).filter(is_peak).collect();
+//!     let (positions, values) = places.iter().map(|&i| (i as i64, x[i])).unzip();
+//!     cx.set_output(0, Tensor::from_vec(&[places.len()], positions)?)?;
+//!     cx.set_output(1, Tensor::from_vec(&[places.len()], values)?)
+//! }
+//!
+//! let g = Graph::new();
+//! let x = g.input("x", DType::F32, shape!["n"])?;
+//! let outputs = g.op(&PEAKS).data(x).finish_all()?;
+//! let heights = outputs[1].reduce_max(0)?;
+//! let exe = g.compile([outputs[0], heights])?;
+//! let [positions, highest] = exe.run(&[Tensor::from([0.0f32, 3.0, 1.0, 7.0, 2.0]).view()])?;
+//! assert_eq!(positions, Tensor::from([1i64, 3]));
+//! assert_eq!(highest, Tensor::scalar(7.0f32));
+//! # Ok::<(), shapeflow::Error>(())
+//! ```
+//!
 //! # Attributes
 //!
 //! An op with attributes declares their names, kinds and default values: see [`OpDef::attrs`](crate::OpDef::attrs). A
 //! call with an unknown attribute or a value of another kind is refused.
 //!
-//! The example `custom_op` has a shape function and a dtype rule of its own. A [`Registry`](crate::Registry) with your
-//! ops lets the import find them by name.
+//! The example `custom_op` has a shape function and a dtype rule of its own.
+//!
+//! # Import
+//!
+//! A model may have ops of yours. The import finds them by their names in a [`Registry`](crate::Registry):
+//! `ImportOptions::new().ops(Registry::builtin().with(&PEAKS))`.
