@@ -172,14 +172,19 @@ impl<'g> Value<'g> {
     pub fn lookup(self, table: &LookupTable, default: impl IntoOperand<'g>) -> Result<Value<'g>> {
         let location = Location::caller();
         let default = default.into_operand_of(self, table.value_dtype(), location).ok()?;
-        let refuse = |kind, message: String| Err(Error::new(kind, Phase::Build, message).at(location));
+        let refuse = |kind, message: String| {
+            let [keys, value] = [self, default].map(|x| dtype::type_text(x.dtype(), &x.shape()));
+            let error = Error::new(kind, Phase::Build, message);
+            error.with_op("lookup", format!("lookup({keys}, {value})")).at(location)
+        };
+        let cast_to = |wanted| format!("cast it with .cast({})", dtype::spelled(wanted));
         if self.dtype() != table.key_dtype() {
             let message = format!(
                 "elements must be {}, the dtype of the keys, got {}",
                 table.key_dtype(),
                 self.dtype()
             );
-            return refuse(ErrorKind::DType, message);
+            return Err(refuse(ErrorKind::DType, message).with_help(cast_to(table.key_dtype())));
         }
         if default.dtype() != table.value_dtype() {
             let message = format!(
@@ -187,13 +192,13 @@ impl<'g> Value<'g> {
                 table.value_dtype(),
                 default.dtype()
             );
-            return refuse(ErrorKind::DType, message);
+            return Err(refuse(ErrorKind::DType, message).with_help(cast_to(table.value_dtype())));
         }
         let value = crate::eval::shape_of(table.rows.value_sizes());
         if !default.shape().is_compatible_with(&value) {
             let message =
                 format!("the default must have shape {value}, the shape of a value, got {}", default.shape());
-            return refuse(ErrorKind::Shape, message);
+            return Err(refuse(ErrorKind::Shape, message));
         }
         self.graph().op(table.def.clone()).data(self).data(default).finish_at(location)
     }
@@ -346,9 +351,14 @@ mod tests {
         assert!(error.message().contains("got keys [2] and values [1]"));
         let table = LookupTable::new(&tensor(&[1], &[1]), &tensor(&[1], &[1.0f32])).unwrap();
         let error = run(&table, &tensor(&[1, 1], &[1i64]), &tensor(&[], &[1.0f32])).unwrap_err();
-        assert_eq!(error.message(), "elements must be i32, the dtype of the keys, got i64");
+        let expected = "lookup(i64[n, m], f32[]): elements must be i32, the dtype of the keys, got i64";
+        assert_eq!(error.message(), expected);
+        assert_eq!((error.op(), error.help()), (Some("lookup"), Some("cast it with .cast(DType::I32)")));
         let error = run(&table, &tensor(&[1, 1], &[1]), &tensor(&[], &[1.0f64])).unwrap_err();
-        assert_eq!(error.message(), "the default must be f32, the dtype of the values, got f64");
+        assert!(
+            error.message().ends_with("the default must be f32, the dtype of the values, got f64"),
+            "{error}"
+        );
         let g = Graph::new();
         let x = g.input("x", DType::I32, shape!["n"]).unwrap();
         let error = LookupTable::new(&tensor(&[1], &[1]), &tensor(&[1], &[7i64]))
@@ -356,6 +366,7 @@ mod tests {
             .unwrap_err();
         assert_eq!(error.message(), "the scalar must fit i64, got 0.5");
         let error = run(&table, &tensor(&[1, 1], &[1]), &tensor(&[2], &[1.0f32; 2])).unwrap_err();
-        assert_eq!(error.message(), "the default must have shape [], the shape of a value, got [2]");
+        let expected = "the default must have shape [], the shape of a value, got [2]";
+        assert!(error.message().ends_with(expected), "{error}");
     }
 }
