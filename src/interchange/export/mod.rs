@@ -6,7 +6,7 @@ mod parameter;
 mod spelling;
 mod table;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use prost::Message;
 use shapeflow_shape_fns::{DType, Dim, PartialElements, Symbol};
@@ -97,10 +97,15 @@ fn exported_nodes(data: &GraphData, wanted: &[ValueIx]) -> Vec<bool> {
         return vec![true; data.nodes.len()];
     }
     let mut exported = needed_nodes(data, wanted);
-    let mut symbols = Vec::new();
+    // In the order of the nodes, so that the choice of inputs does not depend on the process.
+    let (mut seen, mut symbols) = (HashSet::new(), Vec::new());
     for (node, _) in data.nodes.iter().zip(&exported).filter(|(_, is_exported)| **is_exported) {
         node.attrs().symbols(&mut |symbol| {
-            data.table.resolve(&Dim::from(symbol)).symbols(&mut |symbol| symbols.push(symbol));
+            data.table.resolve(&Dim::from(symbol)).symbols(&mut |symbol| {
+                if seen.insert(symbol) {
+                    symbols.push(symbol);
+                }
+            });
         });
     }
     for symbol in symbols {

@@ -1,11 +1,11 @@
 //! The op that joins lists to lists.
 
-use shapeflow_shape_fns::{Attribute, DType};
+use shapeflow_shape_fns::Attribute;
 
-use super::items::{fail, items_dtype, list_dtype, text};
+use super::items::{check_dtype, fail, items_dtype, list_dtype, text};
 use crate::error::{ErrorKind, Result};
 use crate::op::{HostCx, OpDef, Operand};
-use crate::tensor::{Tensor, TensorList};
+use crate::tensor::Tensor;
 
 /// `a variant [..], b variant [..] -> variant [..]`: each list of `a` with the items of the list of `b` at its end. As
 /// TensorFlow's `TensorListConcatLists`.
@@ -18,14 +18,6 @@ pub(crate) static DEF: OpDef = OpDef::host("tensor_list_concat_lists", concat)
         Ok(())
     })
     .dtype_rule(list_dtype);
-
-/// Checks that the items of a list have the dtype `dtype`.
-fn check_dtype(list: &TensorList, dtype: DType) -> Result<()> {
-    match list.dtype {
-        given if given == dtype => Ok(()),
-        given => fail(ErrorKind::DType, format!("the items of the list must be {dtype}, got {given}")),
-    }
-}
 
 fn concat(cx: &mut HostCx<'_>) -> Result<()> {
     let (a, b) = (cx.input(0)?, cx.input(1)?);
@@ -58,9 +50,12 @@ fn concat(cx: &mut HostCx<'_>) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use shapeflow_shape_fns::DType;
+
     use super::*;
     use crate::Attrs;
     use crate::ops::testing::run;
+    use crate::tensor::TensorList;
 
     fn list(shape: Option<Vec<Option<usize>>>, items: &[f32]) -> TensorList {
         TensorList::of(DType::F32, shape, items.iter().map(|item| Tensor::scalar(*item)).collect())

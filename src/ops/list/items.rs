@@ -113,11 +113,16 @@ pub(super) fn text(sizes: &Sizes) -> String {
 /// The input is not a list, or its items have another dtype.
 pub(super) fn list_input<'a>(cx: &HostCx<'a>, i: usize) -> Result<&'a TensorList> {
     let list = cx.input(i)?.list()?;
-    let dtype = items_dtype(cx.attrs())?;
-    if list.dtype != dtype {
-        return fail(ErrorKind::DType, format!("the items of the list must be {dtype}, got {}", list.dtype));
-    }
+    check_dtype(list, items_dtype(cx.attrs())?)?;
     Ok(list)
+}
+
+/// Checks that the items of a list have the dtype `dtype`.
+pub(super) fn check_dtype(list: &TensorList, dtype: DType) -> Result<()> {
+    match list.dtype {
+        given if given == dtype => Ok(()),
+        given => fail(ErrorKind::DType, format!("the items of the list must be {dtype}, got {given}")),
+    }
 }
 
 /// Checks that a tensor may be an item of a list.

@@ -6,7 +6,7 @@ use shapeflow_shape_fns::{Attr, Attribute, Attrs, DType, Dim, TensorShape};
 
 use super::options::quantized_and_ranges;
 use super::quantized_concat::check_range;
-use super::quantized_sums::{NOT_EMPTY, OUT_TYPE, T_OUTPUT, TO_QI32, of_bytes};
+use super::quantized_sums::{OUT_TYPE, PAIR, T_OUTPUT, TO_QI32, not_empty, of_bytes};
 use super::steps::StepsOf;
 use crate::dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
@@ -39,21 +39,13 @@ fn lower_zero(cx: &mut dyn LowerCx, _output: usize, _index: &[Index]) -> Expr {
 }
 
 /// `qu8[..], qu8[..], 4 × f32[] -> qi32[..], f32[], f32[]`: the product of two tensors, which broadcast. TensorFlow's
-/// kernel refuses some shapes that broadcast, and gives other elements for some shapes of which neither is a suffix of
-/// the other.
+/// kernel broadcasts as its sum does: see [`ADD`](super::quantized_sums::ADD).
 pub(crate) static MUL: OpDef = OpDef::composite("quantized_mul", |cx, values| {
     let operands = Factors::of(cx, values)?.not_empty()?;
     operands.product(|x, y| x.mul(y))
 })
 .attrs(TO_QI32)
-.operands(&[
-    Operand::Data("x"),
-    Operand::Data("y"),
-    Operand::Data("min_x"),
-    Operand::Data("max_x"),
-    Operand::Data("min_y"),
-    Operand::Data("max_y"),
-])
+.operands(PAIR)
 .outputs(|_, _| 3)
 .dtype_rule(|dtypes, attrs| of_bytes(dtypes, attrs, &[DType::QU8]))
 .tensorflow(&[TfOp::new("QuantizedMul").attrs(T_OUTPUT)]);
@@ -173,8 +165,8 @@ impl<'g> Factors<'g> {
 
     /// Lets a run fail if a range is empty.
     fn not_empty(mut self) -> Result<Factors<'g>> {
-        for [min, max] in &mut self.ranges {
-            *max = max.checked(min.less(*max)?, NOT_EMPTY)?;
+        for range in &mut self.ranges {
+            range[1] = not_empty(*range)?;
         }
         Ok(self)
     }

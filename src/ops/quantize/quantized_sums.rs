@@ -8,6 +8,7 @@ use super::steps::StepsOf;
 use crate::dtype;
 use crate::error::{Error, Result};
 use crate::expr::{Expr, Index, LowerCx};
+use crate::graph::Value;
 use crate::op::{OpDef, Operand, TfOp};
 use crate::ops::broadcast::broadcast_operand;
 use crate::shape_fns;
@@ -56,7 +57,8 @@ pub(crate) static BIAS_ADD: OpDef = OpDef::compute("quantized_bias_add", lower_b
     .dtype_rule(|dtypes, attrs| of_bytes(dtypes, attrs, &[DType::QU8, DType::QI8]))
     .tensorflow(&[TfOp::new("QuantizedBiasAdd").attrs(OUT_TYPE)]);
 
-const PAIR: &[Operand] = &[
+/// Two tensors and the ends of their ranges.
+pub(super) const PAIR: &[Operand] = &[
     Operand::Data("x"),
     Operand::Data("y"),
     Operand::Data("min_x"),
@@ -66,16 +68,15 @@ const PAIR: &[Operand] = &[
 ];
 
 /// `qu8[..], qu8[..], 4 × f32[] -> qi32[..], f32[], f32[]`: the sum of two tensors, which broadcast. TensorFlow's
-/// kernel refuses some shapes that broadcast, and gives other elements for some shapes of which neither is a suffix of
-/// the other.
+/// kernel does not broadcast if the sizes of neither tensor are the last sizes of the other: it refuses such operands,
+/// or gives wrong elements.
 pub(crate) static ADD: OpDef = OpDef::composite("quantized_add", |cx, values| {
     let &[x, y, min_x, max_x, min_y, max_y] = values else {
         return Err(Error::msg("quantized_add needs two tensors and their ranges"));
     };
     let dtypes: Vec<DType> = values.iter().map(|value| value.dtype()).collect();
     of_bytes(&dtypes, cx.attrs(), &[DType::QU8])?;
-    let max_x = max_x.checked(min_x.less(max_x)?, NOT_EMPTY)?;
-    let max_y = max_y.checked(min_y.less(max_y)?, NOT_EMPTY)?;
+    let (max_x, max_y) = (not_empty([min_x, max_x])?, not_empty([min_y, max_y])?);
     x.graph().op(&SUM).data(x).data(y).data(min_x).data(max_x).data(min_y).data(max_y).finish_all()
 })
 .attrs(TO_QI32)
@@ -91,7 +92,10 @@ pub(crate) static SUM: OpDef = OpDef::compute("quantized_sum", lower_sum)
     .shape_fn(shape_fns::quantize::quantized_binary)
     .dtype_rule(|dtypes, _| of_bytes(dtypes, &Attrs::new(), &[DType::QU8]));
 
-pub(super) const NOT_EMPTY: &str = "the maximum of a range must be greater than its minimum";
+/// Returns the maximum of a range. A run fails unless it is greater than the minimum.
+pub(super) fn not_empty<'g>([min, max]: [Value<'g>; 2]) -> Result<Value<'g>> {
+    max.checked(min.less(max)?, "the maximum of a range must be greater than its minimum")
+}
 
 /// Requires a quantized tensor of one of the dtypes that TensorFlow's kernels have, and its range.
 fn clamped_dtypes(dtypes: &[DType], attrs: &Attrs) -> Result<Vec<DType>> {
@@ -145,16 +149,9 @@ fn clamp(cx: &mut dyn LowerCx, output: usize, index: &[Index], most: Option<f64>
 }
 
 /// Returns the range of a sum, symmetric around 0, whose maximum is `largest * 2^bits`.
-fn sum_range(largest: Expr, bits: u32) -> StepsOfSum {
+fn sum_range(largest: Expr, bits: u32) -> StepsOf {
     let max = largest * number(f64::from(1u32 << bits));
-    let min = number(0.0) - max.clone();
-    StepsOfSum { steps: StepsOf::new(DType::QI32, min.clone(), max.clone()), min, max }
-}
-
-struct StepsOfSum {
-    steps: StepsOf,
-    min: Expr,
-    max: Expr,
+    StepsOf::new(DType::QI32, number(0.0) - max.clone(), max)
 }
 
 fn lower_bias_add(cx: &mut dyn LowerCx, output: usize, index: &[Index]) -> Expr {
@@ -171,8 +168,8 @@ fn lower_bias_add(cx: &mut dyn LowerCx, output: usize, index: &[Index]) -> Expr 
     let channel = &index[index.len() - 1..];
     let x = StepsOf::new(cx.dtype(0), min_x, max_x).dequantize_from_zero(cx.operand(0, index));
     let bias = StepsOf::new(cx.dtype(1), min_bias, max_bias).dequantize_from_zero(cx.operand(1, channel));
-    let [x, bias] = [x, bias].map(|x| sum.steps.quantize(x).cast(DType::I32));
-    let zero = sum.steps.quantize_exactly(number(0.0)).cast(DType::I32);
+    let [x, bias] = [x, bias].map(|x| sum.quantize(x).cast(DType::I32));
+    let zero = sum.quantize_exactly(number(0.0)).cast(DType::I32);
     (x + (bias + zero)).cast(DType::QI32)
 }
 
@@ -196,7 +193,7 @@ fn lower_sum(cx: &mut dyn LowerCx, output: usize, index: &[Index]) -> Expr {
     let y_is_one = y_is_one & !x_is_one.clone();
     let mut mapped = |operand: usize, min: Expr, max: Expr, is_one: Expr| {
         let from = StepsOf::new(cx.dtype(operand), min, max);
-        let image = |x: Expr| sum.steps.quantize_unclamped(from.dequantize_exactly(x));
+        let image = |x: Expr| sum.quantize_unclamped(from.dequantize_exactly(x));
         let [first, second] = [0i64, 1].map(|x| image(Expr::constant(x)));
         let x = broadcast_operand(cx, operand, index).cast(DType::I64);
         let step = (second - first.clone()).cast(DType::I32).cast(DType::I64);

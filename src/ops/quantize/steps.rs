@@ -8,8 +8,8 @@ use crate::ops::rounding::round_half_away;
 /// The integers of a quantized dtype, evenly spaced over a range of f32 numbers.
 pub(super) struct StepsOf {
     dtype: DType,
-    min: Expr,
-    max: Expr,
+    pub(super) min: Expr,
+    pub(super) max: Expr,
 }
 
 /// Returns the lowest and the highest integer of a quantized dtype.
