@@ -1,6 +1,8 @@
 //! Writes a graph as a GraphDef that TensorFlow, TensorBoard and Netron read.
 
 mod attrs;
+mod control;
+mod library;
 mod own_op;
 mod parameter;
 mod spelling;
@@ -18,6 +20,7 @@ use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::{Graph, GraphData, Node, NodeIx, Value, ValueIx, needed_nodes};
 use crate::op::dtype_number::number_of;
 use crate::op::{Body, spread};
+use library::Library;
 
 /// The producer version of exported graphs. TensorFlow 2.21 writes this version.
 const PRODUCER: i32 = 2474;
@@ -28,12 +31,14 @@ const PRODUCER: i32 = 2474;
 /// Every node has the attribute `_output_shapes`, which TensorBoard and Netron show; the name of an unknown dimension
 /// is its expression. TensorFlow runs the graph if it has all ops of the graph. An op that TensorFlow lacks keeps the
 /// name that it has in this crate. A lookup in a table of constants becomes nodes that make, fill and read a hash table
-/// of TensorFlow. Attributes that start with `_shapeflow` hold what TensorFlow does not need, so that
-/// [`Model::import`](super::Model::import) gives an equal graph. Only a lookup becomes a lookup in another table
-/// with equal keys and values. If the values are not scalars, it becomes a lookup of their numbers and a gather.
+/// of TensorFlow. A branch or a loop becomes an `If`, a `Case` or a `While`, and its regions become functions. A loop
+/// over rows, as of [`Graph::scan`], becomes a `While` that fills tensor lists. Attributes that start with `_shapeflow` hold what TensorFlow does not need, so that
+/// [`Model::import`](super::Model::import) gives an equal graph, with two exceptions. A lookup becomes a lookup in
+/// another table with equal keys and values; if the values are not scalars, it becomes a lookup of their numbers and a
+/// gather. A branch or a loop becomes one with the same results. A token that cancels a loop is lost.
 ///
 /// # Errors
-/// `Attribute`: the graph has a branch or a loop, or a lookup in a table that refuses keys. `DType`: a constant is a
+/// `Attribute`: the graph has a lookup in a table that refuses keys. `DType`: a constant is a
 /// tensor list. Else an output is poisoned or belongs to another graph.
 pub fn to_graphdef(graph: &Graph, outputs: &[Value<'_>]) -> Result<Vec<u8>> {
     Ok(export(graph, outputs)?.encode_to_vec())
@@ -54,7 +59,7 @@ pub fn to_pbtxt(graph: &Graph, outputs: &[Value<'_>]) -> Result<String> {
 pub fn tensor_names(graph: &Graph, values: &[Value<'_>]) -> Result<Vec<String>> {
     let wanted = indices(graph, values)?;
     let data = graph.read();
-    let exporter = Exporter::new(&data);
+    let exporter = Exporter::new(&data, std::iter::empty());
     Ok(wanted.into_iter().map(|value| exporter.tensor_name(value)).collect())
 }
 
@@ -76,7 +81,7 @@ fn indices(graph: &Graph, values: &[Value<'_>]) -> Result<Vec<ValueIx>> {
 fn export(graph: &Graph, outputs: &[Value<'_>]) -> Result<GraphDef> {
     let wanted = indices(graph, outputs)?;
     let data = graph.read();
-    let mut exporter = Exporter::new(&data);
+    let mut exporter = Exporter::new(&data, std::iter::empty());
     exporter.exported = exported_nodes(&data, &wanted);
     for number in 0..data.nodes.len() {
         if exporter.exported[number] {
@@ -85,6 +90,7 @@ fn export(graph: &Graph, outputs: &[Value<'_>]) -> Result<GraphDef> {
     }
     Ok(GraphDef {
         node: exporter.nodes,
+        library: exporter.library.into_message(),
         versions: Some(VersionDef { producer: PRODUCER, min_consumer: 0 }),
         ..GraphDef::default()
     })
@@ -121,12 +127,11 @@ fn exported_nodes(data: &GraphData, wanted: &[ValueIx]) -> Vec<bool> {
 
 /// Finds an axis of an exported input, or else of the first exported value, whose size is the symbol.
 fn axis_of(data: &GraphData, exported: &[bool], symbol: Symbol) -> Option<(ValueIx, usize)> {
-    let inputs = data.inputs.iter().map(|(_, value)| *value);
-    let values = (0..data.values.len()).map(|number| ValueIx(number as u32));
     let is_exported = |value: &ValueIx| exported[data.values[value.index()].node.index()];
+    let inputs = data.inputs.iter().map(|(_, value)| *value).filter(is_exported);
+    let nodes = data.nodes.iter().zip(exported).filter(|(_, is_exported)| **is_exported);
     inputs
-        .chain(values)
-        .filter(is_exported)
+        .chain(nodes.flat_map(|(node, _)| node.values()))
         .find_map(|value| axis_with(data, value, symbol).map(|axis| (value, axis)))
 }
 
@@ -136,13 +141,15 @@ fn axis_with(data: &GraphData, value: ValueIx, symbol: Symbol) -> Option<usize> 
     shape.dims()?.iter().position(|dim| dim.as_symbol() == Some(symbol))
 }
 
-/// The state of one export.
+/// The state of the export of one graph: the main graph, or the graph of a region.
 struct Exporter<'a> {
     data: &'a GraphData,
     /// By node of the graph: whether it is exported.
     exported: Vec<bool>,
     /// The exported nodes so far.
     nodes: Vec<NodeDef>,
+    /// The functions so far.
+    library: Library,
     /// Whether the import computes the nodes that [`Exporter::auxiliary`] adds. They compute a parameter with a size
     /// that has no name, which an attribute in a file cannot mention.
     is_imported: bool,
@@ -154,8 +161,9 @@ struct Exporter<'a> {
 }
 
 impl<'a> Exporter<'a> {
-    fn new(data: &'a GraphData) -> Exporter<'a> {
-        let mut taken = HashMap::with_capacity(data.nodes.len());
+    /// Starts an export. No node gets one of the names `arguments`.
+    fn new(data: &'a GraphData, arguments: impl Iterator<Item = String>) -> Exporter<'a> {
+        let mut taken: HashMap<String, u64> = arguments.map(|name| (name, 1)).collect();
         let names = (0..data.nodes.len())
             .map(|number| unique_name(&mut taken, &data.node_name(NodeIx(number as u32))))
             .collect();
@@ -163,6 +171,7 @@ impl<'a> Exporter<'a> {
             data,
             exported: vec![true; data.nodes.len()],
             nodes: Vec::new(),
+            library: Library::default(),
             is_imported: false,
             names,
             taken,
@@ -183,12 +192,7 @@ impl<'a> Exporter<'a> {
                 def
             }
             (_, Some(tensor)) => constant_def(&name, tensor)?,
-            (Body::Control(_), _) => {
-                let message = format!("a branch or a loop cannot be written to a GraphDef, got {name}");
-                return Err(Error::new(ErrorKind::Attribute, Phase::Build, message)
-                    .with_node(name)
-                    .at(node.location));
-            }
+            (Body::Control(control), _) => self.control(node, &name, &**control)?,
             _ => {
                 let spelled = match self.spelled(node, &name)? {
                     Some(def) => Some(def),

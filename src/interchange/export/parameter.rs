@@ -195,7 +195,7 @@ impl Exporter<'_> {
     }
 
     /// Adds nodes that compute the size of an axis, and returns the name of the scalar tensor.
-    fn size(&mut self, name: &str, value: ValueIx, axis: usize, dtype: DType) -> Result<String> {
+    pub(super) fn size(&mut self, name: &str, value: ValueIx, axis: usize, dtype: DType) -> Result<String> {
         let (source, axis) = (self.tensor_name(value), axis as i64);
         let mut shape =
             self.typed_node(name, "Shape", vec![source], &[("T", self.dtype(value)), ("out_type", dtype)]);
@@ -237,7 +237,13 @@ impl Exporter<'_> {
 
     /// Adds a constant with these integers, and returns its name. Its elements have `dtype`, or i64 if a value does not
     /// fit `dtype`.
-    fn known(&mut self, name: &str, sizes: &[usize], values: &[i64], dtype: DType) -> Result<String> {
+    pub(super) fn known(
+        &mut self,
+        name: &str,
+        sizes: &[usize],
+        values: &[i64],
+        dtype: DType,
+    ) -> Result<String> {
         let tensor = match integers(sizes, values, dtype)? {
             Some(tensor) => tensor,
             None => Tensor::from_slice(sizes, values)?,
