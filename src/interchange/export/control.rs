@@ -6,7 +6,7 @@ use super::super::LIMIT;
 use super::super::proto::{AttrKind, ListValue, NameAttrList, NodeDef};
 use super::super::shape;
 use super::library::{Returned, argument};
-use super::{Exporter, constant_def, exported_nodes, put};
+use super::{Exporter, OUTPUT_SHAPES, constant_def, exported_nodes, put};
 use crate::error::Result;
 use crate::graph::{GraphData, Node, NodeIx, ValueIx};
 use crate::op::dtype_number::number_of;
@@ -277,6 +277,7 @@ impl Exporter<'_> {
         put(&mut def, "cond", function_attr(condition));
         put(&mut def, "body", function_attr(body));
         put(&mut def, "output_shapes", shapes_attr(shapes));
+        put(&mut def, OUTPUT_SHAPES, shapes_attr(shapes));
         put(&mut def, "parallel_iterations", AttrKind::I(10));
         if let Some(limit) = limit.and_then(|limit| i64::try_from(limit).ok()) {
             put(&mut def, LIMIT, AttrKind::I(limit));

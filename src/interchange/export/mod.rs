@@ -25,6 +25,9 @@ use library::Library;
 /// The producer version of exported graphs. TensorFlow 2.21 writes this version.
 const PRODUCER: i32 = 2474;
 
+/// The attribute with the shapes of a node's outputs, which TensorFlow, TensorBoard and Netron read.
+const OUTPUT_SHAPES: &str = "_output_shapes";
+
 /// Returns the graph as the bytes of a TensorFlow GraphDef: the nodes that `outputs` need, or all nodes if `outputs` is
 /// empty.
 ///
@@ -204,11 +207,14 @@ impl<'a> Exporter<'a> {
                 }
             }
         };
-        let shapes = node
-            .values()
-            .map(|value| shape::to_proto(&data.table.resolve_shape(&data.values[value.index()].shape)));
-        let list = ListValue { shape: shapes.collect(), ..ListValue::default() };
-        put(&mut def, "_output_shapes", AttrKind::List(list));
+        // A loop has more outputs in TensorFlow, and has their shapes already.
+        if !def.attr.contains_key(OUTPUT_SHAPES) {
+            let shapes = node
+                .values()
+                .map(|value| shape::to_proto(&data.table.resolve_shape(&data.values[value.index()].shape)));
+            let list = ListValue { shape: shapes.collect(), ..ListValue::default() };
+            put(&mut def, OUTPUT_SHAPES, AttrKind::List(list));
+        }
         self.nodes.push(def);
         Ok(())
     }
