@@ -71,7 +71,22 @@ fn doubled_rows(g: &Graph) -> Result<RaggedValue<'_>> {
     x.map_rows(|row| concat(&[row.dense()?, row.dense()? + 1.0], 0))
 }
 
-/// Returns graphs with branches and loops.
+/// Ranges whose limits are functions of sizes without names.
+fn functions_of_sizes<'g>(g: &'g Graph) -> Result<Vec<Value<'g>>> {
+    let x = g.input("x", DType::F32, shape![?, ?])?;
+    let (n, m) = (x.dim(0)?, x.dim(1)?);
+    let ten = n.clone() * 5;
+    let limits = [
+        ten.floordiv(3)?,
+        ten.ceil_div(&m)?,
+        ten.modulo(&m)? + 1,
+        n.min(&m)? * 2,
+        (n - 3).max(1)? * ten.floordiv(m + 1)?,
+    ];
+    limits.into_iter().map(|limit| g.range(0, limit, 1)).collect()
+}
+
+/// Returns graphs with branches and loops, and with computed parameters.
 pub fn control_samples() -> Vec<Sample> {
     let given = |is_large: bool, which: i32| {
         vec![x(), ("is_large", Tensor::scalar(is_large)), ("which", Tensor::scalar(which))]
@@ -106,6 +121,12 @@ pub fn control_samples() -> Vec<Sample> {
             name: "loop_over_ragged_rows",
             build: |g| Ok(vec![doubled_rows(g)?.flat_values()]),
             feeds: Vec::new(),
+            runs_in_tensorflow: true,
+        },
+        Sample {
+            name: "functions_of_sizes",
+            build: functions_of_sizes,
+            feeds: vec![x()],
             runs_in_tensorflow: true,
         },
         Sample {
