@@ -26,6 +26,7 @@ pub(crate) trait Control: Send + Sync + 'static {
 }
 
 /// What a node of control flow computes, in terms of its regions.
+#[cfg_attr(not(feature = "graphdef"), allow(dead_code, reason = "only the export reads all parts"))]
 pub(crate) enum ControlForm<'a> {
     Branches(BranchesForm<'a>),
     While(WhileForm<'a>),
@@ -35,6 +36,7 @@ pub(crate) enum ControlForm<'a> {
 }
 
 /// A region of a node of control flow.
+#[cfg_attr(not(feature = "graphdef"), allow(dead_code, reason = "only the export reads all parts"))]
 pub(crate) struct BodyRegion<'a> {
     /// The name in messages and dumps: `then`, `body`.
     pub name: &'a str,
@@ -75,6 +77,7 @@ pub(crate) struct WhileForm<'a> {
 }
 
 /// A loop over rows. The first operands are the initial state, and the next operands are the tensors with the rows.
+#[cfg_attr(not(feature = "graphdef"), allow(dead_code, reason = "only the export reads all parts"))]
 pub(crate) struct RowsForm<'a> {
     /// An iteration. The results are the next values of the state values that change, then the outputs. `sources`, and
     /// not the captures, give the inputs.

@@ -1,6 +1,6 @@
 //! Sample graphs with branches and loops.
 
-use shapeflow::{Axes, DType, Graph, RaggedValue, Result, Tensor, Value, concat, ragged, shape};
+use shapeflow::{Axes, DType, Graph, LookupTable, RaggedValue, Result, Tensor, Value, concat, ragged, shape};
 
 use crate::samples::Sample;
 
@@ -16,7 +16,7 @@ fn branches<'g>(g: &'g Graph) -> Result<Vec<Value<'g>>> {
     let twice = x * 2.0;
     let then = || {
         let sum = x.reduce_sum(0)?;
-        let inner = g.cond(sum.reduce_sum(0)?.greater(100.0)?, || Ok(sum), || Ok(twice.reduce_max(0)?))?[0];
+        let inner = g.cond(sum.reduce_sum(0)?.greater(100.0)?, || Ok(sum), || twice.reduce_max(0))?[0];
         Ok([inner, x.reshape([3 * n.clone()])?])
     };
     let results = g.cond(is_large, then, || Ok([x.reduce_min(0)?, (twice + 1.0).reshape([-1])?]))?;
@@ -126,6 +126,21 @@ pub fn control_samples() -> Vec<Sample> {
         Sample {
             name: "functions_of_sizes",
             build: functions_of_sizes,
+            feeds: vec![x()],
+            runs_in_tensorflow: true,
+        },
+        Sample {
+            name: "lookups_in_a_loop",
+            build: |g| {
+                let x = g.input("x", DType::F32, shape![?, ?])?;
+                let next = LookupTable::new(&Tensor::from([0i64, 1, 2]), &Tensor::from([2i64, 0, 1]))?;
+                let last = g.while_loop(
+                    &[g.constant(0i64)?, g.constant([0i64, 1, 5])?],
+                    |state| state[0].less(2i64),
+                    |state| Ok([state[0] + 1i64, state[1].lookup(&next, 7i64)?]),
+                )?;
+                Ok(vec![last[1], x.shape_tensor()?])
+            },
             feeds: vec![x()],
             runs_in_tensorflow: true,
         },
