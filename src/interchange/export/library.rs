@@ -8,7 +8,7 @@ use shapeflow_shape_fns::DType;
 use super::super::imported::split_name;
 use super::super::proto::{ArgDef, AttrKind, FunctionDef, FunctionDefLibrary, NodeDef, OpDefProto};
 use super::super::signature::{Argument, ArgumentType, signature};
-use super::unique_name;
+use super::unique_name::unique_name;
 use crate::graph::GraphData;
 use crate::op::dtype_number::number_of;
 

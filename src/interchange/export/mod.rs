@@ -7,6 +7,7 @@ mod own_op;
 mod parameter;
 mod spelling;
 mod table;
+mod unique_name;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -21,6 +22,7 @@ use crate::graph::{Graph, GraphData, Node, NodeIx, Value, ValueIx, needed_nodes}
 use crate::op::dtype_number::number_of;
 use crate::op::{Body, spread};
 use library::Library;
+use unique_name::unique_name;
 
 /// The producer version of exported graphs. TensorFlow 2.21 writes this version.
 const PRODUCER: i32 = 2474;
@@ -290,43 +292,4 @@ fn constant_def(name: &str, tensor: &crate::tensor::Tensor) -> Result<NodeDef> {
     put(&mut def, "dtype", AttrKind::Type(number_of(tensor.dtype())));
     put(&mut def, "value", AttrKind::Tensor(Box::new(constant::to_proto(tensor)?)));
     Ok(def)
-}
-
-/// Returns a name that is not in `taken` and has only characters that TensorFlow accepts, and adds it to `taken`.
-///
-/// `taken` has the names in use, each with the first number that a further node of this name may get.
-fn unique_name(taken: &mut HashMap<String, u64>, name: &str) -> String {
-    let is_accepted = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '/' | '-' | '\\');
-    let mut clean: String = name.chars().map(|c| if is_accepted(c) { c } else { '_' }).collect();
-    if !clean.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '.') {
-        clean.insert_str(0, "n_");
-    }
-    let Some(&first) = taken.get(&clean) else {
-        taken.insert(clean.clone(), 1);
-        return clean;
-    };
-    let free = (first..).map(|number| (number, format!("{clean}_{number}")));
-    let (number, other) = free
-        .into_iter()
-        .find(|(_, other)| !taken.contains_key(other))
-        .expect("a graph has fewer than 2^64 names");
-    taken.insert(clean, number + 1);
-    taken.insert(other.clone(), 1);
-    other
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_are_unique_and_valid_in_tensorflow() {
-        let mut taken = HashMap::new();
-        assert_eq!(unique_name(&mut taken, "layer0/dense"), "layer0/dense");
-        assert_eq!(unique_name(&mut taken, "layer0/dense"), "layer0/dense_1");
-        assert_eq!(unique_name(&mut taken, "layer0/dense_1"), "layer0/dense_1_1");
-        assert_eq!(unique_name(&mut taken, "layer0/dense"), "layer0/dense_2");
-        assert_eq!(unique_name(&mut taken, "_größe"), "n__gr__e");
-        assert_eq!(unique_name(&mut taken, ""), "n_");
-    }
 }
