@@ -139,7 +139,9 @@ mod shape;
 #[cfg(test)]
 mod testing;
 
-pub use dim::{Bounds, Dim, Guard, IntoDim, Symbol, SymbolKind, SymbolNames, Unknown};
+pub use dim::{
+    Bounds, Dim, DimFactor, DimFunction, Guard, IntoDim, Symbol, SymbolKind, SymbolNames, Unknown,
+};
 pub use dtype::DType;
 pub use error::{Result, ShapeError};
 pub use infer::{

@@ -12,7 +12,7 @@ use crate::compile::{CompileOptions, IntoOutputs};
 use crate::error::{Error, ErrorKind, Result};
 use crate::exec::Executable;
 use crate::graph::{Graph, Value};
-use crate::op::{CompiledControl, Control, HostCx, HostKernel, Programs, Selection};
+use crate::op::{BranchesForm, CompiledControl, Control, ControlForm, HostCx, HostKernel, Programs};
 use crate::ops::logical::select;
 use crate::tensor::{Tensor, TensorView};
 
@@ -218,10 +218,10 @@ impl Control for Branches {
         self.regions.iter().map(Region::as_any).collect()
     }
 
-    fn selection(&self) -> Option<Selection<'_>> {
-        let ([first, second], true) = (&self.regions[..], self.is_by_bool) else { return None };
-        let regions = [first.for_passes(&self.captures[0]), second.for_passes(&self.captures[1])];
-        Some(Selection { regions, select: &select::DEF })
+    fn form(&self) -> ControlForm<'_> {
+        let regions = self.regions.iter().zip(&self.captures);
+        let regions = regions.map(|(region, captures)| region.as_body(captures)).collect();
+        ControlForm::Branches(BranchesForm { regions, select: self.is_by_bool.then_some(&select::DEF) })
     }
 }
 

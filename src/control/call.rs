@@ -14,7 +14,7 @@ use super::recorder::{Recorder, Region};
 use crate::error::Result;
 use crate::exec::Executable;
 use crate::graph::{Graph, Value};
-use crate::op::{CompiledControl, Control, HostCx, HostKernel};
+use crate::op::{CompiledControl, Control, ControlForm, HostCx, HostKernel};
 use crate::tensor::{Tensor, TensorView};
 
 /// A size of a parameter.
@@ -143,6 +143,10 @@ impl Control for FunctionCall {
 
     fn regions(&self) -> Vec<&dyn Any> {
         vec![self.0.as_any()]
+    }
+
+    fn form(&self) -> ControlForm<'_> {
+        ControlForm::Call(self.0.as_body(&[]))
     }
 }
 

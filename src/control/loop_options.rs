@@ -64,9 +64,21 @@ impl LoopOptions {
         self
     }
 
-    /// Returns whether the loop has neither a limit nor a token.
-    pub(super) fn is_unlimited(&self) -> bool {
-        self.limit.is_none() && self.cancel.is_none()
+    /// Adds a limit to these options. The smaller of two limits holds.
+    #[cfg(feature = "graphdef")]
+    pub(crate) fn at_most(mut self, iterations: u64) -> LoopOptions {
+        self.limit = Some(self.limit.map_or(iterations, |limit| limit.min(iterations)));
+        self
+    }
+
+    /// Returns the maximum number of iterations.
+    pub(super) fn iteration_limit(&self) -> Option<u64> {
+        self.limit
+    }
+
+    /// Returns whether a token may end the loop.
+    pub(super) fn has_token(&self) -> bool {
+        self.cancel.is_some()
     }
 
     /// Returns the declared shape of state value `index`.

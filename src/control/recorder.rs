@@ -38,10 +38,10 @@ impl Region {
         &self.0.name
     }
 
-    /// Returns the region with the operands that it captures, for passes over the graph around it.
-    pub(super) fn for_passes<'a>(&'a self, captures: &'a [usize]) -> BodyRegion<'a> {
+    /// Returns the region with the operands that it captures, as [`Control::form`](crate::op::Control::form) does.
+    pub(super) fn as_body<'a>(&'a self, captures: &'a [usize]) -> BodyRegion<'a> {
         let outputs = self.0.outputs.iter().map(|output| output.0).collect();
-        BodyRegion { graph: &self.0.graph, outputs, captures }
+        BodyRegion { name: &self.0.name, graph: &self.0.graph, outputs, captures }
     }
 
     /// Returns the number of outputs.

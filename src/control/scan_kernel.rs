@@ -14,7 +14,7 @@ use super::step::{CompiledLoopBody, StepLayout};
 use super::while_loop::in_iteration;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::exec::LoopRun;
-use crate::op::{Cancel, CompiledControl, Control, HostCx, HostKernel};
+use crate::op::{Cancel, CompiledControl, Control, ControlForm, HostCx, HostKernel, RowsForm};
 use crate::tensor::{Tensor, TensorView};
 
 /// How a loop over rows combines the outputs of its iterations.
@@ -68,6 +68,19 @@ impl Control for ScanLoop {
 
     fn regions(&self) -> Vec<&dyn Any> {
         vec![self.body.as_any()]
+    }
+
+    fn form(&self) -> ControlForm<'_> {
+        let StepLayout { sources, changing, .. } = &self.layout;
+        ControlForm::Rows(RowsForm {
+            body: self.body.as_body(&[]),
+            sources,
+            changing,
+            states: self.states,
+            xs: self.xs,
+            is_joined: self.kind == ScanKind::MapRows,
+            limit: self.options.iteration_limit(),
+        })
     }
 }
 

@@ -17,7 +17,7 @@ use crate::dtype::type_text;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::exec::{Executable, LoopRun};
 use crate::graph::{Graph, Value};
-use crate::op::{CompiledControl, Control, HostCx, HostKernel, Unrolling};
+use crate::op::{CompiledControl, Control, ControlForm, HostCx, HostKernel, WhileForm};
 use crate::tensor::{TensorView, TensorViewMut};
 
 const OP: &str = "while_loop";
@@ -198,11 +198,16 @@ impl Control for WhileLoop {
         vec![self.first_condition.as_any(), self.step.as_any()]
     }
 
-    fn unrolling(&self) -> Option<Unrolling<'_>> {
+    fn form(&self) -> ControlForm<'_> {
         let StepLayout { sources, changing, .. } = &self.layout;
-        let (first_condition, step) =
-            (self.first_condition.for_passes(&self.first_condition_inputs), self.step.for_passes(&[]));
-        self.options.is_unlimited().then_some(Unrolling { first_condition, step, sources, changing })
+        ControlForm::While(WhileForm {
+            condition: self.first_condition.as_body(&self.first_condition_inputs),
+            step: self.step.as_body(&[]),
+            sources,
+            changing,
+            limit: self.options.iteration_limit(),
+            has_token: self.options.has_token(),
+        })
     }
 }
 

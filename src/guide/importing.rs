@@ -63,8 +63,9 @@
 //! # Export
 //!
 //! [`to_graphdef`](crate::interchange::to_graphdef) and [`to_pbtxt`](crate::interchange::to_pbtxt) write a graph for
-//! TensorFlow, TensorBoard and Netron. [`Model::import`](crate::interchange::Model::import) reads it back. A graph with
-//! a branch or a loop cannot be written.
+//! TensorFlow, TensorBoard and Netron. [`Model::import`](crate::interchange::Model::import) reads it back.
+//! Branches and loops become the functions that TensorFlow's `If`, `Case` and `While` call. A loop over rows, as of
+//! [`Graph::scan`](crate::Graph::scan), becomes a `While` that fills tensor lists.
 //!
 //! A compiled program cannot be saved: its code is made for the processor that runs it. A program stores its graph, or
 //! the code that builds it, and compiles when it starts. A small graph compiles in milliseconds; `benches/README.md`

@@ -134,3 +134,6 @@ const AUXILIARY: &str = "_shapeflow_auxiliary";
 /// Attribute that lists operands which the node omits in this crate. TensorFlow requires them as inputs.
 #[cfg(feature = "graphdef")]
 const ABSENT: &str = "_shapeflow_absent";
+/// Attribute of a loop: the maximum number of its iterations.
+#[cfg(feature = "graphdef")]
+const LIMIT: &str = "_shapeflow_limit";

@@ -21,20 +21,25 @@ pub(crate) trait Control: Send + Sync + 'static {
     /// Returns the graphs inside the node. Each graph is a `RegionGraph`, a type of the module `graph`.
     fn regions(&self) -> Vec<&dyn Any>;
 
-    /// Returns the two regions of a node that computes one of them; a bool, operand 0, chooses the region. Returns
-    /// `None` for any other node, which is the default.
-    fn selection(&self) -> Option<Selection<'_>> {
-        None
-    }
+    /// Returns what the node computes, in terms of its regions.
+    fn form(&self) -> ControlForm<'_>;
+}
 
-    /// Returns the regions of a loop that may be unrolled. Returns `None` for any other node, which is the default.
-    fn unrolling(&self) -> Option<Unrolling<'_>> {
-        None
-    }
+/// What a node of control flow computes, in terms of its regions.
+#[cfg_attr(not(feature = "graphdef"), allow(dead_code, reason = "only the export reads all parts"))]
+pub(crate) enum ControlForm<'a> {
+    Branches(BranchesForm<'a>),
+    While(WhileForm<'a>),
+    Rows(RowsForm<'a>),
+    /// The node computes the region once. The captures of the region are all operands.
+    Call(BodyRegion<'a>),
 }
 
 /// A region of a node of control flow.
+#[cfg_attr(not(feature = "graphdef"), allow(dead_code, reason = "only the export reads all parts"))]
 pub(crate) struct BodyRegion<'a> {
+    /// The name in messages and dumps: `then`, `body`.
+    pub name: &'a str,
     /// A `GraphData`, a type of the module `graph`. The inputs of the graph are the captures.
     pub graph: &'a dyn Any,
     /// The numbers of the values of the graph that are the results.
@@ -43,18 +48,20 @@ pub(crate) struct BodyRegion<'a> {
     pub captures: &'a [usize],
 }
 
-/// The two regions of a node that computes one of them. A bool chooses the region.
-pub(crate) struct Selection<'a> {
-    /// The region for false, then the region for true.
-    pub regions: [BodyRegion<'a>; 2],
-    /// The op that selects elements: its operands are the bool, the elements for true and the elements for false.
-    pub select: &'static OpDef,
+/// A node that computes one of its regions. Operand 0 chooses the region.
+pub(crate) struct BranchesForm<'a> {
+    /// The regions, in the order of the numbers that choose them. If the chooser is a bool: the region for false, then
+    /// the region for true.
+    pub regions: Vec<BodyRegion<'a>>,
+    /// The op that selects elements, if the chooser is a bool: its operands are the bool, the elements for true and the
+    /// elements for false.
+    pub select: Option<&'static OpDef>,
 }
 
-/// The regions of a loop without a limit and without a token.
-pub(crate) struct Unrolling<'a> {
-    /// The condition on the initial state.
-    pub first_condition: BodyRegion<'a>,
+/// A loop with a condition. The first operands are the initial state.
+pub(crate) struct WhileForm<'a> {
+    /// The condition on any state.
+    pub condition: BodyRegion<'a>,
     /// An iteration. The results are the next values of the state values that change, and whether the loop goes on with
     /// them. `sources`, and not the captures, give the inputs.
     pub step: BodyRegion<'a>,
@@ -63,6 +70,31 @@ pub(crate) struct Unrolling<'a> {
     /// The operands with the initial values of the state values that change. The result of the node with the number of
     /// such an operand is the last value. The other results are their initial values.
     pub changing: &'a [usize],
+    /// The maximum number of iterations of a run.
+    pub limit: Option<u64>,
+    /// Whether a token may end a run.
+    pub has_token: bool,
+}
+
+/// A loop over rows. The first operands are the initial state, and the next operands are the tensors with the rows.
+#[cfg_attr(not(feature = "graphdef"), allow(dead_code, reason = "only the export reads all parts"))]
+pub(crate) struct RowsForm<'a> {
+    /// An iteration. The results are the next values of the state values that change, then the outputs. `sources`, and
+    /// not the captures, give the inputs.
+    pub body: BodyRegion<'a>,
+    /// The source of each input of `body`. An operand with rows stands for a row of the operand.
+    pub sources: &'a [LoopSource],
+    /// As [`WhileForm::changing`].
+    pub changing: &'a [usize],
+    /// The number of state values. The node has their last values as its first results.
+    pub states: usize,
+    /// The number of operands with rows.
+    pub xs: usize,
+    /// Whether the outputs are joined along axis 0, and give two results each: the joined rows and the row splits.
+    /// Otherwise the outputs are stacked, and give one result each.
+    pub is_joined: bool,
+    /// The maximum number of iterations of a run.
+    pub limit: Option<u64>,
 }
 
 /// The source of an input of a loop body.

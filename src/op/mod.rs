@@ -36,7 +36,10 @@ use crate::tensor::{TensorView, TensorViewMut};
 
 pub(crate) use cancel::Cancel;
 pub(crate) use caught::caught;
-pub(crate) use control::{BodyRegion, CompiledControl, Control, LoopSource, Programs, Selection, Unrolling};
+pub(crate) use control::{
+    BodyRegion, BranchesForm, CompiledControl, Control, ControlForm, LoopSource, Programs, RowsForm,
+    WhileForm,
+};
 pub use host::{HostCx, HostKernel};
 pub(crate) use host::{HostOutput, OutputAllocator};
 pub(crate) use host_threads::{HostThreads, Threads};

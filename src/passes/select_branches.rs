@@ -14,7 +14,7 @@ use super::rebuilder::Rebuilder;
 use crate::error::Result;
 use crate::expr::{BinaryOp, Expr, ExprKind};
 use crate::graph::{GraphData, Node, NodeIx, ValueIx};
-use crate::op::{Body, BodyRegion, Selection};
+use crate::op::{Body, BodyRegion, BranchesForm, ControlForm, OpDef};
 
 /// The maximum number of nodes of a region.
 const MAX_NODES: usize = 8;
@@ -104,12 +104,21 @@ impl Rebuilder<'_> {
     }
 }
 
+/// The two regions of a node that computes one of them. A bool chooses the region.
+struct Selection<'a> {
+    /// The region for false, then the region for true.
+    regions: [BodyRegion<'a>; 2],
+    /// The op that selects elements: its operands are the bool, the elements for true and the elements for false.
+    select: &'static OpDef,
+}
+
 /// Returns the two regions of a node that computes one of them; a bool chooses the region.
 fn selection(node: &Node) -> Option<Selection<'_>> {
-    match &node.op.body {
-        Body::Control(control) => control.selection(),
-        _ => None,
-    }
+    let Body::Control(control) = &node.op.body else { return None };
+    let ControlForm::Branches(BranchesForm { regions, select: Some(select) }) = control.form() else {
+        return None;
+    };
+    regions.try_into().ok().map(|regions| Selection { regions, select })
 }
 
 pub(super) fn graph_of<'a>(region: &BodyRegion<'a>) -> &'a GraphData {

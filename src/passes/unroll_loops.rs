@@ -11,7 +11,7 @@ use super::rebuilder::Rebuilder;
 use super::select_branches::{MAX_DEPTH, RegionLimits, graph_of, known_sizes, nodes_of};
 use crate::error::Result;
 use crate::graph::{GraphData, NodeIx, ValueIx};
-use crate::op::{Body, BodyRegion, LoopSource, Unrolling};
+use crate::op::{Body, BodyRegion, ControlForm, LoopSource, WhileForm};
 use crate::tensor::Tensor;
 
 /// The maximum number of iterations of a loop that is unrolled.
@@ -31,30 +31,33 @@ impl Rebuilder<'_> {
     pub(super) fn unroll_loop(&mut self, index: NodeIx) -> Result<bool> {
         let node = &self.old.nodes[index.index()];
         let Body::Control(control) = &node.op.body else { return Ok(false) };
-        let Some(unrolling) = control.unrolling() else { return Ok(false) };
+        let ControlForm::While(form) = control.form() else { return Ok(false) };
+        if form.limit.is_some() || form.has_token {
+            return Ok(false);
+        }
         // A string operand may have no new value, because its handles move instead.
         let operands: Option<Vec<ValueIx>> =
             node.operands.iter().map(|operand| self.values.get(operand).copied()).collect();
         let Some(operands) = operands else { return Ok(false) };
-        let Some(nodes) = nodes_of(&unrolling.step, MAX_DEPTH, BODY) else { return Ok(false) };
-        if !keeps_sizes(&unrolling, &self.new, &operands) {
+        let Some(nodes) = nodes_of(&form.step, MAX_DEPTH, BODY) else { return Ok(false) };
+        if !keeps_sizes(&form, &self.new, &operands) {
             return Ok(false);
         }
-        let Some(iterations) = iterations(&unrolling, &self.new, &operands) else { return Ok(false) };
+        let Some(iterations) = iterations(&form, &self.new, &operands) else { return Ok(false) };
         if iterations * nodes > MAX_NODES {
             return Ok(false);
         }
-        let mut state: Vec<ValueIx> = unrolling.changing.iter().map(|operand| operands[*operand]).collect();
+        let mut state: Vec<ValueIx> = form.changing.iter().map(|operand| operands[*operand]).collect();
         for _ in 0..iterations {
-            let inputs = unrolling.sources.iter().map(|source| match *source {
+            let inputs = form.sources.iter().map(|source| match *source {
                 LoopSource::State(position) => state[position],
                 LoopSource::Operand(operand) => operands[operand],
             });
-            let results = self.inline(&unrolling.step, inputs.collect())?;
+            let results = self.inline(&form.step, inputs.collect())?;
             state = results[..state.len()].to_vec();
         }
         for (number, old) in node.values().enumerate() {
-            let position = unrolling.changing.iter().position(|changing| *changing == number);
+            let position = form.changing.iter().position(|changing| *changing == number);
             let new = position.map_or(operands[number], |position| state[position]);
             self.learn_value(old, new);
             self.values.insert(old, new);
@@ -64,38 +67,38 @@ impl Rebuilder<'_> {
 }
 
 /// Returns whether the operands have the sizes that the body states, and every state value keeps its sizes.
-fn keeps_sizes(unrolling: &Unrolling<'_>, around: &GraphData, operands: &[ValueIx]) -> bool {
-    let step = graph_of(&unrolling.step);
+fn keeps_sizes(form: &WhileForm<'_>, around: &GraphData, operands: &[ValueIx]) -> bool {
+    let step = graph_of(&form.step);
     let initial = |operand: usize| known_sizes(around, operands[operand]);
-    let inputs = step.inputs.iter().zip(unrolling.sources).all(|((_, input), source)| {
+    let inputs = step.inputs.iter().zip(form.sources).all(|((_, input), source)| {
         let operand = match *source {
-            LoopSource::State(position) => unrolling.changing[position],
+            LoopSource::State(position) => form.changing[position],
             LoopSource::Operand(operand) => operand,
         };
         known_sizes(step, *input).is_some_and(|sizes| initial(operand) == Some(sizes))
     });
-    let mut states = unrolling.changing.iter().zip(&unrolling.step.outputs);
+    let mut states = form.changing.iter().zip(&form.step.outputs);
     inputs && states.all(|(operand, output)| known_sizes(step, ValueIx(*output)) == initial(*operand))
 }
 
 /// Returns the number of iterations, if constants determine it and there are at most [`MAX_ITERATIONS`].
-fn iterations(unrolling: &Unrolling<'_>, around: &GraphData, operands: &[ValueIx]) -> Option<usize> {
+fn iterations(form: &WhileForm<'_>, around: &GraphData, operands: &[ValueIx]) -> Option<usize> {
     let given: Vec<Option<Tensor>> = operands.iter().map(|operand| around.const_fold(*operand)).collect();
-    let captures = unrolling.first_condition.captures.iter().map(|operand| given[*operand].clone());
-    let condition = folded(&unrolling.first_condition, captures);
-    let mut goes_on = condition.value(unrolling.first_condition.outputs[0])?.item::<bool>().ok()?;
+    let captures = form.condition.captures.iter().map(|operand| given[*operand].clone());
+    let condition = folded(&form.condition, captures);
+    let mut goes_on = condition.value(form.condition.outputs[0])?.item::<bool>().ok()?;
     let mut state: Vec<Option<Tensor>> =
-        unrolling.changing.iter().map(|operand| given[*operand].clone()).collect();
+        form.changing.iter().map(|operand| given[*operand].clone()).collect();
     for iteration in 0..=MAX_ITERATIONS {
         if !goes_on {
             return Some(iteration);
         }
-        let inputs = unrolling.sources.iter().map(|source| match *source {
+        let inputs = form.sources.iter().map(|source| match *source {
             LoopSource::State(position) => state[position].clone(),
             LoopSource::Operand(operand) => given[operand].clone(),
         });
-        let step = folded(&unrolling.step, inputs);
-        let (condition, next) = unrolling.step.outputs.split_last()?;
+        let step = folded(&form.step, inputs);
+        let (condition, next) = form.step.outputs.split_last()?;
         goes_on = step.value(*condition)?.item::<bool>().ok()?;
         state = next.iter().map(|output| step.value(*output)).collect();
     }

@@ -1,6 +1,7 @@
 //! Import and export of TensorFlow graphs and numpy files.
 
 mod control;
+mod control_samples;
 mod damage;
 mod feeds;
 mod given_model;

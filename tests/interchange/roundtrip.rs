@@ -3,8 +3,9 @@
 use std::path::Path;
 
 use shapeflow::interchange::{ImportOptions, Model, tensor_names, to_graphdef, to_pbtxt, write_npz};
-use shapeflow::{Attr, DType, Graph, Result, Tensor, TensorView, Unknown, Value, ragged, shape};
+use shapeflow::{Attr, DType, Graph, LoopOptions, Result, Tensor, TensorView, Unknown, Value, ragged, shape};
 
+use crate::control_samples::control_samples;
 use crate::samples::samples;
 use crate::tables;
 
@@ -54,7 +55,7 @@ fn exported_graphs_import_unchanged() -> Result<()> {
 #[test]
 fn imported_graphs_give_the_same_results() -> Result<()> {
     let folder = std::env::var_os("SHAPEFLOW_ROUNDTRIP");
-    for sample in samples().into_iter().chain([tables::sample()]) {
+    for sample in samples().into_iter().chain([tables::sample()]).chain(control_samples()) {
         let graph = Graph::new();
         let outputs = (sample.build)(&graph)?;
         let bytes = to_graphdef(&graph, &outputs)?;
@@ -159,5 +160,23 @@ fn attributes_with_sizes_without_names_are_read_back() -> Result<()> {
     let [flat, positions] = imported.graph().compile(again)?.run(&[x.view()])?;
     assert_eq!(flat.sizes(), [8]);
     assert_eq!(positions, Tensor::from([0i64, 1, 2]));
+    Ok(())
+}
+
+#[test]
+fn the_limit_of_a_loop_is_read_back() -> Result<()> {
+    let graph = Graph::new();
+    let most = graph.input("most", DType::I32, shape![])?;
+    let options = LoopOptions::new().limit(3);
+    let start = [graph.constant(0)?];
+    let count = graph.while_loop_with(&options, &start, |s| s[0].less(most), |s| Ok([s[0] + 1]))?[0];
+    let model = Model::from_bytes(to_graphdef(&graph, &[count])?)?;
+    let imported = model.import(None, &ImportOptions::new())?;
+    let again = imported.value(&tensor_names(&graph, &[count])?[0])?;
+    let exe = imported.graph().compile(again)?;
+    let [got] = exe.run(&[Tensor::scalar(3i32).view()])?;
+    assert_eq!(got.item::<i32>()?, 3);
+    let error = exe.run::<1>(&[Tensor::scalar(4i32).view()]).unwrap_err();
+    assert!(error.message().contains("at most 3 iterations"), "{}", error.message());
     Ok(())
 }

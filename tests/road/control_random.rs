@@ -1,8 +1,13 @@
 //! Random nests of branches, loops, scans and maps of vectors, ragged rows and strings. Their results equal the results
 //! of a plain Rust interpreter of the same program, and have the shapes that were inferred when the graph was built.
+//! Each third graph is written to a GraphDef and read back first.
 //!
 //! `SHAPEFLOW_CASES` sets the number of programs, and `SHAPEFLOW_SEED` the first seed.
 
+#[cfg(feature = "graphdef")]
+use shapeflow::Executable;
+#[cfg(feature = "graphdef")]
+use shapeflow::interchange::{ImportOptions, Model, tensor_names, to_graphdef};
 use shapeflow::{
     Backend, CompileOptions, DType, Graph, RaggedValue, Result, Tensor, TensorShape, TensorView, Value,
     concat, shape, string_join,
@@ -308,6 +313,16 @@ fn fits(shape: &TensorShape, sizes: &[usize]) -> bool {
         && dims.iter().zip(sizes).all(|(dim, size)| dim.as_known().is_none_or(|known| known == *size as i64))
 }
 
+/// Compiles the graph that is read back from a GraphDef of `graph`.
+#[cfg(feature = "graphdef")]
+fn read_back(graph: &Graph, outputs: &[Value<'_>], options: &CompileOptions) -> Result<Executable> {
+    let model = Model::from_bytes(to_graphdef(graph, &[])?)?;
+    let imported = model.import(None, &ImportOptions::new())?;
+    let names = tensor_names(graph, outputs)?;
+    let outputs = names.iter().map(|name| imported.value(name)).collect::<Result<Vec<_>>>()?;
+    imported.graph().compile_with(options, &outputs)
+}
+
 fn check(seed: u64) -> Result<()> {
     let mut rng = Rng::new(seed);
     let depth = 1 + rng.below(3);
@@ -320,7 +335,12 @@ fn check(seed: u64) -> Result<()> {
     ];
     let outputs = build(&g, &program, &inputs)?;
     let backend = if seed.is_multiple_of(8) { Backend::Interpreter } else { Backend::Jit };
-    let exe = g.compile_with(&CompileOptions::new().backend(backend), &outputs)?;
+    let options = CompileOptions::new().backend(backend);
+    let exe = match seed % 3 {
+        #[cfg(feature = "graphdef")]
+        0 => read_back(&g, &outputs, &options)?,
+        _ => g.compile_with(&options, &outputs)?,
+    };
     for _ in 0..4 {
         let sizes = [rng.below(4), rng.below(3), 2];
         let feeds = sizes.map(|size| (0..size).map(|_| rng.range_inclusive(0, 20)).collect::<Vector>());

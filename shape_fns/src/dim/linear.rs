@@ -1,6 +1,6 @@
 //! [`Dim::as_linear`]: recognition of dimensions that are linear in one symbol.
 
-use crate::dim::poly::{Atom, Monomial, terms_of};
+use crate::dim::poly::{Atom, terms_of};
 use crate::{Dim, Symbol};
 
 impl Dim {
@@ -27,28 +27,5 @@ impl Dim {
             }
         }
         linear.map(|(coefficient, symbol)| (coefficient, symbol, constant))
-    }
-
-    /// Returns the terms of a polynomial: a coefficient for each product of symbols. A term without symbols is the
-    /// constant. Returns `None` if the dimension has another part, such as a quotient or a maximum.
-    ///
-    /// ```
-    /// # use shapeflow_shape_fns::Dim;
-    ///
-    /// let dim: Dim = "3*n*m + 2".parse()?;
-    /// let terms = dim.as_polynomial().expect("a polynomial");
-    /// assert_eq!(terms.iter().map(|(factor, symbols)| (*factor, symbols.len())).max(), Some((3, 2)));
-    /// assert_eq!("floordiv(n, 2)".parse::<Dim>()?.as_polynomial(), None);
-    /// # Ok::<(), shapeflow_shape_fns::ShapeError>(())
-    /// ```
-    pub fn as_polynomial(&self) -> Option<Vec<(i64, Vec<Symbol>)>> {
-        let symbol = |atom: &Atom| match atom {
-            Atom::Symbol(symbol) => Some(*symbol),
-            _ => None,
-        };
-        let term = |(monomial, coefficient): (Monomial, i64)| {
-            Some((coefficient, monomial.0.iter().map(symbol).collect::<Option<Vec<_>>>()?))
-        };
-        terms_of(self).ok()?.into_iter().map(term).collect()
     }
 }

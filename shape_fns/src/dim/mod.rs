@@ -35,6 +35,7 @@ mod linear;
 mod named_text;
 mod names;
 mod operators;
+mod parts;
 pub(crate) mod poly;
 pub(crate) mod quotient;
 pub(crate) mod solve;
@@ -44,6 +45,8 @@ pub use bounds::Bounds;
 pub use guard::Guard;
 pub use into_dim::{IntoDim, Unknown};
 pub use names::SymbolNames;
+pub use parts::DimFactor;
+pub use poly::Function as DimFunction;
 use symbol::BadName;
 pub use symbol::{Symbol, SymbolKind};
 

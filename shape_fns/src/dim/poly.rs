@@ -55,14 +55,20 @@ pub(crate) struct Call {
     pub(crate) args: SmallVec<[Dim; 2]>,
 }
 
-/// The functions that an atom may call.
+/// A function that a dimension may call.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub(crate) enum Function {
+pub enum Function {
+    /// The quotient of two arguments, rounded down.
     FloorDiv,
+    /// The remainder of [`Function::FloorDiv`].
     Mod,
+    /// The quotient of two arguments, rounded up.
     CeilDiv,
+    /// The smallest argument.
     Min,
+    /// The largest argument.
     Max,
+    /// The size to which axes of these sizes broadcast.
     Bcast,
 }
 

@@ -1,10 +1,13 @@
 //! Writes a graph as a GraphDef that TensorFlow, TensorBoard and Netron read.
 
 mod attrs;
+mod control;
+mod library;
 mod own_op;
 mod parameter;
 mod spelling;
 mod table;
+mod unique_name;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -18,9 +21,14 @@ use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::{Graph, GraphData, Node, NodeIx, Value, ValueIx, needed_nodes};
 use crate::op::dtype_number::number_of;
 use crate::op::{Body, spread};
+use library::Library;
+use unique_name::unique_name;
 
 /// The producer version of exported graphs. TensorFlow 2.21 writes this version.
 const PRODUCER: i32 = 2474;
+
+/// The attribute with the shapes of a node's outputs, which TensorFlow, TensorBoard and Netron read.
+const OUTPUT_SHAPES: &str = "_output_shapes";
 
 /// Returns the graph as the bytes of a TensorFlow GraphDef: the nodes that `outputs` need, or all nodes if `outputs` is
 /// empty.
@@ -28,12 +36,14 @@ const PRODUCER: i32 = 2474;
 /// Every node has the attribute `_output_shapes`, which TensorBoard and Netron show; the name of an unknown dimension
 /// is its expression. TensorFlow runs the graph if it has all ops of the graph. An op that TensorFlow lacks keeps the
 /// name that it has in this crate. A lookup in a table of constants becomes nodes that make, fill and read a hash table
-/// of TensorFlow. Attributes that start with `_shapeflow` hold what TensorFlow does not need, so that
-/// [`Model::import`](super::Model::import) gives an equal graph. Only a lookup becomes a lookup in another table
-/// with equal keys and values. If the values are not scalars, it becomes a lookup of their numbers and a gather.
+/// of TensorFlow. A branch or a loop becomes an `If`, a `Case` or a `While`, and its regions become functions. A loop
+/// over rows, as of [`Graph::scan`], becomes a `While` that fills tensor lists. Attributes that start with `_shapeflow` hold what TensorFlow does not need, so that
+/// [`Model::import`](super::Model::import) gives an equal graph, with two exceptions. A lookup becomes a lookup in
+/// another table with equal keys and values; if the values are not scalars, it becomes a lookup of their numbers and a
+/// gather. A branch or a loop becomes one with the same results. A token that cancels a loop is lost.
 ///
 /// # Errors
-/// `Attribute`: the graph has a branch or a loop, or a lookup in a table that refuses keys. `DType`: a constant is a
+/// `Attribute`: the graph has a lookup in a table that refuses keys. `DType`: a constant is a
 /// tensor list. Else an output is poisoned or belongs to another graph.
 pub fn to_graphdef(graph: &Graph, outputs: &[Value<'_>]) -> Result<Vec<u8>> {
     Ok(export(graph, outputs)?.encode_to_vec())
@@ -54,7 +64,7 @@ pub fn to_pbtxt(graph: &Graph, outputs: &[Value<'_>]) -> Result<String> {
 pub fn tensor_names(graph: &Graph, values: &[Value<'_>]) -> Result<Vec<String>> {
     let wanted = indices(graph, values)?;
     let data = graph.read();
-    let exporter = Exporter::new(&data);
+    let exporter = Exporter::new(&data, std::iter::empty());
     Ok(wanted.into_iter().map(|value| exporter.tensor_name(value)).collect())
 }
 
@@ -76,7 +86,7 @@ fn indices(graph: &Graph, values: &[Value<'_>]) -> Result<Vec<ValueIx>> {
 fn export(graph: &Graph, outputs: &[Value<'_>]) -> Result<GraphDef> {
     let wanted = indices(graph, outputs)?;
     let data = graph.read();
-    let mut exporter = Exporter::new(&data);
+    let mut exporter = Exporter::new(&data, std::iter::empty());
     exporter.exported = exported_nodes(&data, &wanted);
     for number in 0..data.nodes.len() {
         if exporter.exported[number] {
@@ -85,6 +95,7 @@ fn export(graph: &Graph, outputs: &[Value<'_>]) -> Result<GraphDef> {
     }
     Ok(GraphDef {
         node: exporter.nodes,
+        library: exporter.library.into_message(),
         versions: Some(VersionDef { producer: PRODUCER, min_consumer: 0 }),
         ..GraphDef::default()
     })
@@ -121,12 +132,11 @@ fn exported_nodes(data: &GraphData, wanted: &[ValueIx]) -> Vec<bool> {
 
 /// Finds an axis of an exported input, or else of the first exported value, whose size is the symbol.
 fn axis_of(data: &GraphData, exported: &[bool], symbol: Symbol) -> Option<(ValueIx, usize)> {
-    let inputs = data.inputs.iter().map(|(_, value)| *value);
-    let values = (0..data.values.len()).map(|number| ValueIx(number as u32));
     let is_exported = |value: &ValueIx| exported[data.values[value.index()].node.index()];
+    let inputs = data.inputs.iter().map(|(_, value)| *value).filter(is_exported);
+    let nodes = data.nodes.iter().zip(exported).filter(|(_, is_exported)| **is_exported);
     inputs
-        .chain(values)
-        .filter(is_exported)
+        .chain(nodes.flat_map(|(node, _)| node.values()))
         .find_map(|value| axis_with(data, value, symbol).map(|axis| (value, axis)))
 }
 
@@ -136,13 +146,15 @@ fn axis_with(data: &GraphData, value: ValueIx, symbol: Symbol) -> Option<usize> 
     shape.dims()?.iter().position(|dim| dim.as_symbol() == Some(symbol))
 }
 
-/// The state of one export.
+/// The state of the export of one graph: the main graph, or the graph of a region.
 struct Exporter<'a> {
     data: &'a GraphData,
     /// By node of the graph: whether it is exported.
     exported: Vec<bool>,
     /// The exported nodes so far.
     nodes: Vec<NodeDef>,
+    /// The functions so far.
+    library: Library,
     /// Whether the import computes the nodes that [`Exporter::auxiliary`] adds. They compute a parameter with a size
     /// that has no name, which an attribute in a file cannot mention.
     is_imported: bool,
@@ -154,8 +166,9 @@ struct Exporter<'a> {
 }
 
 impl<'a> Exporter<'a> {
-    fn new(data: &'a GraphData) -> Exporter<'a> {
-        let mut taken = HashMap::with_capacity(data.nodes.len());
+    /// Starts an export. No node gets one of the names `arguments`.
+    fn new(data: &'a GraphData, arguments: impl Iterator<Item = String>) -> Exporter<'a> {
+        let mut taken: HashMap<String, u64> = arguments.map(|name| (name, 1)).collect();
         let names = (0..data.nodes.len())
             .map(|number| unique_name(&mut taken, &data.node_name(NodeIx(number as u32))))
             .collect();
@@ -163,6 +176,7 @@ impl<'a> Exporter<'a> {
             data,
             exported: vec![true; data.nodes.len()],
             nodes: Vec::new(),
+            library: Library::default(),
             is_imported: false,
             names,
             taken,
@@ -183,12 +197,7 @@ impl<'a> Exporter<'a> {
                 def
             }
             (_, Some(tensor)) => constant_def(&name, tensor)?,
-            (Body::Control(_), _) => {
-                let message = format!("a branch or a loop cannot be written to a GraphDef, got {name}");
-                return Err(Error::new(ErrorKind::Attribute, Phase::Build, message)
-                    .with_node(name)
-                    .at(node.location));
-            }
+            (Body::Control(control), _) => self.control(node, &name, &**control)?,
             _ => {
                 let spelled = match self.spelled(node, &name)? {
                     Some(def) => Some(def),
@@ -200,11 +209,14 @@ impl<'a> Exporter<'a> {
                 }
             }
         };
-        let shapes = node
-            .values()
-            .map(|value| shape::to_proto(&data.table.resolve_shape(&data.values[value.index()].shape)));
-        let list = ListValue { shape: shapes.collect(), ..ListValue::default() };
-        put(&mut def, "_output_shapes", AttrKind::List(list));
+        // A loop has more outputs in TensorFlow, and has their shapes already.
+        if !def.attr.contains_key(OUTPUT_SHAPES) {
+            let shapes = node
+                .values()
+                .map(|value| shape::to_proto(&data.table.resolve_shape(&data.values[value.index()].shape)));
+            let list = ListValue { shape: shapes.collect(), ..ListValue::default() };
+            put(&mut def, OUTPUT_SHAPES, AttrKind::List(list));
+        }
         self.nodes.push(def);
         Ok(())
     }
@@ -280,43 +292,4 @@ fn constant_def(name: &str, tensor: &crate::tensor::Tensor) -> Result<NodeDef> {
     put(&mut def, "dtype", AttrKind::Type(number_of(tensor.dtype())));
     put(&mut def, "value", AttrKind::Tensor(Box::new(constant::to_proto(tensor)?)));
     Ok(def)
-}
-
-/// Returns a name that is not in `taken` and has only characters that TensorFlow accepts, and adds it to `taken`.
-///
-/// `taken` has the names in use, each with the first number that a further node of this name may get.
-fn unique_name(taken: &mut HashMap<String, u64>, name: &str) -> String {
-    let is_accepted = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '/' | '-' | '\\');
-    let mut clean: String = name.chars().map(|c| if is_accepted(c) { c } else { '_' }).collect();
-    if !clean.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '.') {
-        clean.insert_str(0, "n_");
-    }
-    let Some(&first) = taken.get(&clean) else {
-        taken.insert(clean.clone(), 1);
-        return clean;
-    };
-    let free = (first..).map(|number| (number, format!("{clean}_{number}")));
-    let (number, other) = free
-        .into_iter()
-        .find(|(_, other)| !taken.contains_key(other))
-        .expect("a graph has fewer than 2^64 names");
-    taken.insert(clean, number + 1);
-    taken.insert(other.clone(), 1);
-    other
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_are_unique_and_valid_in_tensorflow() {
-        let mut taken = HashMap::new();
-        assert_eq!(unique_name(&mut taken, "layer0/dense"), "layer0/dense");
-        assert_eq!(unique_name(&mut taken, "layer0/dense"), "layer0/dense_1");
-        assert_eq!(unique_name(&mut taken, "layer0/dense_1"), "layer0/dense_1_1");
-        assert_eq!(unique_name(&mut taken, "layer0/dense"), "layer0/dense_2");
-        assert_eq!(unique_name(&mut taken, "_größe"), "n__gr__e");
-        assert_eq!(unique_name(&mut taken, ""), "n_");
-    }
 }

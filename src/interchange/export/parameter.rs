@@ -1,7 +1,7 @@
 //! Exports parameters that are attributes in this crate and inputs in TensorFlow. Auxiliary nodes compute them; the
 //! import skips these nodes.
 
-use shapeflow_shape_fns::{Attr, DType, Dim, PartialElements, Symbol, TensorShape};
+use shapeflow_shape_fns::{Attr, DType, Dim, DimFactor, DimFunction, PartialElements, TensorShape};
 
 use super::super::proto::{AttrKind, NodeDef};
 use super::{Exporter, axis_of, constant_def, has_unnamed_sizes, node_def, put};
@@ -146,9 +146,18 @@ impl Exporter<'_> {
         if let Some(value) = element.as_known() {
             return Some(ElementForm::Known(value));
         }
-        let size = |symbol: Symbol| axis_of(self.data, &self.exported, symbol);
-        let terms = element.as_polynomial()?.into_iter().map(|(factor, symbols)| {
-            Some((factor, symbols.into_iter().map(size).collect::<Option<Vec<_>>>()?))
+        let factor = |factor: DimFactor| match factor {
+            DimFactor::Symbol(symbol) => {
+                axis_of(self.data, &self.exported, symbol).map(|(value, axis)| Factor::Size(value, axis))
+            }
+            DimFactor::Call(function, args) => {
+                let args = args.iter().map(|arg| self.element_form(arg)).collect::<Option<Vec<_>>>()?;
+                Some(Factor::Call(function, args))
+            }
+            _ => None,
+        };
+        let terms = element.terms()?.into_iter().map(|(coefficient, factors)| {
+            Some((coefficient, factors.into_iter().map(factor).collect::<Option<Vec<_>>>()?))
         });
         Some(ElementForm::Sum(terms.collect::<Option<Vec<_>>>()?))
     }
@@ -161,16 +170,20 @@ impl Exporter<'_> {
         };
         let mut sum = None;
         // The constant comes last, as in `2 * n + 1`.
-        let (sizes, constants): (Vec<_>, Vec<_>) = terms.iter().partition(|(_, sizes)| !sizes.is_empty());
-        for (factor, sizes) in sizes.into_iter().chain(constants) {
+        let (products, constants): (Vec<_>, Vec<_>) =
+            terms.iter().partition(|(_, factors)| !factors.is_empty());
+        for (coefficient, factors) in products.into_iter().chain(constants) {
             let mut product = None;
-            for (value, axis) in sizes {
-                let size = self.size(name, *value, *axis, dtype)?;
-                product = Some(self.combined(name, "Mul", product, size, dtype));
-            }
-            if *factor != 1 || product.is_none() {
-                let factor = self.known(name, &[], &[*factor], dtype)?;
+            for factor in factors {
+                let factor = match factor {
+                    Factor::Size(value, axis) => self.size(name, *value, *axis, dtype)?,
+                    Factor::Call(function, args) => self.function_of(name, *function, args, dtype)?,
+                };
                 product = Some(self.combined(name, "Mul", product, factor, dtype));
+            }
+            if *coefficient != 1 || product.is_none() {
+                let coefficient = self.known(name, &[], &[*coefficient], dtype)?;
+                product = Some(self.combined(name, "Mul", product, coefficient, dtype));
             }
             sum = product.map(|product| self.combined(name, "AddV2", sum, product, dtype));
         }
@@ -178,6 +191,54 @@ impl Exporter<'_> {
             Some(sum) => Ok(sum),
             None => self.known(name, &[], &[0], dtype),
         }
+    }
+
+    /// Adds nodes that compute a function of elements, and returns the name of the scalar tensor.
+    fn function_of(
+        &mut self,
+        name: &str,
+        function: DimFunction,
+        args: &[ElementForm],
+        dtype: DType,
+    ) -> Result<String> {
+        let mut args = args.iter().map(|arg| self.element(name, arg, dtype)).collect::<Result<Vec<_>>>()?;
+        let op = match function {
+            DimFunction::FloorDiv | DimFunction::CeilDiv => "FloorDiv",
+            DimFunction::Mod => "FloorMod",
+            DimFunction::Min => "Minimum",
+            DimFunction::Max => "Maximum",
+            DimFunction::Bcast => "BroadcastArgs",
+        };
+        // ceil(a / b) = -floor(-a / b)
+        let is_negated = function == DimFunction::CeilDiv;
+        if let (true, Some(first)) = (is_negated, args.first_mut()) {
+            *first = self.negated(name, std::mem::take(first), dtype);
+        }
+        // Only vectors broadcast.
+        let is_vector = function == DimFunction::Bcast;
+        if is_vector {
+            for arg in &mut args {
+                let mut pack = self.typed_node(name, "Pack", vec![std::mem::take(arg)], &[("T", dtype)]);
+                put(&mut pack, "N", AttrKind::I(1));
+                *arg = self.auxiliary(name, pack);
+            }
+        }
+        let mut result = None;
+        for arg in args {
+            result = Some(self.combined(name, op, result, arg, dtype));
+        }
+        let result = result.expect("a function has arguments");
+        Ok(match (is_negated, is_vector) {
+            (true, _) => self.negated(name, result, dtype),
+            (_, true) => self.element_at(name, result, 0, dtype)?,
+            _ => result,
+        })
+    }
+
+    /// Adds a node that negates a tensor, and returns its name.
+    fn negated(&mut self, name: &str, tensor: String, dtype: DType) -> String {
+        let def = self.typed_node(name, "Neg", vec![tensor], &[("T", dtype)]);
+        self.auxiliary(name, def)
     }
 
     /// Adds a node that combines two scalars, and returns its name. If the first is absent, returns the second.
@@ -195,19 +256,24 @@ impl Exporter<'_> {
     }
 
     /// Adds nodes that compute the size of an axis, and returns the name of the scalar tensor.
-    fn size(&mut self, name: &str, value: ValueIx, axis: usize, dtype: DType) -> Result<String> {
+    pub(super) fn size(&mut self, name: &str, value: ValueIx, axis: usize, dtype: DType) -> Result<String> {
         let (source, axis) = (self.tensor_name(value), axis as i64);
         let mut shape =
             self.typed_node(name, "Shape", vec![source], &[("T", self.dtype(value)), ("out_type", dtype)]);
         shape.name = format!("{name}/shape");
         let shape = self.auxiliary(&format!("{name}/shape"), shape);
-        let begin = self.known(name, &[1], &[axis], DType::I32)?;
-        let end = self.known(name, &[1], &[axis + 1], DType::I32)?;
+        self.element_at(name, shape, axis, dtype)
+    }
+
+    /// Adds nodes that read an element of a vector, and returns the name of the scalar tensor.
+    fn element_at(&mut self, name: &str, vector: String, index: i64, dtype: DType) -> Result<String> {
+        let begin = self.known(name, &[1], &[index], DType::I32)?;
+        let end = self.known(name, &[1], &[index + 1], DType::I32)?;
         let strides = self.known(name, &[1], &[1], DType::I32)?;
         let mut slice = self.typed_node(
             name,
             "StridedSlice",
-            vec![shape, begin, end, strides],
+            vec![vector, begin, end, strides],
             &[("T", dtype), ("Index", DType::I32)],
         );
         put(&mut slice, "shrink_axis_mask", AttrKind::I(1));
@@ -237,7 +303,13 @@ impl Exporter<'_> {
 
     /// Adds a constant with these integers, and returns its name. Its elements have `dtype`, or i64 if a value does not
     /// fit `dtype`.
-    fn known(&mut self, name: &str, sizes: &[usize], values: &[i64], dtype: DType) -> Result<String> {
+    pub(super) fn known(
+        &mut self,
+        name: &str,
+        sizes: &[usize],
+        values: &[i64],
+        dtype: DType,
+    ) -> Result<String> {
         let tensor = match integers(sizes, values, dtype)? {
             Some(tensor) => tensor,
             None => Tensor::from_slice(sizes, values)?,
@@ -266,8 +338,16 @@ impl Exporter<'_> {
 /// An element of a parameter, in a form that TensorFlow nodes can compute.
 enum ElementForm {
     Known(i64),
-    /// The sum of products, each of a factor and the sizes of axes of values.
-    Sum(Vec<(i64, Vec<(ValueIx, usize)>)>),
+    /// The sum of products, each of a coefficient and factors.
+    Sum(Vec<(i64, Vec<Factor>)>),
+}
+
+/// A factor of an element.
+enum Factor {
+    /// The size of an axis of a value.
+    Size(ValueIx, usize),
+    /// A function of elements.
+    Call(DimFunction, Vec<ElementForm>),
 }
 
 /// Returns a tensor of the integers with elements of `dtype`; `None` if an integer does not fit `dtype`.

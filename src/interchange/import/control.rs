@@ -4,6 +4,7 @@ use std::cell::RefCell;
 
 use shapeflow_shape_fns::{DType, TensorShape};
 
+use super::super::LIMIT;
 use super::super::proto::{AttrKind, NameAttrList};
 use super::built::{Built, Condition, ImportedValue};
 use super::counted_loop::{CountedRegions, counted_loop};
@@ -110,7 +111,11 @@ impl<'a, 'g> Importer<'a, 'g> {
         // Handles are not state: every iteration has the same resources.
         let state = values_of(inputs);
         let (graph, location, built_before) = (self.graph, self.location, self.built.len());
-        let (options, counts) = (self.options, self.sharing.is_random(&frame.nodes[index..=index]));
+        let loops = match frame.attr(index, LIMIT) {
+            Some(AttrKind::I(limit)) => self.options.loops.clone().at_most(limit.unsigned_abs()),
+            _ => self.options.loops.clone(),
+        };
+        let counts = self.sharing.is_random(&frame.nodes[index..=index]);
         // Both closures import a function, one after the other.
         let importer = RefCell::new(self);
         // The shapes of the items of the lists in the state.
@@ -161,7 +166,7 @@ impl<'a, 'g> Importer<'a, 'g> {
             *items = common;
         };
         let regions = CountedRegions { condition: &mut condition, body: &mut body, counts };
-        let values = counted_loop(graph, &options.loops, &state, regions, location)?;
+        let values = counted_loop(graph, &loops, &state, regions, location)?;
         for (value, shape) in values.iter().zip(items.borrow().iter()) {
             importer.borrow_mut().item_shapes.insert(value.id(), shape.clone());
         }

@@ -12,7 +12,7 @@ use super::definitions::OpDefinitions;
 use super::frame::Functions;
 use super::shared_function::SharedFunction;
 use super::sharing::Sharing;
-use super::state::{InitialState, Tables};
+use super::state::{InitialState, TableContent, Tables};
 use crate::error::Result;
 use crate::graph::{Graph, Value, ValueId};
 use crate::interchange::imported::BuiltNode;
@@ -73,6 +73,8 @@ pub(super) struct Importer<'a, 'g> {
     pub generators: HashMap<Rc<str>, Value<'g>>,
     /// The lookup tables that the nodes imported so far read.
     pub tables: Tables,
+    /// The content of the tables that functions make and fill.
+    pub filled_in_functions: HashMap<Rc<str>, TableContent>,
     /// The values of resources before any run. `None` until a node reads a resource.
     pub initial_state: Option<Rc<InitialState>>,
     /// The values that the nodes have written to resources so far, if this import records them.
@@ -117,6 +119,7 @@ impl<'a, 'g> Importer<'a, 'g> {
             awaiting_writes: Vec::new(),
             generators: HashMap::new(),
             tables: Tables::new(),
+            filled_in_functions: HashMap::new(),
             initial_state: None,
             recording: None,
             location: Location::caller(),

@@ -102,7 +102,7 @@ impl<'a, 'g> Importer<'a, 'g> {
             Some(state) => state.tables.get(table).cloned(),
             None => self.initial_state()?.tables.get(table).cloned(),
         };
-        match content {
+        match content.or_else(|| self.filled_in_functions.get(table).cloned()) {
             Some(TableContent::Known(content)) => {
                 let [keys, values] = *content;
                 Ok(Some((keys, values)))

@@ -81,11 +81,14 @@ impl<'a, 'g> Importer<'a, 'g> {
                 Built::of(constants.to_vec())
             }
             ("InitializeTable" | "LookupTableImport", [keys, values]) if self.recording.is_some() => {
-                let content = match (self.initial_tensor(keys)?, self.initial_tensor(values)?) {
-                    (Some(keys), Some(values)) => TableContent::Known(Box::new([keys, values])),
-                    _ => TableContent::Unknown(name.to_string()),
-                };
+                let content = self.content(keys, values, name)?;
                 self.record_table(table.name.clone(), content);
+                Built::default()
+            }
+            // The readers in the function have a control input from this node.
+            ("InitializeTable", [keys, values]) if !self.source.is_saved_model && frame.depth > 0 => {
+                let content = self.content(keys, values, name)?;
+                self.filled_in_functions.insert(table.name.clone(), content);
                 Built::default()
             }
             // In a graph that is not from a SavedModel, the reader may have a control input from this node.
@@ -111,6 +114,22 @@ impl<'a, 'g> Importer<'a, 'g> {
             }
         };
         Ok(Some(built))
+    }
+
+    /// Returns the content of a table that the node `name` fills.
+    ///
+    /// # Errors
+    /// The content is damaged in the checkpoint.
+    fn content(
+        &self,
+        keys: &ImportedValue<'g>,
+        values: &ImportedValue<'g>,
+        name: &str,
+    ) -> Result<TableContent> {
+        Ok(match (self.initial_tensor(keys)?, self.initial_tensor(values)?) {
+            (Some(keys), Some(values)) => TableContent::Known(Box::new([keys, values])),
+            _ => TableContent::Unknown(name.to_string()),
+        })
     }
 
     /// Returns the sizes of a value of a table; none for a scalar.
