@@ -1,6 +1,6 @@
 //! Dtype rules: the dtypes that an op accepts and the dtypes of its results.
 
-use shapeflow_shape_fns::{Attrs, DType, TensorShape};
+use shapeflow_shape_fns::{Attrs, DType, TensorShape, counted};
 
 use crate::error::{Error, ErrorKind, Phase, Result};
 
@@ -130,7 +130,7 @@ pub(crate) fn refuse_with_help<T>(message: String, help: String) -> Result<T> {
 /// them.
 pub(crate) fn common(dtypes: &[DType], from: usize, to: usize, class: Class) -> Result<DType> {
     let Some((&first, rest)) = dtypes.get(from..to.min(dtypes.len())).and_then(<[DType]>::split_first) else {
-        return refuse(format!("operand {from} must be given, got {} operands", dtypes.len()));
+        return refuse(format!("operand {from} must be given, got {}", counted(dtypes.len(), "operand")));
     };
     if let Some((position, &other)) = rest.iter().enumerate().find(|(_, other)| **other != first) {
         let operand = from + 1 + position;

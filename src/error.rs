@@ -147,10 +147,13 @@ impl Error {
     }
 
     /// Sets the op's name and puts the call before the message. A call reads like `concat(f32[a, 3], axis=0)`, as in
-    /// dumps.
+    /// dumps. The op is not to blame for a cancelled run: a note has the call that the run was in.
     pub(crate) fn with_op(self, op: impl Into<String>, call: impl fmt::Display) -> Error {
         self.edit(|details| {
-            details.message = format!("{call}: {}", details.message);
+            match details.kind {
+                ErrorKind::Cancelled => details.notes.push((format!("in {call}"), None)),
+                _ => details.message = format!("{call}: {}", details.message),
+            }
             details.op = Some(op.into());
             // The misfit is about a result inside the op. The number of a result around it means another result.
             details.misfit = None;
@@ -169,6 +172,19 @@ impl Error {
     /// Sets the location.
     pub(crate) fn at(self, location: &'static Location<'static>) -> Error {
         self.edit(|details| details.location = Some(location))
+    }
+
+    /// Sets the line of the call of an op. The line of the op's code that made the error, such as a line of a host
+    /// kernel, becomes a note.
+    pub(crate) fn in_call_at(self, call: &'static Location<'static>) -> Error {
+        let Some(own) = self.0.location else { return self.at(call) };
+        let is_same = (own.file(), own.line()) == (call.file(), call.line());
+        let located = self.at(call);
+        if is_same || is_library_line(own) {
+            located
+        } else {
+            located.note("found by the op's code", Some(own))
+        }
     }
 
     /// Sets the location, unless the error has one or `location` is a line of this crate.

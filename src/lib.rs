@@ -50,10 +50,10 @@ pub use ops::reduce::{Axes, IntoAxes};
 pub use ops::{
     Bound, CombinedSuppression, CtcLossOptions, DataFormat, DiagonalAlign, DistortedBox, FillMode,
     FractionalPool, Glimpse, GlimpseNoise, GridOrder, Interpolation, IntoRaggedAxes, IntoRaggedOperand,
-    IntoRows, IntoScalar, LookupTable, LstmWeights, MfccOptions, Mirror, Padding, Position,
+    IntoRows, IntoScalar, LookupTable, LstmWeights, MelScale, MfccOptions, Mirror, Padding, Position,
     ProjectiveTransform, Quantization, QuantizeMode, QuantizeOptions, ResizeMethod, Sampling, SamplingKernel,
-    SetOperation, SliceItem, SliceMasks, WindowPadding, add_n, clip_by_global_norm, concat, concat_offset,
-    dynamic_stitch, einsum, meshgrid, quantized_concat, sparse_concat, stack,
+    SetOperation, SliceItem, SliceMasks, StftOptions, StftWindow, WindowPadding, add_n, clip_by_global_norm,
+    concat, concat_offset, dynamic_stitch, einsum, meshgrid, quantized_concat, sparse_concat, stack,
 };
 #[cfg(feature = "strings")]
 pub use ops::{

@@ -130,6 +130,7 @@
 //! | `toString` | `Display` |
 #![deny(missing_docs)]
 
+mod counted;
 mod dim;
 mod dtype;
 mod error;
@@ -139,14 +140,15 @@ mod shape;
 #[cfg(test)]
 mod testing;
 
+pub use counted::counted;
 pub use dim::{
     Bounds, Dim, DimFactor, DimFunction, Guard, IntoDim, Symbol, SymbolKind, SymbolNames, Unknown,
 };
 pub use dtype::DType;
 pub use error::{Result, ShapeError};
 pub use infer::{
-    Attr, AttrName, Attribute, Attrs, DimTable, Equality, GuardRecord, InferenceContext, InferenceResult,
-    List, Mark, NameBroadcast, OperandInfo, Param, Provenance, Registered, ShapeFn, normalize_axis,
+    Attr, AttrName, Attribute, Attrs, DimBroadcast, DimTable, Equality, GuardRecord, InferenceContext,
+    InferenceResult, List, Mark, OperandInfo, Param, Provenance, Registered, ShapeFn, normalize_axis,
 };
 pub use ops::{
     array, audio, common, control, ctc, image, linalg, lookup, math, nn, quantize, ragged, random, reduce,

@@ -16,7 +16,7 @@ pub(crate) fn locate(graph: &GraphData, index: NodeIx, error: Error) -> Error {
         return error.note(format!("inside {}", graph.node_name(index)), Some(node.location));
     }
     let call = graph.named_call_text(&node.op, &node.operands, node.attrs());
-    let scopes = graph.scope_chain(node.scope);
+    let scopes = graph.scopes_of_error(node.scope);
     // An error about an element names the operand that has it. An error about sizes names all sizes.
     let names_element = error.is_of_element();
     let blamed = error
@@ -34,7 +34,11 @@ pub(crate) fn locate(graph: &GraphData, index: NodeIx, error: Error) -> Error {
         }
         None => error,
     };
-    error.with_op(node.op.name(), call).with_node(graph.node_name(index)).at(node.location).in_scopes(scopes)
+    graph
+        .blame(error, &node.op, call, node.part_of)
+        .with_node(graph.node_name(index))
+        .in_call_at(node.location)
+        .in_scopes(scopes)
 }
 
 /// Returns a value as `relu made at src/model.rs:3:1`. The location is absent if it is a line of this crate.

@@ -10,7 +10,7 @@
 //! A graph whose ranks or structure parameters (axes, permutations) are known only at run time needs several programs.
 //! A [`SpecializationCache`] compiles a [`Specialization`] for each combination that a run meets, and keeps it. If some
 //! nodes depend on the results of others in this way, `split` cuts the graph in two: the specialization computes the
-//! first part, and its [`Continuation`] is the cache for the second part.
+//! first part, and its [`Continuation`](specialize::Continuation) is the cache for the second part.
 //!
 //! `describe` and `report` print what was compiled.
 //!

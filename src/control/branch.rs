@@ -214,6 +214,10 @@ impl Control for Branches {
         Ok(CompiledControl { kernel: Arc::new(BranchKernel(branches)), programs })
     }
 
+    fn own_operands(&self) -> usize {
+        1
+    }
+
     fn regions(&self) -> Vec<&dyn Any> {
         self.regions.iter().map(Region::as_any).collect()
     }

@@ -141,6 +141,10 @@ impl Control for FunctionCall {
         Ok(CompiledControl { kernel: Arc::new(CallKernel(compiled)), programs })
     }
 
+    fn own_operands(&self) -> usize {
+        usize::MAX
+    }
+
     fn regions(&self) -> Vec<&dyn Any> {
         vec![self.0.as_any()]
     }

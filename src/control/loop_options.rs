@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use shapeflow_shape_fns::TensorShape;
+use shapeflow_shape_fns::{TensorShape, counted};
 
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::op::Cancel;
@@ -111,7 +111,10 @@ impl LoopOptions {
     #[cold]
     fn limit_reached(&self) -> Error {
         let limit = self.limit.unwrap_or_default();
-        let message = format!("the loop must end after at most {limit} iterations, got one more");
+        let message = format!(
+            "the loop must end after at most {limit}, got one more",
+            limit = counted(limit, "iteration")
+        );
         Error::new(ErrorKind::Guard, Phase::Run, message)
     }
 }

@@ -2,7 +2,7 @@
 
 use std::panic::Location;
 
-use shapeflow_shape_fns::{DType, IntoDim, TensorShape, Unknown};
+use shapeflow_shape_fns::{DType, IntoDim, TensorShape, Unknown, counted};
 
 use super::loop_options::LoopOptions;
 use super::recorder::Recorder;
@@ -34,8 +34,8 @@ impl StateShapes {
     ) -> Result<StateShapes> {
         if let Some(index) = options.unknown_index(initial.len()) {
             let message = format!(
-                "a declared shape must be the shape of a state value, got index {index} for {} values",
-                initial.len()
+                "a declared shape must be the shape of a state value, got index {index} for {}",
+                counted(initial.len(), "value")
             );
             return fail(ErrorKind::Attribute, message);
         }
@@ -101,10 +101,9 @@ impl StateShapes {
         kept: &[[TensorShape; 2]],
     ) -> Result<bool> {
         if returned.len() != given.len() {
-            let plural = if given.len() == 1 { "" } else { "s" };
             let message = format!(
-                "the body must return {} state value{plural}, as many as it gets, got {}",
-                given.len(),
+                "the body must return {}, as many as it gets, got {}",
+                counted(given.len(), "state value"),
                 returned.len()
             );
             return fail(ErrorKind::Attribute, message);

@@ -66,6 +66,10 @@ impl Control for ScanLoop {
         Ok(CompiledControl { kernel, programs })
     }
 
+    fn own_operands(&self) -> usize {
+        self.states + self.xs
+    }
+
     fn regions(&self) -> Vec<&dyn Any> {
         vec![self.body.as_any()]
     }

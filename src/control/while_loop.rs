@@ -194,6 +194,10 @@ impl Control for WhileLoop {
         Ok(CompiledControl { kernel, programs })
     }
 
+    fn own_operands(&self) -> usize {
+        self.states
+    }
+
     fn regions(&self) -> Vec<&dyn Any> {
         vec![self.first_condition.as_any(), self.step.as_any()]
     }

@@ -50,10 +50,10 @@ pub(super) fn inner_label(outer: &str, region: &str, label: &str) -> String {
 
 /// Returns the requirements of a graph as text, with their nodes, without the graphs inside its nodes.
 pub(super) fn checks(data: &GraphData, names: &DimNames) -> Vec<(String, Option<NodeIx>)> {
-    let tied = data.checked_ties().into_iter().map(|(text, node)| (text, Some(node)));
-    let guards = data.table.guards().iter().map(|record| {
-        let node = ((record.origin as usize) < data.nodes.len()).then_some(NodeIx(record.origin));
-        (names.guard(&data.table.with_names(&record.guard)), node)
+    let tied = data.checked_ties(names).into_iter().map(|(text, node)| (text, Some(node)));
+    let guards = data.distinct_guards(names, |_| true).into_iter().map(|(text, origin)| {
+        let node = ((origin as usize) < data.nodes.len()).then_some(NodeIx(origin));
+        (text, node)
     });
     tied.chain(guards).collect()
 }

@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 use shapeflow_shape_fns::Attr;
 
 use super::Snapshot;
-use super::snapshot::{KernelView, NodeView, ValueRef, ValueView};
+use super::snapshot::{AttrView, KernelView, NodeView, ValueRef, ValueView};
 
 impl Snapshot {
     /// Returns the stage as one JSON document.
@@ -74,7 +74,7 @@ impl Snapshot {
 
 fn node_json(node: &NodeView, operands: Vec<Value>) -> Value {
     let attrs: Map<String, Value> =
-        node.attrs.iter().map(|(name, value)| (name.clone(), attr_json(value))).collect();
+        node.attrs.iter().map(|attr| (attr.name.clone(), attr_json(attr))).collect();
     let mut json = json!({
         "name": node.label,
         "op": node.op,
@@ -109,14 +109,14 @@ fn node_json(node: &NodeView, operands: Vec<Value>) -> Value {
 }
 
 /// Returns the text of an attribute. Dtypes have the names that `dtype` of a value has.
-fn attr_json(attr: &Attr) -> Value {
-    match attr {
+fn attr_json(attr: &AttrView) -> Value {
+    match &attr.value {
         Attr::DType(dtype) => dtype.name().into(),
         Attr::DTypes(dtypes) => {
             let names: Vec<&str> = dtypes.iter().map(|dtype| dtype.name()).collect();
             format!("[{}]", names.join(", ")).into()
         }
-        other => other.to_string().into(),
+        _ => attr.text.as_str().into(),
     }
 }
 

@@ -1,6 +1,7 @@
 //! `Picture`: the boxes of one scope and the wires between them, laid out.
 
 use rustc_hash::FxHashMap;
+use shapeflow_shape_fns::counted;
 
 use super::Snapshot;
 use super::drawn::{BoxLine, Drawn, Stub};
@@ -159,7 +160,7 @@ impl Snapshot {
             }
             BoxContent::Child(Child::Scope(scope)) => {
                 let view = &outline.scopes[scope];
-                let lines = vec![BoxLine { text: format!("{} nodes", count(view.nodes)), constant: None }];
+                let lines = vec![BoxLine { text: counted(count(view.nodes), "node"), constant: None }];
                 Drawn {
                     class: "scope",
                     data: format!("data-scope=\"{scope}\""),
@@ -206,7 +207,7 @@ impl Snapshot {
             constant: Some(constant),
         }));
         if let Some(more) = constants.len().checked_sub(CONSTANTS).filter(|more| *more > 0) {
-            lines.push(BoxLine { text: format!("and {more} more constants"), constant: None });
+            lines.push(BoxLine { text: format!("and {}", counted(more, "more constant")), constant: None });
         }
         let stubs = node.outputs.iter().enumerate().map(|(output, value)| {
             let is_read = outline.is_read(&ValueRef { node: number, output });
@@ -256,8 +257,7 @@ impl NodeView {
             }
             NodeKind::Op => {
                 let mut lines = Vec::new();
-                let shown: Vec<String> =
-                    self.shown_attrs().map(|(name, value)| format!("{name}={value}")).collect();
+                let shown: Vec<String> = self.shown_attrs().collect();
                 if !shown.is_empty() {
                     lines.push(line(short(&shown.join(", "), LINE_CHARS)));
                 }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use shapeflow_shape_fns::{Attr, Attribute, DType, TensorShape};
+use shapeflow_shape_fns::{Attr, Attribute, DType, TensorShape, counted};
 
 use super::StageKind;
 use super::checks::{checks, inner_label};
@@ -56,6 +56,15 @@ impl NodeKind {
     }
 }
 
+/// An attribute of a node.
+#[derive(Clone, Debug)]
+pub(crate) struct AttrView {
+    pub name: String,
+    pub value: Attr,
+    /// The value as text, with the names that shapes show for unknown dimensions.
+    pub text: String,
+}
+
 /// A node of a snapshot.
 #[derive(Clone, Debug)]
 pub(crate) struct NodeView {
@@ -68,7 +77,7 @@ pub(crate) struct NodeView {
     pub label: String,
     /// Whether the label differs from the name of the op.
     pub named: bool,
-    pub attrs: Vec<(String, Attr)>,
+    pub attrs: Vec<AttrView>,
     /// The attributes that the op declares.
     pub declared: &'static [Attribute],
     pub operands: Vec<ValueRef>,
@@ -281,21 +290,21 @@ impl NodeView {
     /// Returns the attributes that pictures show. Pictures leave out attributes with the default value of the op. A
     /// bool attribute that the op does not declare has the default false: an import keeps such attributes of
     /// TensorFlow's ops.
-    pub(crate) fn shown_attrs(&self) -> impl Iterator<Item = (&str, &Attr)> {
-        let attrs = self.attrs.iter().map(|(name, value)| (name.as_str(), value));
-        attrs.filter(|(name, value)| {
-            let declared = self.declared.iter().find(|attribute| attribute.name() == *name);
+    pub(crate) fn shown_attrs(&self) -> impl Iterator<Item = String> {
+        let shown = self.attrs.iter().filter(|AttrView { name, value, .. }| {
+            let declared = self.declared.iter().find(|attribute| attribute.name() == name);
             let is_default = match declared {
                 Some(attribute) => attribute.is_default(value),
                 None => matches!(value, Attr::Bool(false)),
             };
             !name.starts_with('_') && !is_default
-        })
+        });
+        shown.map(|attr| format!("{}={}", attr.name, attr.text))
     }
 
     /// Returns the attributes that pictures show as text, such as `axis=1, num=2`.
     pub(crate) fn attrs_text(&self) -> String {
-        self.shown_attrs().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(", ")
+        self.shown_attrs().collect::<Vec<_>>().join(", ")
     }
 }
 
@@ -308,7 +317,8 @@ fn node_view(data: &GraphData, index: NodeIx, names: &DimNames, explainer: &mut 
     let node = &data.nodes[index.index()];
     let label = data.node_label(index);
     let stands_for = node.op.stands_for(node.attrs());
-    let attrs = node.attrs().iter().filter(|_| stands_for.is_none());
+    let attrs = data.shown_attrs(node);
+    let attrs = attrs.iter().filter(|_| stands_for.is_none() && node.op.control().is_none());
     let outputs = node.values().map(|value| {
         let info = &data.values[value.index()];
         let shape = data.table.resolve_shape(&info.shape);
@@ -330,7 +340,13 @@ fn node_view(data: &GraphData, index: NodeIx, names: &DimNames, explainer: &mut 
         },
         named: label != node.op.name(),
         label,
-        attrs: attrs.map(|(name, attr)| (name.to_string(), attr.clone())).collect(),
+        attrs: attrs
+            .map(|(name, value)| AttrView {
+                name: name.to_string(),
+                value: value.clone(),
+                text: names.scope(|| value.to_string()),
+            })
+            .collect(),
         declared: node.op.attributes(),
         operands: node.operands.iter().map(|operand| value_ref(data, *operand)).collect(),
         outputs: outputs.collect(),
@@ -342,7 +358,9 @@ fn node_view(data: &GraphData, index: NodeIx, names: &DimNames, explainer: &mut 
             .collect(),
         content: data.constants.get(&index).map(|tensor| match tensor.len() {
             0..=ELEMENTS => tensor.elements_text(ELEMENTS),
-            count => format!("{} of {count} elements", tensor.elements_text(ELEMENTS)),
+            count => {
+                format!("{} of {count}", tensor.elements_text(ELEMENTS), count = counted(count, "element"))
+            }
         }),
         error: data.refused.get(&index).map(|error| error.message().to_string()),
         region: None,

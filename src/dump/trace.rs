@@ -5,6 +5,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::ThreadId;
 use std::time::Instant;
 
+use shapeflow_shape_fns::counted;
+
 /// Records times while graphs are compiled and run; see [`CompileOptions::trace`](crate::CompileOptions::trace).
 ///
 /// Clones share their events. Without a trace, a run pays one branch for each kernel. A trace keeps at most a million
@@ -78,7 +80,7 @@ impl Default for Trace {
 
 impl fmt::Debug for Trace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Trace({} events)", self.len())
+        write!(f, "Trace({})", counted(self.len(), "event"))
     }
 }
 

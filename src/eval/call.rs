@@ -1,7 +1,7 @@
 //! `Call`: an op with its attributes and what is known of its operands; inference of dtypes and shapes.
 
 use shapeflow_shape_fns::{
-    Attrs, DType, DimTable, InferenceContext, InferenceResult, OperandInfo, ShapeError, ShapeFn,
+    Attrs, DType, DimTable, InferenceContext, InferenceResult, OperandInfo, ShapeError, ShapeFn, counted,
 };
 use smallvec::SmallVec;
 
@@ -64,7 +64,11 @@ impl Call<'_> {
             Ok((dtypes?, self.op.output_count(self.attrs, operands.len())))
         })?;
         if dtypes.len() != count {
-            let message = format!("the dtype rule must give {count} dtypes, got {}", dtypes.len());
+            let message = format!(
+                "the dtype rule must give {count}, got {}",
+                dtypes.len(),
+                count = counted(count, "dtype")
+            );
             return Err(Error::new(ErrorKind::DType, Phase::Build, message));
         }
         Ok(dtypes)

@@ -1,6 +1,6 @@
 //! `Template`: the body of an op as an expression over elements of the operands.
 
-use shapeflow_shape_fns::{Attr, Attrs, DType, Dim, DimTable, TensorShape};
+use shapeflow_shape_fns::{Attr, Attrs, DType, Dim, DimTable, TensorShape, counted};
 use smallvec::SmallVec;
 
 use super::Call;
@@ -164,8 +164,8 @@ impl LowerCx for CallCx<'_, '_> {
         if info.shape.rank() != Some(index.len()) {
             let shape = self.typed.table.resolve_shape(info.shape);
             self.fail(format!(
-                "the body reads operand {operand} of shape {shape} at {} indices",
-                index.len()
+                "the body reads operand {operand} of shape {shape} at {}",
+                counted(index.len(), "index")
             ));
             return Expr::constant(Scalar::zero(self.dtype(operand)));
         }

@@ -6,7 +6,7 @@ use std::panic::Location;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use shapeflow_shape_fns::DType;
+use shapeflow_shape_fns::{DType, counted};
 
 use super::guards::check_guards;
 use super::input_bindings::bind_inputs;
@@ -316,7 +316,10 @@ impl Executable {
         if got == wanted {
             return Ok(());
         }
-        let message = format!("there must be {wanted} views, one for each output, got {got}");
+        let message = format!(
+            "there must be {wanted}, one for each output, got {got}",
+            wanted = counted(wanted, "view")
+        );
         Err(Error::new(ErrorKind::Feed, Phase::Run, message))
     }
 
@@ -339,11 +342,7 @@ impl Executable {
                 ports.map(|port| format!("{} {}", port.name, self.type_text(port))).collect();
             texts.join(", ")
         };
-        let inputs_text = match needed.len() {
-            1 => "1 input".to_string(),
-            count => format!("{count} inputs"),
-        };
-        let mut message = format!("{inputs_text} must be fed ({})", list(true));
+        let mut message = format!("{} must be fed ({})", counted(needed.len(), "input"), list(true));
         if needed.len() < inputs.len() {
             message += &format!(", or all {} with the unneeded ({})", inputs.len(), list(false));
         }

@@ -4,7 +4,7 @@ use std::panic::Location;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use shapeflow_shape_fns::DType;
+use shapeflow_shape_fns::{DType, counted};
 
 use super::executable::Executable;
 use super::port::{Port, unknown_name, with_ragged_help};
@@ -195,7 +195,7 @@ impl<'a> Feeds<'a> {
         let splits: Vec<&Port> = inputs.iter().filter(|port| port.name.starts_with(&splits)).collect();
         let (axes, got) = (splits.len(), ragged.ragged_rank());
         if axes != got {
-            let axes = if axes == 1 { "1 ragged axis".to_string() } else { format!("{axes} ragged axes") };
+            let axes = counted(axes, "ragged axis");
             return refuse(format!("input \"{name}\" has {axes}, got a ragged tensor with {got}"));
         }
         // All row splits of an input have one dtype.

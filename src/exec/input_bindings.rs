@@ -1,6 +1,6 @@
 //! [`bind_inputs`]: binds symbols to the sizes of the inputs.
 
-use shapeflow_shape_fns::{Attrs, DType, Dim, Symbol};
+use shapeflow_shape_fns::{Attrs, DType, Dim, Symbol, counted};
 
 use super::bindings::{Bindings, DimMismatch};
 use crate::error::{Error, ErrorKind, Phase, Result};
@@ -64,8 +64,8 @@ fn other_number_of_rows(
         format!(": this number is {rows}, which is {}{why}", expected - 1)
     };
     let message = format!(
-        "ragged input \"{ragged}\" must have {} rows{place}, got {}{relation}",
-        expected - 1,
+        "ragged input \"{ragged}\" must have {}{place}, got {}{relation}",
+        counted(expected - 1, "row"),
         mismatch.got - 1
     );
     let location = graph.nodes[graph.values[value.index()].node.index()].location;

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use shapeflow_shape_fns::{DType, Dim};
+use shapeflow_shape_fns::{DType, Dim, counted};
 use smallvec::SmallVec;
 
 use super::bindings::Bindings;
@@ -200,14 +200,19 @@ impl SegmentPlanner<'_> {
         if needed <= limit {
             return Ok(());
         }
-        let message =
-            format!("the run must stay within the memory limit of {limit} bytes, but needs {needed}");
+        let message = format!(
+            "the run must stay within the memory limit of {limit}, but needs {needed}",
+            limit = counted(limit, "byte")
+        );
         let error = Error::new(ErrorKind::Memory, Phase::Run, message);
         // If several stored buffers are the largest, the note names the first of them.
         Err(match stores().rev().max_by_key(|stored| stored.bytes) {
             Some(StoredBuffer { buffer, bytes, .. }) => {
                 let value = self.value_text(*buffer);
-                error.note(format!("the largest value is {value} with {bytes} bytes"), None)
+                error.note(
+                    format!("the largest value is {value} with {bytes}", bytes = counted(bytes, "byte")),
+                    None,
+                )
             }
             None => error,
         })

@@ -1,7 +1,7 @@
 //! Primitive operations on scalars. Every emitter computes the same bits, except for NaN payloads.
 //!
 //! Operations on `f16` and `bf16` compute in `f32` and round to nearest even after each operation. For dtypes that
-//! [`verify`](super::verify) refuses, an operation returns its first argument.
+//! [`verify`](super::verify()) refuses, an operation returns its first argument.
 
 use half::{bf16, f16};
 use shapeflow_shape_fns::DType;

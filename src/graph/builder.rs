@@ -287,8 +287,9 @@ impl<'g> OpBuilder<'g> {
         let values: Vec<Value<'g>> = operands.iter().map(|(_, value)| Value::new(graph, *value)).collect();
         let checkpoint = graph.write().checkpoint();
         let built = {
-            let _scope = super::Scope::enter(graph, self.op.name().into(), location);
-            let _call = graph.open_call_at(location);
+            let operands: SmallVec<[ValueIx; 4]> = operands.iter().map(|(_, value)| *value).collect();
+            let _scope = super::Scope::of_call(graph, self.op.name(), location);
+            let _call = graph.open_composite(&self.op, &operands, &self.attrs, location);
             let cx = CompositeCx { attrs: &self.attrs };
             caught(self.op.name(), "body", || build(&cx, &values))
                 .and_then(|built| built.into_iter().map(Value::ok).collect::<Result<_>>())
@@ -313,10 +314,10 @@ impl<'g> OpBuilder<'g> {
     }
 
     fn locate_in(&self, data: &GraphData, error: Error, location: &'static Location<'static>) -> Error {
-        let scopes = data.scope_chain(data.scope);
-        let around = data.call.or_else(|| scopes.first().map(|(_, at)| *at));
-        let location = around.filter(|_| is_library_line(location)).unwrap_or(location);
         let operands: Vec<ValueIx> = self.operands.iter().map(|(_, value)| *value).collect();
+        let around = data.call.or_else(|| data.scope_chain(data.scope).first().map(|(_, at)| *at));
+        let part = data.call_part(&operands, &self.attrs, location);
+        let location = around.filter(|_| is_library_line(location)).unwrap_or(location);
         let blamed = error.blamed_operand();
         let ties = data.ties_of(&operands, error.message());
         // A tensor among the arguments becomes a constant node, whose line is the line of the call.
@@ -325,8 +326,8 @@ impl<'g> OpBuilder<'g> {
             node.is_some_and(|node| matches!(node.op.body, Body::Constant) && *node.location == *location)
         };
         let error = error.with_tensor_casts(is_tensor);
-        let mut error =
-            error.with_op(self.op.name(), data.call_text(&self.op, &operands, &self.attrs)).at(location);
+        let call = data.call_text(&self.op, &operands, &self.attrs);
+        let mut error = data.blame(error, &self.op, call, part).in_call_at(location);
         // The error always shows the origin of the blamed operand.
         let shown = |number: usize| number < SHOWN_OPERANDS || Some(number) == blamed;
         for (number, operand) in operands.iter().enumerate().filter(|(number, _)| shown(*number)) {
@@ -348,7 +349,7 @@ impl<'g> OpBuilder<'g> {
         for (text, at) in ties.into_iter().take(SHOWN_TIES) {
             error = error.note(text, Some(at));
         }
-        error.in_scopes(scopes)
+        error.in_scopes(data.scopes_of_error(data.scope))
     }
 }
 

@@ -42,9 +42,8 @@ impl GraphData {
             scalar: &scalar,
         };
         Template::new(&typed, output).map_err(|error| {
-            error
-                .with_phase(Phase::Compile)
-                .with_op(node.op.name(), self.named_call_text(&node.op, &node.operands, node.attrs()))
+            let call = self.named_call_text(&node.op, &node.operands, node.attrs());
+            self.blame(error.with_phase(Phase::Compile), &node.op, call, node.part_of)
                 .with_node(self.node_name(index))
                 .at(node.location)
         })

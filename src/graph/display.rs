@@ -2,10 +2,9 @@
 
 use std::fmt::{self, Write};
 
-use shapeflow_shape_fns::Attrs;
+use shapeflow_shape_fns::{Attrs, Dim, Symbol};
 
-use super::name_ties::TieCount;
-use super::{DimNames, Graph, GraphData, MetRegions, NodeIx, ValueIx};
+use super::{DimNames, Graph, GraphData, MetRegions, Node, NodeIx, ValueIx};
 use crate::dtype::type_text;
 use crate::error::is_library_line;
 use crate::op::{Body, OpDef};
@@ -80,12 +79,12 @@ impl GraphData {
             }
         }
         // A tie with an exception (`or n == 0`) is a guard. The guards follow below.
-        let ties = self.name_ties(TieCount::default()).into_iter();
+        let ties = self.name_ties(&names).into_iter();
         for tie in ties.filter(|tie| tie.unless_zero.is_none()) {
             writeln!(f, "{indent}{:width$}  // {}", tie.text(), tie.origin())?;
         }
-        for record in self.table.guards() {
-            writeln!(f, "{indent}guard {}", names.guard(&self.table.with_names(&record.guard)))?;
+        for (guard, _) in self.distinct_guards(&names, |_| true) {
+            writeln!(f, "{indent}guard {guard}")?;
         }
         Ok(())
     }
@@ -93,20 +92,11 @@ impl GraphData {
     /// Returns the text of a call: `transpose(f32[2, n], perm=[1, 0])`.
     pub(crate) fn call_text(&self, op: &OpDef, operands: &[ValueIx], attrs: &Attrs) -> String {
         let mut text = format!("{}(", op.stands_for(attrs).unwrap_or(op.name()));
-        let mut separator = "";
-        for operand in operands.iter().take(8) {
+        let type_of = |operand: &ValueIx| {
             let info = &self.values[operand.index()];
-            let shape = self.table.resolve_shape(&info.shape);
-            text.push_str(&format!("{separator}{}", type_text(info.dtype, &shape)));
-            separator = ", ";
-        }
-        if operands.len() > 8 {
-            text.push_str(&format!(", … {} more", operands.len() - 8));
-        }
-        let attrs = op.attrs_text(attrs);
-        if !attrs.is_empty() {
-            text.push_str(&format!("{separator}{attrs}"));
-        }
+            type_text(info.dtype, &self.table.resolve_shape(&info.shape))
+        };
+        text.push_str(&arguments_text(op, operands, SHOWN_OPERANDS, type_of, op.attrs_text(attrs)));
         text.push(')');
         text
     }
@@ -114,6 +104,13 @@ impl GraphData {
     /// Returns the text of a call, with the names of the unknown dimensions, for an error.
     pub(crate) fn named_call_text(&self, op: &OpDef, operands: &[ValueIx], attrs: &Attrs) -> String {
         self.dim_names().scope(|| self.call_text(op, operands, attrs))
+    }
+
+    /// Returns the attributes of a node for a text. An unknown dimension is the one that shapes show: a later equality
+    /// may have replaced the dimension that the call got.
+    pub(crate) fn shown_attrs(&self, node: &Node) -> Attrs {
+        let shown = |symbol: Symbol| symbol.is_anonymous().then(|| self.table.resolve(&Dim::from(symbol)));
+        node.attrs().substitute(&mut |symbol| shown(symbol))
     }
 
     /// Returns the text of a node: `%2: f32[b, 10] = matmul(%0, %1, transpose_b=true)`.
@@ -129,7 +126,7 @@ impl GraphData {
                 names.shape(&self.table.resolve_shape(&info.shape))
             ));
         }
-        let mut arguments: Vec<String> = node.operands.iter().map(ToString::to_string).collect();
+        let mut arguments: Vec<String> = Vec::new();
         match self.constants.get(&index) {
             Some(tensor) if tensor.len() <= MAX_ELEMENTS => {
                 arguments.push(tensor.elements_text(MAX_ELEMENTS))
@@ -140,15 +137,43 @@ impl GraphData {
         if let (Body::Input, Some(name)) = (&node.op.body, node.own_name()) {
             arguments.push(format!("{name:?}"));
         }
-        let attrs = node.op.attrs_text(node.attrs());
+        let attrs = names.scope(|| node.op.attrs_text(&self.shown_attrs(node)));
         if !attrs.is_empty() {
             arguments.push(attrs);
         }
         let name = node.op.stands_for(node.attrs()).unwrap_or(node.op.name());
-        text.push_str(&format!(" = {name}({})", arguments.join(", ")));
+        let shown = |operand: &ValueIx| operand.to_string();
+        let arguments = arguments_text(&node.op, &node.operands, usize::MAX, shown, arguments.join(", "));
+        text.push_str(&format!(" = {name}({arguments})"));
         text
     }
 }
+
+/// Returns the arguments of a call: the operands, as `text_of` gives them, and `others`. Captures have a list of their
+/// own, because an operand may also be a capture. Operands beyond the first `limit` are only counted.
+fn arguments_text(
+    op: &OpDef,
+    operands: &[ValueIx],
+    limit: usize,
+    text_of: impl Fn(&ValueIx) -> String,
+    others: String,
+) -> String {
+    let listed = |values: &[ValueIx]| {
+        let mut texts: Vec<String> = values.iter().take(limit).map(&text_of).collect();
+        if let Some(more) = values.len().checked_sub(limit).filter(|more| *more > 0) {
+            texts.push(format!("… {more} more"));
+        }
+        texts.join(", ")
+    };
+    let (own, captures) = operands.split_at(op.own_operands().min(operands.len()));
+    let captures =
+        if captures.is_empty() { String::new() } else { format!("captures=[{}]", listed(captures)) };
+    let all = [listed(own), captures, others];
+    all.into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join(", ")
+}
+
+/// The maximum number of operands, and of captures, whose types the text of a call shows.
+const SHOWN_OPERANDS: usize = 8;
 
 #[cfg(test)]
 mod tests {

@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::panic::Location;
 
 use rustc_hash::FxHashSet;
-use shapeflow_shape_fns::{DType, Dim, Equality, Provenance, Symbol};
+use shapeflow_shape_fns::{DType, Dim, Equality, Guard, Provenance, Symbol, counted};
 
 use super::{Graph, GraphData, NodeIx, Value, ValueIx};
 use crate::dtype::type_text;
@@ -88,20 +88,18 @@ impl GraphData {
                 let _ = write!(text, "\n    {}", self.place_text(place, &named));
             }
             if let Some(more) = origin.places.len().checked_sub(MAX_PLACES).filter(|more| *more > 0) {
-                let _ = write!(text, "\n    … and {more} places more");
+                let _ = write!(text, "\n    … and {} more", counted(more, "place"));
             }
             for tie in &origin.ties {
                 let (label, at) = self.label_at(tie.origin);
                 let symbol = named(&Dim::from(tie.symbol));
                 let _ = write!(text, "\n    {symbol} == {} since {label} at {at}", named(&tie.dim));
             }
-            for record in self.table.guards() {
-                let about = |dim: &&Dim| origin.symbols.iter().any(|symbol| dim.mentions(*symbol));
-                if record.guard.dims().iter().any(about) {
-                    let (label, at) = self.label_at(record.origin);
-                    let guard = names.guard(&record.guard);
-                    let _ = write!(text, "\n    {guard} is checked at run time for {label} at {at}");
-                }
+            let about = |dim: &&Dim| origin.symbols.iter().any(|symbol| dim.mentions(*symbol));
+            let is_shown = |guard: &Guard| guard.dims().iter().any(about);
+            for (guard, at) in self.distinct_guards(&names, is_shown) {
+                let (label, at) = self.label_at(at);
+                let _ = write!(text, "\n    {guard} is checked at run time for {label} at {at}");
             }
         }
         text

@@ -3,7 +3,10 @@
 use std::fmt;
 use std::panic::Location;
 
-use super::Graph;
+use rustc_hash::FxHashSet;
+use shapeflow_shape_fns::Guard;
+
+use super::{DimNames, Graph, GraphData};
 
 /// A condition on sizes that a run checks: see [`Graph::guards`].
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -41,19 +44,29 @@ impl Graph {
     pub fn guards(&self) -> Vec<GraphGuard> {
         let mut guards: Vec<GraphGuard> = Vec::new();
         self.read().for_each_graph(&mut |data| {
-            let names = data.dim_names();
-            for record in data.table.guards() {
-                let (call, location) = data.label_at(record.origin);
-                let guard = GraphGuard {
-                    condition: names.guard(&data.table.with_names(&record.guard)),
-                    call,
-                    location,
-                };
+            for (condition, origin) in data.distinct_guards(&data.dim_names(), |_| true) {
+                let (call, location) = data.label_at(origin);
+                let guard = GraphGuard { condition, call, location };
                 if !guards.contains(&guard) {
                     guards.push(guard);
                 }
             }
         });
         guards
+    }
+}
+
+impl GraphData {
+    /// Returns the text of each guard that `is_shown` accepts, with the first origin that requires it. Guards of
+    /// several calls, or of dimensions that a later call has made equal, may have one text.
+    pub(crate) fn distinct_guards(
+        &self,
+        names: &DimNames,
+        is_shown: impl Fn(&Guard) -> bool,
+    ) -> Vec<(String, u32)> {
+        let mut met: FxHashSet<String> = FxHashSet::default();
+        let guards = self.table.guards().iter().filter(|record| is_shown(&record.guard));
+        let texts = guards.map(|record| (names.guard(&self.table.with_names(&record.guard)), record.origin));
+        texts.filter(|(text, _)| met.insert(text.clone())).collect()
     }
 }

@@ -7,7 +7,7 @@ use shapeflow_shape_fns::{Attrs, Dim, Guard, Mark, PartialElements, SymbolKind};
 use smallvec::SmallVec;
 
 use super::call::operand_info;
-use super::{DimNames, Extra, GraphData, Node, NodeIx, ValueIx};
+use super::{CallPart, DimNames, Extra, GraphData, Node, NodeIx, ValueIx};
 use crate::error::{Error, Result};
 use crate::eval::{Call, Inference};
 use crate::op::{Body, OpRef, Operand, OperandMask};
@@ -78,7 +78,9 @@ impl GraphData {
             location,
             scope: self.scope,
             is_part_of_call: self.call.is_some(),
+            part_of: CallPart::default(),
         };
+        node.part_of = self.call_part(&node.operands, attrs, location);
         let attempt = self.attempt(&node, attrs);
         match attempt.inferred {
             Ok(Inference { dtypes, result }) => {

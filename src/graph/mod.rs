@@ -13,6 +13,7 @@
 
 mod builder;
 mod call;
+mod call_frame;
 mod const_fold;
 mod constant;
 pub mod dataflow;
@@ -38,6 +39,7 @@ use std::borrow::Cow;
 use std::cell::{Ref, RefCell, RefMut};
 use std::collections::BTreeMap;
 use std::panic::Location;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -49,12 +51,13 @@ use crate::tensor::Tensor;
 
 pub use builder::OpBuilder;
 pub(crate) use call::operand_info;
+pub(crate) use call_frame::CallFrame;
 pub use constant::{ConstantArray, ConstantScalar, IntoConstant};
 pub use dim_names::DimNames;
 pub use guards::GraphGuard;
 pub use name_ties::NameTie;
 pub(crate) use needed_nodes::{definer, needed_nodes};
-pub(crate) use node::{Extra, Node, NodeIx, ValueInfo, ValueIx};
+pub(crate) use node::{CallPart, Extra, Node, NodeIx, ValueInfo, ValueIx};
 pub use operand::{IntoOperand, IntoShapeArg};
 pub use param::{IntoParam, Param, ParamElement};
 pub(crate) use poison::Poison;
@@ -93,6 +96,8 @@ pub(crate) struct ScopeFrame {
     pub parent: u32,
     pub name: Cow<'static, str>,
     pub location: &'static Location<'static>,
+    /// Whether a call of a composite op opened the scope.
+    pub is_call: bool,
 }
 
 /// The nodes and values of a graph: the intermediate representation that later modules read.
@@ -114,6 +119,10 @@ pub(crate) struct GraphData {
     /// The caller's line of the open call (a builder method that runs now). Each node that the method adds gets this
     /// line.
     pub call: Option<&'static Location<'static>>,
+    /// The calls that added several nodes each.
+    pub calls: Vec<Arc<CallFrame>>,
+    /// The index in `calls` of the innermost open call.
+    pub open_frame: Option<u32>,
     /// Whether the graph refuses a call that ties two names of dimensions.
     pub strict: bool,
     /// Names that the program assumes to be equal, with the lines of the calls of [`Graph::assume_eq`].
@@ -315,14 +324,20 @@ impl GraphData {
 
     /// Returns the names and lines of a scope and of the scopes around it, innermost first.
     pub(crate) fn scope_chain(&self, frame: u32) -> Vec<(String, &'static Location<'static>)> {
-        let mut chain = Vec::new();
-        let mut current = frame;
-        while current != 0 {
-            let Some(scope) = self.scopes.get(current as usize) else { break };
-            chain.push((scope.name.to_string(), scope.location));
-            current = scope.parent;
-        }
-        chain
+        self.frames_around(frame).map(|scope| (scope.name.to_string(), scope.location)).collect()
+    }
+
+    /// Returns the scopes of [`GraphData::scope_chain`] that an error shows: those of the program.
+    pub(crate) fn scopes_of_error(&self, frame: u32) -> Vec<(String, &'static Location<'static>)> {
+        self.frames_around(frame)
+            .filter(|scope| !scope.is_call)
+            .map(|scope| (scope.name.to_string(), scope.location))
+            .collect()
+    }
+
+    fn frames_around(&self, frame: u32) -> impl Iterator<Item = &ScopeFrame> {
+        let outer = |frame: u32| self.scopes.get(frame as usize).filter(|_| frame != 0);
+        std::iter::successors(outer(frame), move |scope| outer(scope.parent))
     }
 
     /// Returns the name of a node, prefixed with its scopes: its own name, or else its op's name and the number of its

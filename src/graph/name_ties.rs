@@ -3,16 +3,17 @@
 use std::fmt;
 use std::panic::Location;
 
-use shapeflow_shape_fns::Dim;
+use shapeflow_shape_fns::{Dim, Symbol};
 
-use super::{Graph, GraphData, NodeIx, ValueIx};
+use super::{DimNames, Graph, GraphData, NodeIx, ValueIx};
 use crate::error::{Error, ErrorKind, Phase, Result, is_library_line};
 
 /// Two names of dimensions that a call ties together: see [`Graph::merges`].
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct NameTie {
-    /// The two names; the second may be an expression of names, such as `2*m`.
+    /// The two names; the second may be an expression of names, such as `2*m`. An unknown dimension that the program has
+    /// not named has its name in [`Graph::dim_names`].
     pub names: [String; 2],
     /// Whether the call broadcasts the dimensions, so that one of them may also be 1. Otherwise they are equal.
     pub broadcast: bool,
@@ -97,6 +98,11 @@ impl Graph {
     /// strict graph where every name means a different thing, to find a forgotten transposition at build time. See
     /// also [`Graph::merges`].
     ///
+    /// Only names of the program count. A strict graph accepts a call that ties an unknown dimension without a name (`?`,
+    /// or the number of values of a ragged input), because the program has not said what it means, and could not assume
+    /// the equality. Name the dimension, for example with [`Value::ensure_shape`](crate::Value::ensure_shape), to have
+    /// its ties refused.
+    ///
     /// A strict graph accepts a call that makes a name equal to a number: a product with a constant matrix of 784 rows
     /// fixes `features` to 784, and this is usual too. It also accepts an equation with an expression, such as
     /// `n == 2*m`, which [`Graph::merges`] lists. [`Graph::guards`] lists the conditions that remain for a run,
@@ -161,8 +167,10 @@ impl Graph {
     /// Returns the names of dimensions that calls have tied together: two names that are equal, or that broadcast with
     /// each other; also a name and an expression of names that are equal, such as `n == 2*m`. Calls inside branches and
     /// loops count too. An equation of one name, such as `n == 784`, is no tie. The text of the graph lists the ties
-    /// too.
-    /// [`Graph::strict`] makes a graph that refuses ties of two names.
+    /// too. [`Graph::strict`] makes a graph that refuses ties of two names.
+    ///
+    /// An unknown dimension that the program has not named is listed if it broadcasts with another one, under its name
+    /// in [`Graph::dim_names`]: a run checks such a broadcast, and nothing else would show it.
     ///
     /// ```
     /// use shapeflow::{shape, DType, Graph};
@@ -178,7 +186,7 @@ impl Graph {
     pub fn merges(&self) -> Vec<NameTie> {
         let mut ties: Vec<NameTie> = Vec::new();
         self.read().for_each_graph(&mut |data| {
-            for tie in data.name_ties(TieCount::default()) {
+            for tie in data.name_ties(&data.dim_names()) {
                 if !ties.iter().any(|other| other.names == tie.names && other.broadcast == tie.broadcast) {
                     ties.push(tie);
                 }
@@ -213,20 +221,20 @@ impl GraphData {
     pub(super) fn tie_count(&self) -> TieCount {
         TieCount {
             equalities: self.table.equalities().len(),
-            broadcasts: self.table.name_broadcasts().len(),
+            broadcasts: self.table.broadcasts().len(),
             guards: self.table.guards().len(),
         }
     }
 
-    /// Returns the ties of names beyond the first `known`, each pair of names once.
-    pub(super) fn name_ties(&self, known: TieCount) -> Vec<NameTie> {
+    /// Returns the ties of names, each pair of names once.
+    pub(super) fn name_ties(&self, dim_names: &DimNames) -> Vec<NameTie> {
         let mut ties: Vec<NameTie> = Vec::new();
-        for TiedNames { names, broadcast, unless_zero, origin } in self.tied_names(known) {
+        for TiedNames { names, broadcast, unless_zero, origin } in self.tied_names(TieCount::default()) {
             if self.assumption_at(origin).is_none() {
                 let (call, location) = self.label_at(origin);
-                let names = names.map(|name| name.to_string());
+                let names = names.map(|name| dim_names.dim_text(&name));
                 if !ties.iter().any(|tie| tie.names == names && tie.broadcast == broadcast) {
-                    let unless_zero = unless_zero.map(|product| product.to_string());
+                    let unless_zero = unless_zero.map(|product| dim_names.dim_text(&product));
                     ties.push(NameTie { names, broadcast, unless_zero, call, location });
                 }
             }
@@ -236,11 +244,12 @@ impl GraphData {
 
     /// Returns the ties of names that a run checks, as text, with the nodes that tied the names: equalities and
     /// broadcasts. A tie with an exception is a guard.
-    pub(crate) fn checked_ties(&self) -> Vec<(String, NodeIx)> {
-        let ties = self.equalities_of_names(0).chain(self.broadcasts_of_names(0));
+    pub(crate) fn checked_ties(&self, names: &DimNames) -> Vec<(String, NodeIx)> {
+        let ties = self.equalities_of_names(0).chain(self.broadcasts(0));
         let made = ties.filter(|tie| (tie.origin as usize) < self.nodes.len());
         let mut checked: Vec<(String, NodeIx)> = Vec::new();
         for TiedNames { names: [a, b], broadcast, origin, .. } in made {
+            let [a, b] = [a, b].map(|dim| names.dim_text(&dim));
             let text = format!("{a} {} {b}", relation(broadcast));
             if !checked.iter().any(|(known, _)| *known == text) {
                 checked.push((text, NodeIx(origin)));
@@ -249,12 +258,23 @@ impl GraphData {
         checked
     }
 
-    fn broadcasts_of_names(&self, first: usize) -> impl Iterator<Item = TiedNames> {
-        self.table.name_broadcasts()[first..].iter().map(|broadcast| TiedNames {
-            names: broadcast.names.map(Dim::from),
-            broadcast: true,
-            unless_zero: None,
-            origin: broadcast.origin,
+    /// Returns the broadcasts beyond the first `first`. An unknown dimension without a name of the program counts too,
+    /// unless a later call has fixed it, or made it equal to the other dimension.
+    fn broadcasts(&self, first: usize) -> impl Iterator<Item = TiedNames> {
+        self.table.broadcasts()[first..].iter().filter_map(|broadcast| {
+            let is_anonymous = |symbol: Symbol| symbol.is_anonymous();
+            let names = broadcast.symbols.map(|symbol| match is_anonymous(symbol) {
+                true => self.table.resolve(&Dim::from(symbol)),
+                false => Dim::from(symbol),
+            });
+            let is_decided = names[0] == names[1] || names.iter().any(Dim::is_known);
+            let is_tie = !broadcast.symbols.into_iter().any(is_anonymous) || !is_decided;
+            is_tie.then_some(TiedNames {
+                names,
+                broadcast: true,
+                unless_zero: None,
+                origin: broadcast.origin,
+            })
         })
     }
 
@@ -268,7 +288,7 @@ impl GraphData {
     }
 
     fn tied_names(&self, known: TieCount) -> Vec<TiedNames> {
-        let broadcasts = self.broadcasts_of_names(known.broadcasts);
+        let broadcasts = self.broadcasts(known.broadcasts);
         let guards = self.table.guards()[known.guards..].iter().filter_map(|record| {
             let (names, unless_zero) = record.guard.equal_symbols()?;
             let names = names.map(Dim::from);
@@ -283,7 +303,8 @@ impl GraphData {
     /// # Errors
     /// There is such a tie.
     pub(super) fn refuse_ties(&self, known: TieCount, operands: &[ValueIx]) -> Result<()> {
-        let is_plain = |tie: &TiedNames| tie.names.iter().all(|name| name.as_symbol().is_some());
+        let is_name = |dim: &Dim| dim.as_symbol().is_some_and(|symbol| !symbol.is_anonymous());
+        let is_plain = |tie: &TiedNames| tie.names.iter().all(is_name);
         let Some(tie) = self.tied_names(known).into_iter().find(is_plain) else { return Ok(()) };
         let TiedNames { names: [a, b], broadcast, .. } = tie;
         let relation = if broadcast { "broadcasts them with each other" } else { "makes them equal" };
@@ -392,6 +413,30 @@ mod tests {
         let error = exe.run_all(&[two.view(), one.view()]).unwrap_err();
         assert!(error.message().contains("axis 0"), "{error}");
         assert!(error.to_string().contains("since assume_eq"), "{error}");
+        Ok(())
+    }
+
+    #[test]
+    fn a_broadcast_of_unknown_dimensions_is_listed_under_their_names() -> Result<()> {
+        for g in [Graph::new(), Graph::strict()] {
+            let keys = g.ragged_input("keys", DType::F32, 1, shape![])?.flat_values();
+            let x = g.input("x", DType::F32, shape![?])?;
+            let sum = (keys + x).ok()?;
+            let [tie] = &g.merges()[..] else { panic!("{:?}", g.merges()) };
+            assert_eq!(
+                (tie.text(), tie.call.as_str()),
+                ("broadcast keys.values with x.0".to_string(), "add")
+            );
+            assert!(g.to_string().contains("  broadcast keys.values with x.0  "), "{g}");
+            assert_eq!(
+                g.guards_by_node(),
+                [("keys.values broadcasts with x.0".to_string(), Some("add_4".to_string()))]
+            );
+            // An unknown dimension that turns out to be the other one is no tie any more.
+            let _ = concat(&[keys.expand_dims(0)?, x.expand_dims(0)?], 0)?;
+            assert!(g.merges().is_empty(), "{:?}", g.merges());
+            let _ = sum;
+        }
         Ok(())
     }
 

@@ -62,6 +62,8 @@ pub(crate) struct Node {
     /// Whether a call that adds several nodes added this node. Such a call reads the sizes of its operands as they are
     /// known at that time, and adds other nodes for other sizes.
     pub is_part_of_call: bool,
+    /// The call of the program that added the node together with other nodes.
+    pub part_of: CallPart,
 }
 
 impl Node {
@@ -77,6 +79,7 @@ impl Node {
             location,
             scope,
             is_part_of_call: false,
+            part_of: CallPart::default(),
         }
     }
 
@@ -108,6 +111,15 @@ impl Node {
         let declared = self.op.operands_of(self.given_operands);
         declared.zip(self.operands.iter().copied()).filter(|(operand, _)| operand.is_parameter())
     }
+}
+
+/// The call that added a node.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct CallPart {
+    /// The index of the call in [`GraphData::calls`](super::GraphData::calls).
+    pub(super) frame: Option<u32>,
+    /// Whether the node has the operands and attributes of the call.
+    pub(super) is_whole: bool,
 }
 
 /// What is known of an output of a node.

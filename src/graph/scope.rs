@@ -3,8 +3,11 @@
 use std::borrow::Cow;
 use std::panic::Location;
 
-use super::{Graph, ScopeFrame};
+use shapeflow_shape_fns::Attrs;
+
+use super::{Graph, ScopeFrame, ValueIx};
 use crate::error::is_library_line;
+use crate::op::OpDef;
 
 /// The guard of an open scope. Until the guard drops, nodes get the scope's name as a prefix; see [`Graph::scope`].
 #[must_use = "the scope ends when the guard drops"]
@@ -19,13 +22,26 @@ impl<'g> Scope<'g> {
         name: Cow<'static, str>,
         location: &'static Location<'static>,
     ) -> Scope<'g> {
+        Scope::enter_frame(graph, ScopeFrame { parent: 0, name, location, is_call: false })
+    }
+
+    /// Opens the scope of a call of a composite op. Errors name the call and not the scope.
+    pub(super) fn of_call(
+        graph: &'g Graph,
+        name: &'static str,
+        location: &'static Location<'static>,
+    ) -> Scope<'g> {
+        Scope::enter_frame(graph, ScopeFrame { parent: 0, name: name.into(), location, is_call: true })
+    }
+
+    fn enter_frame(graph: &'g Graph, frame: ScopeFrame) -> Scope<'g> {
         let mut data = graph.write();
         let parent = data.scope;
         if data.scopes.is_empty() {
-            data.scopes.push(ScopeFrame { parent: 0, name: Cow::Borrowed(""), location });
+            data.scopes.push(ScopeFrame { name: Cow::Borrowed(""), ..frame.clone() });
         }
         data.scope = data.scopes.len() as u32;
-        data.scopes.push(ScopeFrame { parent, name, location });
+        data.scopes.push(ScopeFrame { parent, ..frame });
         drop(data);
         Scope { graph, parent }
     }
@@ -43,29 +59,55 @@ impl Drop for Scope<'_> {
 pub(crate) struct OpenCall<'g> {
     graph: &'g Graph,
     outer: Option<&'static Location<'static>>,
+    outer_frame: Option<u32>,
 }
 
 impl Graph {
-    /// Opens a call at the caller's line. If the caller is code of this crate, the outer call stays in force.
+    /// Opens a call of the method `name` at the caller's line. If the caller is code of this crate, the outer call stays
+    /// in force.
     #[track_caller]
-    pub(crate) fn open_call(&self) -> OpenCall<'_> {
-        self.open_call_at(Location::caller())
+    pub(crate) fn open_call(&self, name: &'static str) -> OpenCall<'_> {
+        self.open_call_at(name, Location::caller())
     }
 
     /// Opens a call as [`Graph::open_call`] does, at the given line.
-    pub(crate) fn open_call_at(&self, location: &'static Location<'static>) -> OpenCall<'_> {
+    pub(crate) fn open_call_at(
+        &self,
+        name: &'static str,
+        location: &'static Location<'static>,
+    ) -> OpenCall<'_> {
         let mut data = self.write();
-        let outer = data.call;
+        let (outer, outer_frame) = (data.call, data.open_frame);
+        if !is_library_line(location) {
+            data.open_frame = Some(data.push_method(name, location));
+            data.call = Some(location);
+        }
+        drop(data);
+        OpenCall { graph: self, outer, outer_frame }
+    }
+
+    /// Opens a call of a composite op. The line of the outer call stays in force if `location` is a line of this crate.
+    pub(super) fn open_composite(
+        &self,
+        op: &OpDef,
+        operands: &[ValueIx],
+        attrs: &Attrs,
+        location: &'static Location<'static>,
+    ) -> OpenCall<'_> {
+        let mut data = self.write();
+        let (outer, outer_frame) = (data.call, data.open_frame);
+        data.open_frame = Some(data.push_composite(op, operands, attrs, location));
         if !is_library_line(location) {
             data.call = Some(location);
         }
         drop(data);
-        OpenCall { graph: self, outer }
+        OpenCall { graph: self, outer, outer_frame }
     }
 }
 
 impl Drop for OpenCall<'_> {
     fn drop(&mut self) {
-        self.graph.write().call = self.outer;
+        let mut data = self.graph.write();
+        (data.call, data.open_frame) = (self.outer, self.outer_frame);
     }
 }

@@ -2,7 +2,7 @@
 
 use prost::bytes::Bytes;
 use prost::encoding::decode_varint;
-use shapeflow_shape_fns::DType;
+use shapeflow_shape_fns::{DType, counted};
 
 use super::limits::Budget;
 use super::proto::{DimProto, TensorProto, TensorShapeProto};
@@ -38,7 +38,10 @@ pub(super) fn from_proto(proto: &TensorProto, budget: &mut Budget) -> Result<Ten
             let got = proto.tensor_content.len();
             return refuse(
                 ErrorKind::Parse,
-                format!("the content of a constant {dtype}{sizes:?} must have {bytes} bytes, got {got}"),
+                format!(
+                    "the content of a constant {dtype}{sizes:?} must have {bytes}, got {got}",
+                    bytes = counted(bytes, "byte")
+                ),
             );
         }
         return raw::from_bytes(dtype, &sizes, &proto.tensor_content, false);
@@ -108,12 +111,16 @@ fn from_values<T: Element>(
     let wanted = count.saturating_mul(values_per_element);
     let got = values.len();
     if got > wanted {
-        let message = format!("a constant {dtype}{sizes:?} must have at most {wanted} values, got {got}");
+        let message = format!(
+            "a constant {dtype}{sizes:?} must have at most {wanted}, got {got}",
+            wanted = counted(wanted, "value")
+        );
         return refuse(ErrorKind::Parse, message);
     }
     if !got.is_multiple_of(values_per_element) {
         let message = format!(
-            "a constant {dtype}{sizes:?} must have {values_per_element} values an element, got {got}"
+            "a constant {dtype}{sizes:?} must have {values_per_element} an element, got {got}",
+            values_per_element = counted(values_per_element, "value")
         );
         return refuse(ErrorKind::Parse, message);
     }
@@ -144,7 +151,10 @@ fn strings_from_proto(
     if proto.tensor_content.is_empty() {
         if proto.string_val.len() > count {
             let got = proto.string_val.len();
-            let message = format!("a constant string{sizes:?} must have at most {count} values, got {got}");
+            let message = format!(
+                "a constant string{sizes:?} must have at most {count}, got {got}",
+                count = counted(count, "value")
+            );
             return refuse(ErrorKind::Parse, message);
         }
         let last = proto.string_val.last().cloned().unwrap_or_default();

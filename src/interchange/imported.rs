@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::panic::Location;
 use std::sync::Arc;
 
-use shapeflow_shape_fns::{DType, TensorShape};
+use shapeflow_shape_fns::{DType, TensorShape, counted};
 
 use super::node_usage::NodeUsage;
 use super::signature_names::SignatureNames;
@@ -376,12 +376,7 @@ fn refuse<T>(message: String) -> Result<T> {
 
 /// Formats the message about an output that a node lacks.
 fn no_output(node: &str, output: usize, op: &str, count: usize) -> String {
-    format!("a tensor must be in the model, got {node}:{output}: {op} has {}", count_outputs(count))
-}
-
-/// Returns `1 output` or `n outputs`.
-pub(super) fn count_outputs(count: usize) -> String {
-    format!("{count} output{}", if count == 1 { "" } else { "s" })
+    format!("a tensor must be in the model, got {node}:{output}: {op} has {}", counted(count, "output"))
 }
 
 /// Returns the name of a tensor without the suffix `:0` of a first output.

@@ -1,5 +1,7 @@
 //! `Limits`: limits on the size of a model.
 
+use shapeflow_shape_fns::counted;
+
 use crate::error::{Error, ErrorKind, Phase, Result};
 
 /// Limits on the size of a model. A model that exceeds a limit is refused.
@@ -58,7 +60,7 @@ impl Budget {
                 self.nodes = left;
                 Ok(())
             }
-            None => refuse(format_args!("a model may have at most {} nodes", self.limits.nodes)),
+            None => refuse(format_args!("a model may have at most {}", counted(self.limits.nodes, "node"))),
         }
     }
 
@@ -73,8 +75,9 @@ impl Budget {
                 Ok(())
             }
             None => refuse(format_args!(
-                "constants may have at most {} bytes together, exceeded by a constant of {bytes} bytes",
-                self.limits.constant_bytes
+                "constants may have at most {} together, exceeded by a constant of {bytes}",
+                counted(self.limits.constant_bytes, "byte"),
+                bytes = counted(bytes, "byte")
             )),
         }
     }
@@ -87,7 +90,7 @@ impl Budget {
         if rank <= self.limits.rank {
             return Ok(());
         }
-        refuse(format_args!("a shape may have at most {} axes, got {rank}", self.limits.rank))
+        refuse(format_args!("a shape may have at most {}, got {rank}", counted(self.limits.rank, "axis")))
     }
 }
 

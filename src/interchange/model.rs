@@ -9,6 +9,7 @@ use std::sync::Arc;
 use prost::Message;
 use prost::bytes::Bytes;
 use prost::encoding::decode_varint;
+use shapeflow_shape_fns::counted;
 
 use super::fields::{GRAPH, SAVED_MODEL};
 use super::limits::{Limits, refuse};
@@ -88,16 +89,21 @@ impl Model {
         Ok(model)
     }
 
-    /// Reads a model from bytes: a GraphDef or a SavedModel, binary or text.
+    /// Reads a model from bytes: a GraphDef or a SavedModel, binary or text. Copies the bytes;
+    /// [`Model::from_bytes_limited`] takes them over.
     ///
     /// # Errors
     /// `Parse`: the bytes are damaged or not a model. `Memory`: the model exceeds the default limits.
     #[track_caller]
-    pub fn from_bytes(bytes: impl Into<Vec<u8>>) -> Result<Model> {
-        Model::from_bytes_limited(bytes.into(), &Limits::default())
+    pub fn from_bytes(bytes: impl AsRef<[u8]>) -> Result<Model> {
+        let location = Location::caller();
+        let limits = Limits::default();
+        let checked = check_file_size(bytes.as_ref().len(), &limits);
+        let model = checked.and_then(|()| Model::of_bytes(bytes.as_ref().to_vec(), &limits));
+        model.map_err(|error| error.or_at(location))
     }
 
-    /// Reads a model from bytes within the given limits, as [`Model::from_bytes`] does.
+    /// Reads a model from bytes within the given limits, as [`Model::from_bytes`] does, without a copy of the bytes.
     ///
     /// # Errors
     /// As [`Model::from_bytes`].
@@ -108,9 +114,7 @@ impl Model {
     }
 
     fn of_bytes(bytes: Vec<u8>, limits: &Limits) -> Result<Model> {
-        if bytes.len() as u64 > limits.file_bytes {
-            return refuse(format_args!("a file may have at most {} bytes", limits.file_bytes));
-        }
+        check_file_size(bytes.len(), limits)?;
         if let Some(text) = as_text(&bytes) {
             return Model::from_text_limited(text, limits);
         }
@@ -144,7 +148,7 @@ impl Model {
         let paths: &[&[u32]] = if is_saved { &[&[2, 2, 1], &[2, 2, 2, 1, 3]] } else { &[&[1], &[2, 1, 3]] };
         let nodes: usize = paths.iter().map(|path| count_messages(&bytes, path, limits.nodes)).sum();
         if nodes > limits.nodes {
-            return refuse(format_args!("a model may have at most {} nodes", limits.nodes));
+            return refuse(format_args!("a model may have at most {}", counted(limits.nodes, "node")));
         }
         let bytes = Bytes::from(bytes);
         if !is_saved {
@@ -225,9 +229,17 @@ impl Model {
     }
 }
 
+/// Checks the size of a file against the limits.
+fn check_file_size(bytes: usize, limits: &Limits) -> Result<()> {
+    match bytes as u64 > limits.file_bytes {
+        true => refuse(format_args!("a file may have at most {}", counted(limits.file_bytes, "byte"))),
+        false => Ok(()),
+    }
+}
+
 impl std::fmt::Debug for Model {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Model({} nodes)", self.len())
+        write!(f, "Model({})", counted(self.len(), "node"))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::panic::Location;
 
-use shapeflow_shape_fns::DType;
+use shapeflow_shape_fns::{DType, counted};
 
 use super::raw;
 use crate::error::{Error, ErrorKind, Phase, Result};
@@ -56,10 +56,10 @@ fn parse(bytes: &[u8]) -> Result<Tensor> {
     let needed = count.and_then(|count| count.checked_mul(kind.size()));
     if needed != Some(data.len()) {
         return refuse(format_args!(
-            "an npy file of {} and shape {:?} must have {} bytes of data, got {}",
+            "an npy file of {} and shape {:?} must have {} of data, got {}",
             header.descr,
             header.shape,
-            needed.map_or("too many".to_string(), |needed| needed.to_string()),
+            counted(needed.map_or("too many".to_string(), |needed| needed.to_string()), "byte"),
             data.len()
         ));
     }

@@ -4,7 +4,7 @@ use std::panic::Location;
 use std::path::Path;
 
 use safetensors::{Dtype, SafeTensorError, SafeTensors};
-use shapeflow_shape_fns::DType;
+use shapeflow_shape_fns::{DType, counted};
 
 use super::raw;
 use crate::error::{Error, ErrorKind, Phase, Result};
@@ -125,20 +125,22 @@ fn defect(file: &[u8], error: &SafeTensorError) -> String {
     let Some((length, rest)) = file.split_first_chunk() else {
         let got = file.len();
         return format!(
-            "a safetensors file must start with 8 bytes, the length of its header, got {got} bytes"
+            "a safetensors file must start with 8 bytes, the length of its header, got {got}",
+            got = counted(got, "byte")
         );
     };
     let length = u64::from_le_bytes(*length);
     match error {
         SafeTensorError::HeaderTooLarge | SafeTensorError::InvalidHeaderLength => format!(
-            "not a safetensors file, or cut off: its first 8 bytes say that its header has {length} bytes, \
-             and {} bytes follow",
-            rest.len()
+            "not a safetensors file, or cut off: its first 8 bytes say that its header has {length}, \
+             and {} follow",
+            counted(rest.len(), "byte"),
+            length = counted(length, "byte")
         ),
         SafeTensorError::MetadataIncompleteBuffer => format!(
-            "the tensors of a safetensors file must take all bytes after its header, got {} bytes: the file is cut \
+            "the tensors of a safetensors file must take all bytes after its header, got {}: the file is cut \
              off, or has other bytes at its end",
-            (rest.len() as u64).saturating_sub(length)
+            counted((rest.len() as u64).saturating_sub(length), "byte")
         ),
         _ => format!("not a safetensors file, or damaged: {error}"),
     }

@@ -4,7 +4,7 @@ use std::io::Read;
 use std::path::Path;
 use std::str::FromStr;
 
-use shapeflow_shape_fns::DType;
+use shapeflow_shape_fns::{DType, counted};
 
 use super::limits::{Limits, refuse};
 use crate::error::{Error, ErrorKind, Phase, Result};
@@ -49,7 +49,10 @@ impl Vocabulary {
         let mut text = Vec::new();
         file.take(limits.constant_bytes.saturating_add(1)).read_to_end(&mut text).map_err(failed)?;
         if text.len() as u64 > limits.constant_bytes {
-            return refuse(format_args!("a vocabulary may have at most {} bytes", limits.constant_bytes));
+            return refuse(format_args!(
+                "a vocabulary may have at most {}",
+                counted(limits.constant_bytes, "byte")
+            ));
         }
         self.parse(text, key, value).map_err(|error| error.about(path.display()))
     }
@@ -62,7 +65,11 @@ impl Vocabulary {
         };
         if let Ok(size) = usize::try_from(self.size) {
             if lines.len() < size {
-                return wrong(format!("the file must have {size} lines, got {}", lines.len()));
+                return wrong(format!(
+                    "the file must have {size}, got {}",
+                    lines.len(),
+                    size = counted(size, "line")
+                ));
             }
             lines.truncate(size);
         }
@@ -78,8 +85,9 @@ impl Vocabulary {
             let count = lines.len() as i64;
             let Some(end) = self.first_number.checked_add(count) else {
                 return wrong(format!(
-                    "the numbers of {count} lines from {} must fit i64",
-                    self.first_number
+                    "the numbers of {count} from {} must fit i64",
+                    self.first_number,
+                    count = counted(count, "line")
                 ));
             };
             let numbers: Vec<i64> = (self.first_number..end).collect();

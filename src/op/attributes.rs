@@ -62,9 +62,10 @@ impl OpDef {
     }
 
     /// Returns the attributes of a call as text, without flags that are false by default, and without names that begin
-    /// with `_`: an import keeps these for an export, but they change nothing.
+    /// with `_`: an import keeps these for an export, but they change nothing. The attributes of a node with graphs
+    /// inside are its results' types, which texts show anyway.
     pub(crate) fn attrs_text(&self, attrs: &Attrs) -> String {
-        if self.stands_for(attrs).is_some() {
+        if self.stands_for(attrs).is_some() || self.control().is_some() {
             return String::new();
         }
         let is_off = |name: &str, attr: &Attr| {

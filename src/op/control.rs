@@ -21,6 +21,10 @@ pub(crate) trait Control: Send + Sync + 'static {
     /// Returns the graphs inside the node. Each graph is a `RegionGraph`, a type of the module `graph`.
     fn regions(&self) -> Vec<&dyn Any>;
 
+    /// Returns the number of operands before the captures: the selector of a branch, or the initial state and the rows
+    /// of a loop. Regions read the other operands because their closures use values of the graph around them.
+    fn own_operands(&self) -> usize;
+
     /// Returns what the node computes, in terms of its regions.
     fn form(&self) -> ControlForm<'_>;
 }
@@ -131,6 +135,11 @@ impl OpDef {
             (_, Some(inside)) => Some(&*inside.0),
             _ => None,
         }
+    }
+
+    /// Returns the number of operands before the captures, see [`Control::own_operands`]. Other ops have no captures.
+    pub(crate) fn own_operands(&self) -> usize {
+        self.control().map_or(usize::MAX, Control::own_operands)
     }
 
     /// Returns the compiled graphs inside a compiled node of control flow.

@@ -9,7 +9,7 @@ use super::cancel::Cancel;
 use super::host_threads::HostThreads;
 use super::prepared::NodePreparation;
 use crate::error::{Error, ErrorKind, Phase, Result};
-use crate::tensor::{BufferPool, Tensor, TensorView, TensorViewMut};
+use crate::tensor::{BufferPool, Tensor, TensorRole, TensorView, TensorViewMut};
 
 /// Maximum number of tensor lists that lie one inside the other. Dropping and comparing lists recurses into their
 /// items.
@@ -190,10 +190,10 @@ impl<'a> HostCx<'a> {
     /// # Errors
     /// There is no input `i`.
     pub fn input(&self, i: usize) -> Result<TensorView<'a>> {
-        self.inputs
-            .get(i)
-            .cloned()
-            .ok_or_else(|| Error::msg(format!("there is no input {i}, only {}", self.inputs.len())))
+        match self.inputs.get(i) {
+            Some(input) => Ok(input.clone().with_role(TensorRole::Input(i as u32))),
+            None => Err(Error::msg(format!("there is no input {i}, only {}", self.inputs.len()))),
+        }
     }
 
     /// Returns the node's attributes.
@@ -290,19 +290,22 @@ impl<'a> HostCx<'a> {
     fn allocate(&mut self, i: usize, sizes: &[usize], zeroed: bool) -> Result<()> {
         let pool = self.pool;
         let output = self.slot(i)?;
-        let fitting = output.lent.as_mut().filter(|lent| lent.sizes() == sizes);
-        output.made = Some(match (fitting, pool) {
-            (Some(lent), _) => {
-                if zeroed {
-                    lent.bytes_mut().fill(0);
-                }
-                HostOutput::Borrowed
+        let dtype = output.dtype;
+        if let Some(lent) = output.lent.as_mut().filter(|lent| lent.sizes() == sizes) {
+            if zeroed {
+                lent.bytes_mut().fill(0);
             }
-            (None, Some(pool)) if zeroed => HostOutput::Tensor(pool.zeros(output.dtype, sizes)?),
-            (None, Some(pool)) => HostOutput::Tensor(pool.allocate(output.dtype, sizes)?),
-            (None, None) if zeroed => HostOutput::Tensor(Tensor::zeros(output.dtype, sizes)?),
-            (None, None) => HostOutput::Tensor(Tensor::allocate(output.dtype, sizes)?),
-        });
+            output.made = Some(HostOutput::Borrowed);
+            return Ok(());
+        }
+        let tensor = match pool {
+            Some(pool) if zeroed => pool.zeros(dtype, sizes),
+            Some(pool) => pool.allocate(dtype, sizes),
+            None if zeroed => Tensor::zeros(dtype, sizes),
+            None => Tensor::allocate(dtype, sizes),
+        };
+        let tensor = tensor.map_err(|error| error.about(TensorRole::Output(i as u32)))?;
+        output.made = Some(HostOutput::Tensor(tensor));
         Ok(())
     }
 }
@@ -310,10 +313,11 @@ impl<'a> HostCx<'a> {
 impl Output<'_> {
     /// Returns the memory of output `i`.
     fn view(&mut self, i: usize) -> Result<TensorViewMut<'_>> {
-        match (&mut self.made, &mut self.lent) {
-            (Some(HostOutput::Tensor(tensor)), _) => tensor.view_mut(),
-            (Some(HostOutput::Borrowed), Some(lent)) => Ok(lent.reborrow()),
-            _ => Err(Error::msg(format!("output {i} has no memory"))),
-        }
+        let view = match (&mut self.made, &mut self.lent) {
+            (Some(HostOutput::Tensor(tensor)), _) => tensor.view_mut()?,
+            (Some(HostOutput::Borrowed), Some(lent)) => lent.reborrow(),
+            _ => return Err(Error::msg(format!("output {i} has no memory"))),
+        };
+        Ok(view.with_role(TensorRole::Output(i as u32)))
     }
 }

@@ -49,6 +49,7 @@ pub(crate) mod row_docs;
 pub(crate) mod row_major;
 pub(crate) mod rows;
 pub(crate) mod segment;
+pub(crate) mod signal;
 pub(crate) mod sort;
 pub(crate) mod sparse;
 #[cfg(feature = "strings")]
@@ -78,6 +79,7 @@ pub use linalg::einsum;
 pub use math::add_n;
 pub use nn::{CtcLossOptions, DataFormat, FractionalPool, LstmWeights, Padding, clip_by_global_norm};
 pub use quantize::{Quantization, QuantizeMode, QuantizeOptions, quantized_concat};
+pub use signal::{MelScale, StftOptions, StftWindow};
 pub use sparse::{SetOperation, sparse_concat};
 #[cfg(feature = "strings")]
 pub use string::{

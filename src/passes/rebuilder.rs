@@ -48,6 +48,7 @@ impl<'a> Rebuilder<'a> {
             old,
             new: GraphData {
                 scopes: old.scopes.clone(),
+                calls: old.calls.clone(),
                 table: DimTable::in_definition_order(),
                 ..GraphData::default()
             },
@@ -298,12 +299,17 @@ impl<'a> Rebuilder<'a> {
             node.location,
         );
         let first = match added {
-            Ok(mut values) => values.next(),
+            Ok(mut values) => {
+                let made = self.new.nodes.last_mut().expect("the node was added");
+                made.part_of = node.part_of;
+                values.next()
+            }
             Err(error) => {
                 let call = self.new.named_call_text(&node.op, &key.operands, &key.attrs);
-                return Err(error
-                    .with_phase(Phase::Compile)
-                    .with_op(node.op.name(), call)
+                let error = error.with_phase(Phase::Compile);
+                return Err(self
+                    .new
+                    .blame(error, &node.op, call, node.part_of)
                     .with_node(self.old.node_name(index))
                     .at(node.location));
             }

@@ -2,7 +2,7 @@
 
 use std::panic::Location;
 
-use shapeflow_shape_fns::DType;
+use shapeflow_shape_fns::{DType, counted};
 
 use super::encoding::{
     check_vector, ints, rows_of_rowids, running_sum, splits_of_rowids, splits_of_unchecked_rowids, wide,
@@ -172,7 +172,8 @@ impl RaggedTensor {
             if rowids.len() != nvals {
                 let got = rowids.len();
                 return Err(shape_error(format!(
-                    "value_rowids must have one id for each of {nvals} values, got {got}"
+                    "value_rowids must have one id for each of {nvals}, got {got}",
+                    nvals = counted(nvals, "value")
                 )));
             }
             let splits = with_ints!(rowids, |ids| {
@@ -217,8 +218,10 @@ impl RaggedTensor {
                 return Err(shape_error(match nrows {
                     Some(rows) => {
                         format!(
-                            "{rows} rows of {length} values need {} values, got {nvals}",
-                            rows.saturating_mul(length)
+                            "there must be {} for {rows} of {length}, got {nvals}",
+                            counted(rows.saturating_mul(length), "value"),
+                            rows = counted(rows, "row"),
+                            length = counted(length, "value")
                         )
                     }
                     None => {

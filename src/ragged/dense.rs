@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::panic::Location;
 
-use shapeflow_shape_fns::DType;
+use shapeflow_shape_fns::{DType, counted};
 
 use super::encoding::{check_vector, wide, with_ints};
 use super::{RaggedItem, RaggedTensor, RowPartition, located, shape_error, take_rows};
@@ -170,8 +170,8 @@ impl RaggedTensor {
         let mut natural = self.bounding_shape();
         if !sizes.is_empty() && sizes.len() != natural.len() {
             return Err(shape_error(format!(
-                "there must be one size for each of {} axes, got {}",
-                natural.len(),
+                "there must be one size for each of {}, got {}",
+                counted(natural.len(), "axis"),
                 sizes.len()
             )));
         }
@@ -255,8 +255,9 @@ impl RaggedTensor {
             };
             if lengths.len() != rows {
                 return Err(shape_error(format!(
-                    "there must be one length for each of {rows} rows, got {}",
-                    lengths.len()
+                    "there must be one length for each of {rows}, got {}",
+                    lengths.len(),
+                    rows = counted(rows, "row")
                 )));
             }
             let kept: Vec<usize> = with_ints!(lengths, |lengths| {
@@ -304,7 +305,8 @@ impl RaggedTensor {
                 if lengths.len() != rows {
                     let got = lengths.len();
                     return Err(shape_error(format!(
-                        "there must be one length for each of {rows} rows, got {got}"
+                        "there must be one length for each of {rows}, got {got}",
+                        rows = counted(rows, "row")
                     )));
                 }
                 let cut = |(position, (place, length)): (usize, (usize, i64))| {

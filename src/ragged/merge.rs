@@ -1,6 +1,6 @@
 //! Ragged tensors with other values, other splits, or merged axes.
 
-use shapeflow_shape_fns::DType;
+use shapeflow_shape_fns::{DType, counted};
 
 use super::construct::value_count;
 use super::{RaggedItem, RaggedTensor, RowPartition, shape_error};
@@ -16,7 +16,10 @@ impl RaggedTensor {
         let values = values.into();
         let (count, nvals) = (value_count(&values)?, self.partition().nvals());
         if count != nvals {
-            return Err(shape_error(format!("there must be {nvals} values, got {count}")));
+            return Err(shape_error(format!(
+                "there must be {nvals}, got {count}",
+                nvals = counted(nvals, "value")
+            )));
         }
         RaggedTensor::partitioned(self.partition().clone(), values)
     }
@@ -38,8 +41,9 @@ impl RaggedTensor {
         let (got, count) = (flat.sizes().first().copied(), self.flat.sizes()[0]);
         if got != Some(count) {
             return Err(shape_error(format!(
-                "there must be {count} flat values, got sizes {:?}",
-                flat.sizes()
+                "there must be {count}, got sizes {:?}",
+                flat.sizes(),
+                count = counted(count, "flat value")
             )));
         }
         Ok(RaggedTensor { flat, partitions: self.partitions.clone() })

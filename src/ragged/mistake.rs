@@ -1,5 +1,7 @@
 //! Mistakes in the encodings of a row partition, and their messages.
 
+use shapeflow_shape_fns::counted;
+
 use super::encoding::{Offset, wide};
 
 /// What is wrong with row splits.
@@ -80,7 +82,10 @@ pub(crate) fn message_of<I: Offset>(encoding: &str, mistake: &Mistake, splits: &
             bad_lengths(lengths, nvals).unwrap_or_else(|| mistake.message("row_splits", 0))
         }
         ("row_starts" | "row_limits", Mistake::Start(_) | Mistake::End { .. }) if splits.len() == 1 => {
-            format!("{encoding} must have at least one element for {nvals} values, got none")
+            format!(
+                "{encoding} must have at least one element for {nvals}, got none",
+                nvals = counted(nvals, "value")
+            )
         }
         ("row_starts", Mistake::Descent { position, before, .. }) if position + 1 == splits.len() => {
             let position = position - 1;
@@ -93,7 +98,10 @@ pub(crate) fn message_of<I: Offset>(encoding: &str, mistake: &Mistake, splits: &
         }
         ("row_limits", _) => mistake.message("row_limits", 1),
         ("value_rowids", Mistake::End { last, .. }) => {
-            format!("value_rowids must have one id of a row for each of {nvals} values, got {last}")
+            format!(
+                "value_rowids must have one id of a row for each of {nvals}, got {last}",
+                nvals = counted(nvals, "value")
+            )
         }
         _ => mistake.message(encoding, 0),
     }

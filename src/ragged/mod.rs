@@ -69,7 +69,7 @@ use crate::tensor::{Element, Tensor};
 /// | `from_tensor` | [`from_tensor`](Self::from_tensor), [`from_tensor_lengths`](Self::from_tensor_lengths), [`from_tensor_nested_lengths`](Self::from_tensor_nested_lengths), [`from_tensor_padding`](Self::from_tensor_padding) |
 /// | `from_sparse` | [`from_sparse`](Self::from_sparse) |
 /// | `validate=False` | [`Unchecked`] |
-/// | `tf.ragged.constant` | [`ragged!`](crate::ragged), [`from_nested`](Self::from_nested) |
+/// | `tf.ragged.constant` | [`ragged!`](macro@crate::ragged), [`from_nested`](Self::from_nested) |
 /// | `dtype`, `shape`, `get_shape` | [`dtype`](Self::dtype), [`shape`](Self::shape) |
 /// | `flat_values`, `values` | [`flat_values`](Self::flat_values), [`values`](Self::values) |
 /// | `row_splits`, `nested_row_splits` | [`row_splits`](Self::row_splits), [`nested_row_splits`](Self::nested_row_splits) |

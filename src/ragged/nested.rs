@@ -5,7 +5,7 @@ use std::panic::Location;
 use super::{RaggedItem, RaggedTensor, RowPartition, located, shape_error};
 use crate::error::Result;
 use crate::tensor::{Element, Tensor};
-use shapeflow_shape_fns::DType;
+use shapeflow_shape_fns::{DType, counted};
 
 /// A nested list: an element, or a list of nested lists.
 #[derive(Clone, PartialEq, Debug)]
@@ -220,7 +220,10 @@ fn collect<T>(nested: Nested<T>, axis: usize, ends: &mut [Vec<usize>], flat: &mu
         }
         (Nested::Item(_), false) => {
             let (depth, got) = (ends.len() + 1, axis + 1);
-            return Err(shape_error(format!("all elements must be {depth} lists deep, got one {got} deep")));
+            return Err(shape_error(format!(
+                "all elements must be {depth} deep, got one {got} deep",
+                depth = counted(depth, "list")
+            )));
         }
         (Nested::List(_), true) => {
             unreachable!("no list is deeper than the greatest depth of the lists");

@@ -1,5 +1,7 @@
 //! The tensors that hold a ragged tensor among the named inputs and outputs of an executable.
 
+use shapeflow_shape_fns::counted;
+
 use super::{RaggedItem, RowPartition, shape_error};
 use crate::error::Result;
 use crate::tensor::Tensor;
@@ -68,8 +70,10 @@ pub(crate) fn join_parts(tensors: &[(String, Tensor)]) -> Result<(&str, RaggedIt
                 };
                 if rows.checked_mul(length) != Some(nvals) {
                     return Err(shape_error(format!(
-                        "{rows} rows of {length} values need {} values, got {nvals}",
-                        rows.saturating_mul(length)
+                        "there must be {} for {rows} of {length}, got {nvals}",
+                        counted(rows.saturating_mul(length), "value"),
+                        rows = counted(rows, "row"),
+                        length = counted(length, "value")
                     )));
                 }
                 RowPartition::uniform(length, rows, tensor.dtype())?

@@ -2,6 +2,8 @@
 
 use std::panic::Location;
 
+use shapeflow_shape_fns::counted;
+
 use super::{RaggedTensor, located, shape_error};
 use crate::error::Result;
 use crate::tensor::Tensor;
@@ -107,8 +109,9 @@ impl RaggedTensor {
             let count = sparse.values.len();
             if sparse.indices.sizes() != [count, 2] || sparse.values.sizes().len() != 1 {
                 return Err(shape_error(format!(
-                    "there must be an index of 2 numbers for each of {count} values, got sizes {:?}",
-                    sparse.indices.sizes()
+                    "there must be an index of 2 numbers for each of {count}, got sizes {:?}",
+                    sparse.indices.sizes(),
+                    count = counted(count, "value")
                 )));
             }
             let mut before = [-1, -1];

@@ -6,7 +6,7 @@
 //!
 //! **Out:** results in these buffers, and whether a check of the kernel failed.
 //!
-//! **Order of work:** [`launch`] runs any plan. `launch` cuts the boxes into work items (`work_items`) and sorts them
+//! **Order of work:** [`launch()`] runs any plan. `launch` cuts the boxes into work items (`work_items`) and sorts them
 //! where that helps the caches (`work_order`). The items run on the calling thread, or on a [`Pool`] (`thread_pool`) if
 //! the kernel takes long enough (`cost`). A work item is a strided copy or some kernel calls. If the code needs
 //! contiguous operands, `staging` copies blocks of rows to and from the [`Workspace`] of the thread.

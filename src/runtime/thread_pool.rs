@@ -5,6 +5,8 @@ use std::sync::Arc;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 
+use shapeflow_shape_fns::counted;
+
 use super::cost::{UNITS_PER_NANOSECOND, element_cost};
 use super::lock::lock;
 use super::workspace::{Workspace, first_workspace};
@@ -145,7 +147,7 @@ pub(crate) fn rayon_pool(threads: usize) -> Result<Arc<dyn ThreadPool>> {
 
     impl fmt::Debug for Rayon {
         fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            write!(f, "{} threads", self.0.current_num_threads() + 1)
+            write!(f, "{}", counted(self.0.current_num_threads() + 1, "thread"))
         }
     }
 

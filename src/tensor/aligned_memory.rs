@@ -4,6 +4,8 @@
 use std::alloc::{self, Layout};
 use std::ptr::NonNull;
 
+use shapeflow_shape_fns::counted;
+
 use crate::error::{Error, ErrorKind, Phase, Result};
 
 /// A block of memory that starts at a multiple of [`AlignedMemory::ALIGN`], freed on drop.
@@ -127,7 +129,11 @@ const MIN_ALIGN: usize = 16;
 
 /// Makes the error for a failed allocation of `len` bytes.
 pub(super) fn out_of_memory(len: usize) -> Error {
-    Error::new(ErrorKind::Memory, Phase::Run, format!("out of memory: could not allocate {len} bytes"))
+    Error::new(
+        ErrorKind::Memory,
+        Phase::Run,
+        format!("out of memory: could not allocate {len}", len = counted(len, "byte")),
+    )
 }
 
 /// Makes a vector of `len` copies of `value`, where `len` comes from the elements of a tensor.

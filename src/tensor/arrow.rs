@@ -13,7 +13,7 @@ use arrow_array::{
 use arrow_buffer::{Buffer as ArrowBuffer, ScalarBuffer};
 use arrow_schema::{DataType, Field};
 use bytes::Bytes;
-use shapeflow_shape_fns::DType;
+use shapeflow_shape_fns::{DType, counted};
 
 use super::Tensor;
 use crate::error::{Error, ErrorKind, Phase, Result};
@@ -129,7 +129,8 @@ impl Tensor {
 /// `size` exceeds `i32::MAX`.
 pub(crate) fn fixed_size_lists(values: ArrayRef, size: usize, rows: usize) -> Result<ArrayRef> {
     let length = i32::try_from(size).map_err(|_| {
-        let message = format!("a fixed-size list must have at most {} elements, got {size}", i32::MAX);
+        let message =
+            format!("a fixed-size list must have at most {}, got {size}", counted(i32::MAX, "element"));
         Error::new(ErrorKind::Shape, Phase::Run, message)
     })?;
     let field = Arc::new(Field::new_list_field(values.data_type().clone(), false));

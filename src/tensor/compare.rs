@@ -1,5 +1,7 @@
 //! [`Tensor::allclose`]: comparison of two tensors within a tolerance.
 
+use shapeflow_shape_fns::counted;
+
 use super::datum::Datum;
 use super::layout::index_of;
 use super::{Tensor, TensorView};
@@ -41,9 +43,9 @@ impl TensorView<'_> {
         match first {
             None => Ok(()),
             Some((linear, got, wanted)) => Err(format!(
-                "expected {wanted} at {:?}, got {got} ({differing} of {} elements differ)",
+                "expected {wanted} at {:?}, got {got} ({differing} of {} differ)",
                 index_of(self.sizes(), linear),
-                self.len()
+                counted(self.len(), "element")
             )),
         }
     }

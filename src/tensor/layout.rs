@@ -2,6 +2,7 @@
 
 use std::panic::Location;
 
+use shapeflow_shape_fns::counted;
 use smallvec::SmallVec;
 
 use crate::error::{Error, ErrorKind, Phase, Result};
@@ -79,7 +80,7 @@ pub(crate) fn check_count(sizes: &[usize], got: usize) -> Result<()> {
     Err(Error::new(
         ErrorKind::Shape,
         Phase::Run,
-        format!("sizes {sizes:?} need {needed} elements, got {got}"),
+        format!("sizes {sizes:?} need {needed}, got {got}", needed = counted(needed, "element")),
     )
     .or_at(Location::caller()))
 }
@@ -94,7 +95,10 @@ pub(crate) fn check_values(got: usize, per_element: usize, sizes: &[usize]) -> R
     if needed.checked_mul(per_element) == Some(got) {
         return Ok(needed);
     }
-    let message = format!("sizes {sizes:?} need {needed} × {per_element} values, got {got}");
+    let message = format!(
+        "sizes {sizes:?} need {needed} × {per_element}, got {got}",
+        per_element = counted(per_element, "value")
+    );
     Err(Error::new(ErrorKind::Shape, Phase::Run, message).or_at(Location::caller()))
 }
 

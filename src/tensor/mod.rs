@@ -32,6 +32,7 @@ mod literal;
 #[cfg(feature = "ndarray")]
 mod ndarray;
 mod pooled;
+mod role;
 mod rows;
 mod shared_bytes;
 mod storage;
@@ -56,8 +57,9 @@ pub(crate) use element::normalized_byte;
 pub(crate) use element::size_of_element;
 #[cfg(feature = "npz")]
 pub(crate) use element::storage;
-pub(crate) use layout::place_text;
+pub(crate) use layout::{index_of, place_text};
 pub(crate) use list::TensorList;
+pub(crate) use role::TensorRole;
 pub(crate) use shared_bytes::SharedBytes;
 pub use strings::Strings;
 pub use strings_builder::StringsBuilder;

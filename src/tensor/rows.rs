@@ -34,7 +34,7 @@ impl<'a> TensorView<'a> {
         };
         let mut sizes = self.sizes.clone();
         sizes[0] = rows.len();
-        TensorView { dtype: self.dtype, sizes, strides: None, len, data }
+        TensorView { dtype: self.dtype, sizes, strides: None, len, data, role: self.role }
     }
 }
 

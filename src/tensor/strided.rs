@@ -2,6 +2,7 @@
 
 use super::element::{self, Element};
 use super::layout::{byte_len, count, row_major_strides};
+use super::role::TensorRole;
 use super::view::{TensorView, ViewData};
 use crate::error::{Error, ErrorKind, Phase, Result};
 
@@ -48,13 +49,34 @@ impl<'a> TensorView<'a> {
         let size = size_of::<T>();
         Ok(if len == 0 {
             let data = ViewData::Bytes { bytes: &[], first: 0, size };
-            TensorView { dtype: T::DTYPE, sizes: sizes.into(), strides: None, len, data }
+            TensorView {
+                dtype: T::DTYPE,
+                sizes: sizes.into(),
+                strides: None,
+                len,
+                data,
+                role: TensorRole::default(),
+            }
         } else if plain {
             let data = ViewData::Bytes { bytes: &bytes[first * size..(first + len) * size], first: 0, size };
-            TensorView { dtype: T::DTYPE, sizes: sizes.into(), strides: None, len, data }
+            TensorView {
+                dtype: T::DTYPE,
+                sizes: sizes.into(),
+                strides: None,
+                len,
+                data,
+                role: TensorRole::default(),
+            }
         } else {
             let data = ViewData::Bytes { bytes, first, size };
-            TensorView { dtype: T::DTYPE, sizes: sizes.into(), strides: Some(strides.into()), len, data }
+            TensorView {
+                dtype: T::DTYPE,
+                sizes: sizes.into(),
+                strides: Some(strides.into()),
+                len,
+                data,
+                role: TensorRole::default(),
+            }
         })
     }
 }

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::ops::{Index, Range};
 
+use shapeflow_shape_fns::counted;
+
 use super::aligned_memory::{out_of_memory, reserved_vec};
 use crate::error::{Error, ErrorKind, Phase, Result};
 
@@ -75,9 +77,9 @@ impl<'a> Strings<'a> {
             return Ok(Strings { offsets, bytes });
         }
         let message = format!(
-            "the offsets of strings must ascend to at most {}, the number of bytes; got {} offsets",
+            "the offsets of strings must ascend to at most {}, the number of bytes; got {}",
             bytes.len(),
-            offsets.len()
+            counted(offsets.len(), "offset")
         );
         Err(Error::new(ErrorKind::Shape, Phase::Run, message))
     }

@@ -1,6 +1,6 @@
 //! [`StringsBuilder`]: a tensor of strings, one string after the other.
 
-use shapeflow_shape_fns::DType;
+use shapeflow_shape_fns::{DType, counted};
 
 use super::Tensor;
 use super::aligned_memory::{out_of_memory, reserved_vec};
@@ -174,7 +174,8 @@ impl StringsBuilder {
         let open = self.0.bytes.len() - self.0.offsets.last().copied().unwrap_or(0);
         if open > 0 {
             let message = format!(
-                "StringsBuilder::end must follow the last append, got {open} bytes of an unfinished string"
+                "StringsBuilder::end must follow the last append, got {open} of an unfinished string",
+                open = counted(open, "byte")
             );
             return Err(Error::new(ErrorKind::Shape, Phase::Run, message));
         }

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use shapeflow_shape_fns::DType;
+use shapeflow_shape_fns::{DType, counted};
 
 use super::layout::Layout;
+use super::role::TensorRole;
 use super::storage::Storage;
 use super::view::ViewData;
 use super::{Tensor, TensorList, TensorView};
@@ -28,7 +29,14 @@ impl<'a> TensorView<'a> {
     /// Makes a view of lists, whose number must fit the sizes.
     pub(super) fn of_lists(sizes: &'a [usize], lists: &'a [TensorList]) -> TensorView<'a> {
         let data = ViewData::Lists(lists);
-        TensorView { dtype: DType::Variant, sizes: sizes.into(), strides: None, len: lists.len(), data }
+        TensorView {
+            dtype: DType::Variant,
+            sizes: sizes.into(),
+            strides: None,
+            len: lists.len(),
+            data,
+            role: TensorRole::default(),
+        }
     }
 
     /// Returns the greatest [`TensorList::depth`] of the elements; 0 if they are not lists.
@@ -61,7 +69,7 @@ impl<'a> TensorView<'a> {
         match self.data {
             ViewData::Lists([list]) => Ok(list),
             ViewData::Lists(lists) => {
-                let message = format!("a tensor list must be a scalar, got {} lists", lists.len());
+                let message = format!("a tensor list must be a scalar, got {}", counted(lists.len(), "list"));
                 Err(Error::new(ErrorKind::Shape, Phase::Run, message))
             }
             _ => {

@@ -9,6 +9,7 @@ use super::element::{
     self, Element, check_aligned, check_bits, check_dtype, check_unsigned, size_of_element,
 };
 use super::layout::{Layout, check_count, check_values, row_major_strides};
+use super::role::TensorRole;
 use super::storage::Storage;
 use super::strings::{StringBuffer, Strings};
 use super::{Tensor, TensorList};
@@ -37,6 +38,7 @@ pub struct TensorView<'a> {
     /// The product of the sizes.
     pub(super) len: usize,
     pub(super) data: ViewData<'a>,
+    pub(super) role: TensorRole,
 }
 
 /// The elements of a view.
@@ -90,6 +92,7 @@ impl<'a> TensorView<'a> {
             strides: None,
             len: data.len(),
             data: data_bytes,
+            role: TensorRole::default(),
         })
     }
 
@@ -106,7 +109,7 @@ impl<'a> TensorView<'a> {
         let len = check_values(data.len(), per_element, sizes)?;
         let data =
             ViewData::Bytes { bytes: element::as_bytes(data), first: 0, size: per_element * size_of::<T>() };
-        Ok(TensorView { dtype, sizes: sizes.into(), strides: None, len, data })
+        Ok(TensorView { dtype, sizes: sizes.into(), strides: None, len, data, role: TensorRole::default() })
     }
 
     /// Makes a row-major view of strings.
@@ -140,6 +143,7 @@ impl<'a> TensorView<'a> {
             strides: None,
             len,
             data: ViewData::Bytes { bytes, first: 0, size },
+            role: TensorRole::default(),
         })
     }
 
@@ -153,6 +157,7 @@ impl<'a> TensorView<'a> {
             strides: None,
             len,
             data: ViewData::Bytes { bytes, first: 0, size },
+            role: TensorRole::default(),
         }
     }
 
@@ -164,7 +169,13 @@ impl<'a> TensorView<'a> {
             strides: None,
             len: strings.len(),
             data: ViewData::Strings(strings),
+            role: TensorRole::default(),
         }
+    }
+
+    /// Returns the view with a role, which errors about it name.
+    pub(crate) fn with_role(self, role: TensorRole) -> TensorView<'a> {
+        TensorView { role, ..self }
     }
 
     /// Returns the dtype of the elements.
@@ -215,7 +226,7 @@ impl<'a> TensorView<'a> {
     /// `DType`: the elements are not `T`. `Shape`: the view is not row-major; use [`TensorView::to_vec`].
     #[track_caller]
     pub fn as_slice<T: Element>(&self) -> Result<&'a [T]> {
-        check_dtype::<T>(self.dtype)?;
+        check_dtype::<T>(self.dtype).map_err(|error| self.role.name(error))?;
         self.typed()
     }
 
@@ -224,7 +235,7 @@ impl<'a> TensorView<'a> {
     /// # Errors
     /// `DType`: `T` is not the type of the bits. `Shape`: the view is not row-major.
     pub fn as_bits<T: Element>(&self) -> Result<&'a [T]> {
-        check_bits::<T>(self.dtype)?;
+        check_bits::<T>(self.dtype).map_err(|error| self.role.name(error))?;
         self.typed()
     }
 
@@ -242,14 +253,13 @@ impl<'a> TensorView<'a> {
     /// Returns the slice. The caller has checked that `T` is as wide and as aligned as the type of the bits.
     fn typed<T: Element>(&self) -> Result<&'a [T]> {
         match (self.data, &self.strides) {
-            (_, Some(strides)) => Err(Error::new(
-                ErrorKind::Shape,
-                Phase::Run,
-                format!(
+            (_, Some(strides)) => {
+                let message = format!(
                     "a slice needs row-major elements, got sizes {:?} with strides {strides:?}",
                     self.sizes
-                ),
-            )),
+                );
+                Err(self.role.name(Error::new(ErrorKind::Shape, Phase::Run, message)))
+            }
             (ViewData::Bytes { .. }, None) if self.len == 0 => Ok(&[]),
             // SAFETY: `ViewData` guarantees alignment and valid bools; the callers have checked `T`.
             (ViewData::Bytes { bytes, .. }, None) => Ok(unsafe { element::from_bytes(bytes) }),
@@ -265,7 +275,7 @@ impl<'a> TensorView<'a> {
     /// `DType`: the elements are not `T`.
     #[track_caller]
     pub fn to_vec<T: Element>(&self) -> Result<Vec<T>> {
-        check_dtype::<T>(self.dtype)?;
+        check_dtype::<T>(self.dtype).map_err(|error| self.role.name(error))?;
         if self.strides.is_none() {
             return self.typed().map(<[T]>::to_vec);
         }
@@ -281,12 +291,12 @@ impl<'a> TensorView<'a> {
     pub fn as_strings(&self) -> Result<Strings<'a>> {
         match self.data {
             ViewData::Strings(strings) => Ok(strings),
-            ViewData::Bytes { .. } | ViewData::Lists(_) => Err(Error::new(
-                ErrorKind::DType,
-                Phase::Run,
-                format!("the element type must be {}, the tensor's dtype, got string", self.dtype),
-            )
-            .or_at(Location::caller())),
+            ViewData::Bytes { .. } | ViewData::Lists(_) => {
+                let message =
+                    format!("the element type must be {}, the tensor's dtype, got string", self.dtype);
+                let error = Error::new(ErrorKind::DType, Phase::Run, message).or_at(Location::caller());
+                Err(self.role.name(error))
+            }
         }
     }
 
@@ -296,16 +306,15 @@ impl<'a> TensorView<'a> {
     /// `DType`: the element is not `T`. `Shape`: the view does not have exactly one element.
     #[track_caller]
     pub fn item<T: Element>(&self) -> Result<T> {
-        check_dtype::<T>(self.dtype)?;
+        check_dtype::<T>(self.dtype).map_err(|error| self.role.name(error))?;
         match self.len {
             // A view of one element is row-major for any strides, so `with_strides` stores no strides for the view.
             1 => self.typed().map(|only| only[0]),
-            _ => Err(Error::new(
-                ErrorKind::Shape,
-                Phase::Run,
-                format!("there must be exactly one element, got sizes {:?}", self.sizes),
-            )
-            .or_at(Location::caller())),
+            _ => {
+                let message = format!("there must be exactly one element, got sizes {:?}", self.sizes);
+                let error = Error::new(ErrorKind::Shape, Phase::Run, message).or_at(Location::caller());
+                Err(self.role.name(error))
+            }
         }
     }
 

@@ -8,6 +8,7 @@ use shapeflow_shape_fns::DType;
 use super::TensorView;
 use super::element::{self, Element, check_bits, check_dtype, check_unsigned};
 use super::layout::{check_count, check_values};
+use super::role::TensorRole;
 use super::strings::StringBuffer;
 use crate::error::{Error, ErrorKind, Phase, Result};
 
@@ -17,6 +18,7 @@ pub struct TensorViewMut<'a> {
     sizes: &'a [usize],
     len: usize,
     data: ViewMutData<'a>,
+    role: TensorRole,
 }
 
 /// The elements of a view. Their number is the product of the sizes.
@@ -48,7 +50,13 @@ impl<'a> TensorViewMut<'a> {
         let len = data.len();
         // SAFETY: code that writes through the view keeps bools valid, which is an invariant of `ViewMutData`.
         let bytes = unsafe { element::as_bytes_mut(data) };
-        Ok(TensorViewMut { dtype: T::DTYPE, sizes, len, data: ViewMutData::Bytes(bytes) })
+        Ok(TensorViewMut {
+            dtype: T::DTYPE,
+            sizes,
+            len,
+            data: ViewMutData::Bytes(bytes),
+            role: TensorRole::default(),
+        })
     }
 
     /// Makes a view of elements given as their bits. `T` is as for [`TensorView::from_bits`].
@@ -64,23 +72,34 @@ impl<'a> TensorViewMut<'a> {
         let len = check_values(data.len(), check_bits::<T>(dtype)?, sizes)?;
         // SAFETY: as in `new`.
         let bytes = unsafe { element::as_bytes_mut(data) };
-        Ok(TensorViewMut { dtype, sizes, len, data: ViewMutData::Bytes(bytes) })
+        Ok(TensorViewMut { dtype, sizes, len, data: ViewMutData::Bytes(bytes), role: TensorRole::default() })
     }
 
     /// Makes the view of a tensor of strings. Only [`TensorViewMut::copy_from`] writes strings, and it replaces all
     /// strings at once.
     pub(super) fn of_strings(sizes: &'a [usize], len: usize, strings: &'a mut Arc<StringBuffer>) -> Self {
-        TensorViewMut { dtype: DType::String, sizes, len, data: ViewMutData::Strings(strings) }
+        TensorViewMut {
+            dtype: DType::String,
+            sizes,
+            len,
+            data: ViewMutData::Strings(strings),
+            role: TensorRole::default(),
+        }
     }
 
     /// Makes the view of a tensor, which has the same invariants.
     pub(super) fn of_bytes(dtype: DType, sizes: &'a [usize], len: usize, bytes: &'a mut [u8]) -> Self {
-        TensorViewMut { dtype, sizes, len, data: ViewMutData::Bytes(bytes) }
+        TensorViewMut { dtype, sizes, len, data: ViewMutData::Bytes(bytes), role: TensorRole::default() }
     }
 
     /// Makes a view of the bytes of a row of another view. The elements have a fixed size.
     pub(crate) fn of_row(dtype: DType, sizes: &'a [usize], bytes: &'a mut [u8]) -> Self {
         TensorViewMut::of_bytes(dtype, sizes, sizes.iter().product(), bytes)
+    }
+
+    /// Returns the view with a role, which errors about it name.
+    pub(crate) fn with_role(self, role: TensorRole) -> TensorViewMut<'a> {
+        TensorViewMut { role, ..self }
     }
 
     /// Returns the dtype of the elements.
@@ -109,7 +128,7 @@ impl<'a> TensorViewMut<'a> {
     /// `DType`: the elements are not `T`.
     #[track_caller]
     pub fn as_mut_slice<T: Element>(&mut self) -> Result<&mut [T]> {
-        check_dtype::<T>(self.dtype)?;
+        check_dtype::<T>(self.dtype).map_err(|error| self.role.name(error))?;
         self.typed()
     }
 
@@ -119,7 +138,7 @@ impl<'a> TensorViewMut<'a> {
     /// `DType`: `T` is not the type of the bits.
     #[track_caller]
     pub fn as_mut_bits<T: Element>(&mut self) -> Result<&mut [T]> {
-        check_bits::<T>(self.dtype)?;
+        check_bits::<T>(self.dtype).map_err(|error| self.role.name(error))?;
         self.typed()
     }
 
@@ -157,7 +176,7 @@ impl<'a> TensorViewMut<'a> {
             ViewMutData::Bytes(bytes) => ViewMutData::Bytes(bytes),
             ViewMutData::Strings(strings) => ViewMutData::Strings(strings),
         };
-        TensorViewMut { dtype: self.dtype, sizes: self.sizes, len: self.len, data }
+        TensorViewMut { dtype: self.dtype, sizes: self.sizes, len: self.len, data, role: self.role }
     }
 
     /// Copies the elements of `source` into this view.
@@ -189,11 +208,13 @@ impl<'a> TensorViewMut<'a> {
     pub(crate) fn check_source(&self, dtype: DType, sizes: &[usize]) -> Result<()> {
         if self.dtype != dtype {
             let message = format!("the source must have dtype {}, got {dtype}", self.dtype);
-            return Err(Error::new(ErrorKind::DType, Phase::Run, message).or_at(Location::caller()));
+            let error = Error::new(ErrorKind::DType, Phase::Run, message).or_at(Location::caller());
+            return Err(self.role.name(error));
         }
         if self.sizes != sizes {
             let message = format!("the source must have sizes {:?}, got {sizes:?}", self.sizes);
-            return Err(Error::new(ErrorKind::Shape, Phase::Run, message).or_at(Location::caller()));
+            let error = Error::new(ErrorKind::Shape, Phase::Run, message).or_at(Location::caller());
+            return Err(self.role.name(error));
         }
         Ok(())
     }

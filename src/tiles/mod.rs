@@ -7,7 +7,7 @@
 //! - [`AddMultiple`] adds a multiple of a row to a row.
 //! - [`SortKeys`] sorts unsigned integers.
 //! - [`with_wide_vectors`] runs a loop of the caller with vectors of 256 bits.
-//! - [`compress`] moves the flagged elements of a row to the beginning of the row.
+//! - [`compress()`] moves the flagged elements of a row to the beginning of the row.
 //!
 //! Callers plan these loops once and run them many times, from threads of their own. Only [`SliceMatMul`] allocates: it
 //! grows the workspace that it is given. Nothing here starts threads, or knows tensors, dtypes, or shapes.

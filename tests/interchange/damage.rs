@@ -42,7 +42,7 @@ fn damaged_models_have_specific_errors() {
         (
             "node { name: \"a\" op: \"Neg\" }".to_string(),
             ErrorKind::Parse,
-            "the op must have 1 inputs, got 0",
+            "the op must have 1 input, got 0",
         ),
         (
             "node { name: \"a\" op: \"NoOp\" } node { name: \"a\" op: \"NoOp\" }".to_string(),

@@ -23,7 +23,7 @@ fn exported_graphs_import_unchanged() -> Result<()> {
         let graph = Graph::new();
         (sample.build)(&graph)?;
         let bytes = to_graphdef(&graph, &[])?;
-        let model = Model::from_bytes(bytes.clone())?;
+        let model = Model::from_bytes(&bytes)?;
         let imported = model.import(None, &ImportOptions::new())?;
         for node in imported.nodes() {
             assert!(node.error.is_none(), "{}: {}", sample.name, node.error.unwrap());

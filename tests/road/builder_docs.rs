@@ -17,6 +17,7 @@ pub const FAMILIES: &[(&str, &str)] = &[
     ("ops/nn", "Neural networks"),
     ("ops/image", "Images"),
     ("ops/audio", "Sound"),
+    ("ops/signal", "Signals"),
     ("ops/string", "Strings"),
     ("ops/ragged", "Ragged rows"),
     ("ops/sparse", "Sparse tensors"),

@@ -22,7 +22,7 @@ fn segment_errors_are_explained() -> Result<()> {
     let exe = g.compile(means)?;
     let run = |ids: &[i32]| exe.run_all(&[TensorView::new(&[2], &[1.0f32; 2])?, TensorView::new(&[2], ids)?]);
     assert_snapshot!(error_text(run(&[0, 2])), @r#"
-    error: unsorted_segment_sum(f32[n], i32[n], num_segments=2): an index into axis 0 must lie in [0, 2), got 2 at [1] in operand 1
+    error: unsorted_segment_mean: unsorted_segment_sum(f32[n], i32[n], num_segments=2): an index into axis 0 must lie in [0, 2), got 2 at [1] in operand 1
       --> `let means = x.unsorted_segment_mean(ids, 2)?;`
       operand 1 comes from ids at `let ids = g.input("ids", DType::I32, shape!["n"])?;`
     "#);

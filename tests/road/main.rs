@@ -14,6 +14,7 @@ mod bound_runs;
 mod branch_selection;
 #[cfg(feature = "strings")]
 mod builder_docs;
+mod call_messages;
 mod cancellation;
 mod circles;
 mod complex_edges;
@@ -68,6 +69,8 @@ mod scalar_dims;
 mod sequence_messages;
 mod shape_refinement;
 mod shrink;
+#[cfg(feature = "fft")]
+mod signal;
 mod source_files;
 mod sparse_ops;
 mod stack;

@@ -45,7 +45,7 @@ impl Builder {
         match &self.owner {
             Some(owner) if owner == "Value" => format!("[`{0}`](crate::Value::{0})", self.name),
             Some(owner) => format!("[`{owner}::{0}`](crate::{owner}::{0})", self.name),
-            None => format!("[`{0}`](crate::{0})", self.name),
+            None => format!("[`{0}`](fn@crate::{0})", self.name),
         }
     }
 
@@ -150,8 +150,10 @@ const NAMES_ELSEWHERE: [(&str, &str); 3] = [
     ),
     (
         "tensorflow",
-        "argmax boolean_mask bucketize cast clip_by_value concat cumsum dynamic_partition dynamic_stitch einsum \
-         expand_dims extract_image_patches fill gather gather_nd map moments one_hot pad range reduce_all \
+        "argmax boolean_mask bucketize cast clip_by_value concat cumsum dct dynamic_partition dynamic_stitch einsum \
+         frame hamming_window hann_window idct inverse_stft inverse_stft_window_fn kaiser_bessel_derived_window \
+         kaiser_window linear_to_mel_weight_matrix mfccs_from_log_mel_spectrograms overlap_and_add stft \
+         vorbis_window expand_dims extract_image_patches fill gather gather_nd map moments one_hot pad range reduce_all \
          reduce_any reduce_logsumexp reduce_max reduce_mean reduce_min reduce_prod reduce_std reduce_sum \
          reduce_variance repeat reverse reverse_sequence roll scan scatter_nd searchsorted segment_max \
          segment_mean segment_min segment_prod segment_sum sequence_mask shape size slice split squeeze stack \

@@ -29,7 +29,7 @@ fn a_text_shows_the_graphs_below_their_node() -> Result<()> {
     graph {
       %0: f32[n] = input("x")
       %1: bool[] = input("is_small")
-      %14: f32[n] = while_loop(%0, %1, %0, dtypes=[f32], shapes=[[n]])
+      %14: f32[n] = while_loop(%0, captures=[%1, %0])
         condition {
           %0: f32[n] = input("state 0")
           %1: f32[] = reduce_sum(%0, axis=0)
@@ -41,7 +41,7 @@ fn a_text_shows_the_graphs_below_their_node() -> Result<()> {
           %0: f32[n] = input("state 0")
           %1: bool[] = input("is_small")
           %2: f32[n] = input("x")
-          %3: f32[n] = cond(%1, %0, %2, dtypes=[f32], shapes=[[n]])
+          %3: f32[n] = cond(%1, captures=[%0, %2])
             else {
               %0: f32[n] = input("state 0")
               %1: f32[n] = input("x")

@@ -43,4 +43,4 @@ pub use attrs::{AttrName, Attrs};
 pub use context::{InferenceContext, InferenceResult, OperandInfo, ShapeFn};
 pub use param::{List, Param, normalize_axis};
 pub use registered::Registered;
-pub use table::{DimTable, Equality, GuardRecord, Mark, NameBroadcast, Provenance};
+pub use table::{DimBroadcast, DimTable, Equality, GuardRecord, Mark, Provenance};

@@ -1,6 +1,6 @@
 //! Methods of [`InferenceContext`] that read operands of a required number or rank.
 
-use crate::{Dim, InferenceContext, Result, ShapeError, TensorShape};
+use crate::{Dim, InferenceContext, Result, ShapeError, TensorShape, counted};
 
 impl InferenceContext<'_> {
     /// Returns the dimensions of operand `index`, which must have `N` axes. An unranked operand gives `N` new unknown
@@ -34,7 +34,11 @@ impl InferenceContext<'_> {
         if self.len() == count {
             return Ok(());
         }
-        Err(ShapeError::new(format_args!("the op must have {count} operands, got {}", self.len())))
+        Err(ShapeError::new(format_args!(
+            "the op must have {count}, got {}",
+            self.len(),
+            count = counted(count, "operand")
+        )))
     }
 
     /// Requires operand `index` to be a scalar if the operand is given.

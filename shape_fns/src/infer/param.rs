@@ -2,7 +2,7 @@
 
 use super::attribute::Omitted;
 use crate::error::bail;
-use crate::{Attr, DType, Dim, InferenceContext, PartialElements, Result, ShapeError, TensorShape};
+use crate::{Attr, DType, Dim, InferenceContext, PartialElements, Result, ShapeError, TensorShape, counted};
 
 /// The elements of a parameter, as far as they are known.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -216,9 +216,11 @@ impl<'a> InferenceContext<'a> {
                 [element] => Ok(Some(element.clone())),
                 _ => Err(self.blame_param(name, format_args!("must be one integer, got {elements}"))),
             },
-            Param::Unknown { len: Some(len), .. } if len.as_known().is_some_and(|len| len != 1) => {
-                Err(self.blame_param(name, format_args!("must be one integer, got {len} elements")))
-            }
+            Param::Unknown { len: Some(len), .. } if len.as_known().is_some_and(|len| len != 1) => Err(self
+                .blame_param(
+                    name,
+                    format_args!("must be one integer, got {len}", len = counted(len, "element")),
+                )),
             _ => Ok(None),
         }
     }

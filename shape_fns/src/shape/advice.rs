@@ -2,7 +2,7 @@
 //!
 //! A function returns `None` unless its proposal provably makes the shapes fit.
 
-use crate::{Dim, TensorShape};
+use crate::{Dim, TensorShape, counted};
 
 /// Proposes a new axis for a shape whose rank is too small by one.
 pub(crate) fn add_axis(shape: &TensorShape) -> Option<String> {
@@ -53,11 +53,14 @@ pub(crate) fn matmul(a: [&Dim; 2], b: [&Dim; 2], is_plain: bool) -> Option<Strin
     let same = |x: &Dim, y: &Dim| x.same(y) == Some(true);
     let how = if is_plain { " with .t()" } else { "" };
     if same(a_columns, b_columns) {
-        Some(format!("transpose b{how}: a and b both have {a_columns} columns"))
+        Some(format!(
+            "transpose b{how}: a and b both have {a_columns}",
+            a_columns = counted(a_columns, "column")
+        ))
     } else if same(b_columns, a_rows) {
         Some("swap the operands: b has as many columns as a has rows".to_owned())
     } else if same(a_rows, b_rows) {
-        Some(format!("transpose a{how}: a and b both have {a_rows} rows"))
+        Some(format!("transpose a{how}: a and b both have {a_rows}", a_rows = counted(a_rows, "row")))
     } else {
         None
     }

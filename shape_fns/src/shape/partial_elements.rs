@@ -5,7 +5,7 @@ use std::fmt;
 use smallvec::SmallVec;
 
 use crate::error::bail;
-use crate::{Dim, Result, Symbol, TensorShape};
+use crate::{Dim, Result, Symbol, TensorShape, counted};
 
 /// The elements of a small integer or bool tensor. Each element is known, an expression over symbols, or a symbol of
 /// kind [`Integer`](crate::SymbolKind::Integer), which may be negative. Bools are 0 and 1.
@@ -42,8 +42,8 @@ impl PartialElements {
         let product = sizes.iter().try_fold(1usize, |product, size| product.checked_mul(*size));
         if product != Some(elements.len()) {
             bail!(
-                "sizes must multiply to the number of elements, got {sizes:?} and {} elements",
-                elements.len()
+                "sizes must multiply to the number of elements, got {sizes:?} and {}",
+                counted(elements.len(), "element")
             );
         }
         Ok(PartialElements { sizes: SmallVec::from_slice(sizes), elements })

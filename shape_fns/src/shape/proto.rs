@@ -13,7 +13,7 @@ use rustc_hash::FxHashMap;
 use crate::dim::display::{Anonymous, write_dim};
 use crate::error::bail;
 use crate::shape::parse::parse_sharing;
-use crate::{Dim, IntoDim, Result, SymbolNames, TensorShape, Unknown};
+use crate::{Dim, IntoDim, Result, SymbolNames, TensorShape, Unknown, counted};
 
 /// Field numbers of `TensorShapeProto`.
 const DIM: u64 = 2;
@@ -229,8 +229,9 @@ impl<'a> Reader<'a> {
                 Ok(taken)
             }
             None => bail!(
-                "a TensorShapeProto must end after a field, got {} bytes for a field of {length} bytes",
-                self.bytes.len()
+                "a TensorShapeProto must end after a field, got {} for a field of {length}",
+                counted(self.bytes.len(), "byte"),
+                length = counted(length, "byte")
             ),
         }
     }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::ArgMatches;
 use shapeflow::interchange::{
-    ComputedBy, ImportOptions, Imported, Model, as_dtype, map_safetensors, read_model, read_npz,
+    ComputedBy, ImportOptions, Imported, Limits, Model, as_dtype, map_safetensors, read_model, read_npz,
     read_npz_bytes, read_safetensors_bytes,
 };
 use shapeflow::{DType, DimNames, Executable, Port, Tensor, TensorShape, Value};
@@ -87,7 +87,11 @@ fn read_file(file: &Path) -> Result<Model, Failure> {
     if std::fs::metadata(file).is_ok_and(|data| data.len() > LARGE) {
         progress.announce(&format!("reading {}", file.display()));
     }
-    Ok(if file == Path::new("-") { Model::from_bytes(read_input()?)? } else { read_model(file)? })
+    Ok(if file == Path::new("-") {
+        Model::from_bytes_limited(read_input()?, &Limits::default())?
+    } else {
+        read_model(file)?
+    })
 }
 
 /// Checks that at most one argument reads standard input, and that at most one writes standard output.

@@ -1,6 +1,7 @@
 //! The nodes and the edges of a dataflow, and iterators over them.
 
 use petgraph::Direction;
+use shapeflow_shape_fns::counted;
 
 #[cfg(feature = "petgraph")]
 use crate::error::{Error, ErrorKind, Phase, Result};
@@ -144,7 +145,7 @@ impl Graph {
     pub fn outputs_of(&self, node: NodeId) -> Result<Vec<Value<'_>>> {
         let data = self.read();
         let found = data.nodes.get(NodeIx(node.0).index()).ok_or_else(|| {
-            let message = format!("the graph has {} nodes, got node {}", data.nodes.len(), node.0);
+            let message = format!("the graph has {}, got node {}", counted(data.nodes.len(), "node"), node.0);
             Error::new(ErrorKind::ForeignValue, Phase::Build, message)
         })?;
         Ok(found.values().map(|value| Value::new(self, value)).collect())

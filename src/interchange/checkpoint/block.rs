@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use prost::encoding::decode_varint;
+use shapeflow_shape_fns::counted;
 
 use super::crc::masked;
 use super::damage::damaged;
@@ -51,8 +52,8 @@ impl Handle {
         let Some((content, [kind, checksum @ ..])) = block.and_then(<[u8]>::split_last_chunk::<TRAILER>)
         else {
             return damaged(format_args!(
-                "a block must lie within the {} bytes of the file, got bytes {} to {}",
-                file.len(),
+                "a block must lie within the {} of the file, got bytes {} to {}",
+                counted(file.len(), "byte"),
                 self.offset,
                 self.offset.saturating_add(self.size)
             ));
@@ -75,8 +76,9 @@ impl Handle {
                     }
                 }
                 Ok(length) => damaged(format_args!(
-                    "a compressed block of {} bytes cannot have {length} bytes of content",
-                    content.len()
+                    "a compressed block of {} cannot have {length} of content",
+                    counted(content.len(), "byte"),
+                    length = counted(length, "byte")
                 )),
                 Err(error) => damaged(format_args!("a compressed block is damaged: {error}")),
             },

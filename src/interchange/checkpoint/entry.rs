@@ -8,7 +8,7 @@ use super::proto::EntryProto;
 use super::slice::Slice;
 use crate::error::Result;
 use crate::op::dtype_number::dtype_of;
-use shapeflow_shape_fns::DType;
+use shapeflow_shape_fns::{DType, counted};
 
 /// A tensor of a checkpoint.
 #[derive(Debug)]
@@ -41,8 +41,8 @@ impl Entry {
         let dims = proto.shape.map_or(Vec::new(), |shape| shape.dim);
         if dims.len() > limits.rank {
             return damaged(format_args!(
-                "a tensor may have at most {} axes, got {}",
-                limits.rank,
+                "a tensor may have at most {}, got {}",
+                counted(limits.rank, "axis"),
                 dims.len()
             ));
         }
@@ -72,14 +72,21 @@ impl Entry {
             ));
         }
         if offset.checked_add(size).is_none() {
-            return damaged(format_args!("the end of {size} bytes at byte {offset} must be less than 2^64"));
+            return damaged(format_args!(
+                "the end of {size} at byte {offset} must be less than 2^64",
+                size = counted(size, "byte")
+            ));
         }
         let element = dtype_of(entry.dtype).and_then(DType::size_bytes);
         if let Some(element) = element
             && count.checked_mul(element as u64) != Some(size)
         {
             let dtype = dtype_of(entry.dtype).map_or("", DType::name);
-            return damaged(format_args!("a tensor {dtype}{:?} cannot have {size} bytes", entry.sizes));
+            return damaged(format_args!(
+                "a tensor {dtype}{:?} cannot have {size}",
+                entry.sizes,
+                size = counted(size, "byte")
+            ));
         }
         Ok(entry)
     }

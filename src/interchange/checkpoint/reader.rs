@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use prost::Message;
-use shapeflow_shape_fns::DType;
+use shapeflow_shape_fns::{DType, counted};
 
 use super::super::limits::{Limits, refuse};
 use super::super::raw;
@@ -69,7 +69,7 @@ impl Checkpoint {
         limits: &Limits,
     ) -> Result<Checkpoint> {
         if index.len() as u64 > limits.file_bytes {
-            return refuse(format_args!("a file may have at most {} bytes", limits.file_bytes));
+            return refuse(format_args!("a file may have at most {}", counted(limits.file_bytes, "byte")));
         }
         let mut header: Option<(u32, bool)> = None;
         let mut entries: Vec<(Box<[u8]>, Entry)> = Vec::new();
@@ -83,8 +83,8 @@ impl Checkpoint {
             memory += (key.len() + value.len() + size_of::<(Box<[u8]>, Entry)>()) as u64;
             if memory > limits.index_bytes {
                 return refuse(format_args!(
-                    "the index of a checkpoint may take at most {} bytes",
-                    limits.index_bytes
+                    "the index of a checkpoint may take at most {}",
+                    counted(limits.index_bytes, "byte")
                 ));
             }
             let entry = Entry::read(value, shards, limits).map_err(|error| error.about(text(key)))?;
@@ -99,9 +99,10 @@ impl Checkpoint {
             let bytes = shard(number, shard_count)?;
             if (bytes.bytes().len() as u64) < end {
                 return damaged(format_args!(
-                    "data file {number} must have at least {end} bytes for {}, got {}",
+                    "data file {number} must have at least {end} for {}, got {}",
                     text(name),
-                    bytes.bytes().len()
+                    bytes.bytes().len(),
+                    end = counted(end, "byte")
                 ));
             }
             shards.insert(number, bytes);
@@ -214,7 +215,7 @@ impl Checkpoint {
 
 impl fmt::Debug for Checkpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Checkpoint({} tensors)", self.keys().count())
+        write!(f, "Checkpoint({})", counted(self.keys().count(), "tensor"))
     }
 }
 
@@ -282,7 +283,10 @@ fn assemble(dtype: DType, wanted: &Slice, parts: impl Iterator<Item = (Slice, Te
         copied.push(both);
     }
     if covered != tensor.len() {
-        return damaged(format_args!("its parts must have {} elements, got {covered}", tensor.len()));
+        return damaged(format_args!(
+            "its parts must have {}, got {covered}",
+            counted(tensor.len(), "element")
+        ));
     }
     Ok(tensor)
 }

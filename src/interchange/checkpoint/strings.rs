@@ -4,6 +4,8 @@ use prost::encoding::decode_varint;
 
 use super::crc::masked;
 use super::damage::damaged;
+use shapeflow_shape_fns::counted;
+
 use crate::error::Result;
 use crate::tensor::Tensor;
 
@@ -16,7 +18,9 @@ pub(super) fn read(sizes: &[usize], bytes: &[u8], checksum: u32) -> Result<Tenso
     // Each string has at least one byte: its length.
     if count > bytes.len() {
         return damaged(format_args!(
-            "{count} strings must have {count} bytes of lengths, got {}",
+            "{} must have {} of lengths, got {}",
+            counted(count, "string"),
+            counted(count, "byte"),
             bytes.len()
         ));
     }

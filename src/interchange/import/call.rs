@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use shapeflow_shape_fns::DType;
+use shapeflow_shape_fns::{DType, counted};
 
 use super::super::limits::refuse;
 use super::super::proto::{AttrValue, FunctionDef};
@@ -33,8 +33,8 @@ impl<'a, 'g> Importer<'a, 'g> {
         };
         if frame.depth == self.budget.limits.nesting {
             return refuse(format_args!(
-                "calls may nest at most {} levels{}",
-                self.budget.limits.nesting,
+                "calls may nest at most {}{}",
+                counted(self.budget.limits.nesting, "level"),
                 self.cycle(opened)
             ));
         }
@@ -73,9 +73,9 @@ impl<'a, 'g> Importer<'a, 'g> {
         let parameters = signature.map_or(&[][..], |signature| &signature.input_arg);
         if parameters.len() != inputs.len() {
             return damaged(format!(
-                "{} takes {} arguments, got {}",
+                "{} takes {}, got {}",
                 signature.map_or("", |signature| &signature.name),
-                parameters.len(),
+                counted(parameters.len(), "argument"),
                 inputs.len()
             ));
         }

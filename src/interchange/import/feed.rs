@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use shapeflow_shape_fns::{DType, Dim, IntoDim, TensorShape, Unknown};
+use shapeflow_shape_fns::{DType, Dim, IntoDim, TensorShape, Unknown, counted};
 
-use super::super::imported::{count_outputs, split_name};
+use super::super::imported::split_name;
 use super::super::options::ImportOptions;
 use super::super::proto::AttrKind;
 use super::super::signature_names::SignatureNames;
@@ -172,7 +172,7 @@ impl<'a, 'g> Importer<'a, 'g> {
                     "a fed tensor must be in the model, got {}: {} has {}",
                     frame.tensor_name((index, output)),
                     node.op,
-                    count_outputs(outputs.len())
+                    counted(outputs.len(), "output")
                 );
                 return Err(Error::new(ErrorKind::Attribute, Phase::Build, message));
             };

@@ -4,6 +4,8 @@
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 
+use shapeflow_shape_fns::counted;
+
 use super::built::{Built, ImportedValue, union};
 use super::counted_loop::{CountedRegions, counted_loop};
 use super::find_switches::{predicate, predicate_from};
@@ -337,7 +339,7 @@ fn input<'a, 'g>(
 ) -> Result<ImportedValue<'g>> {
     let name = &frame.nodes[node].name;
     let Some(text) = frame.nodes[node].input.get(number) else {
-        return damaged(format!("{name} must have more than {number} inputs"));
+        return damaged(format!("{name} must have more than {number}", number = counted(number, "input")));
     };
     let found = match frame.source(text)? {
         Source::Node(source, output) => built[source].as_ref().and_then(|built| built.outputs.get(output)),

@@ -4,7 +4,7 @@
 //! In TensorFlow, a `TensorArray` is a resource that ops change. An edge of dtype float, the flow, orders these ops.
 //! Here the flow itself is the list, and the handle has no use.
 
-use shapeflow_shape_fns::{Attr, Attrs, DType, Dim, IntoDim, TensorShape, Unknown};
+use shapeflow_shape_fns::{Attr, Attrs, DType, Dim, IntoDim, TensorShape, Unknown, counted};
 
 use super::super::proto::AttrKind;
 use super::super::shape;
@@ -150,7 +150,7 @@ impl<'a, 'g> Importer<'a, 'g> {
         let Some(row) = row_of(op) else { return Ok(Built::default()) };
         let input = |number: usize| match inputs.get(number) {
             Some(input) => Ok(input.value),
-            None => damaged(format!("{op} must have more than {number} inputs")),
+            None => damaged(format!("{op} must have more than {number}", number = counted(number, "input"))),
         };
         // The shape of the items, according to the list, the shape operand and the rows.
         let mut known = TensorShape::unranked();

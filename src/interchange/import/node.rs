@@ -2,7 +2,7 @@
 //! attributes of the definition.
 
 use prost::bytes::Bytes;
-use shapeflow_shape_fns::{Attr, Attrs, DType, Registered, TensorShape, lookup};
+use shapeflow_shape_fns::{Attr, Attrs, DType, Registered, TensorShape, counted, lookup};
 
 use super::super::proto::AttrKind;
 use super::super::signature::{ArgumentType, OpSignature, signature};
@@ -118,7 +118,10 @@ impl<'a, 'g> Importer<'a, 'g> {
         };
         let declared = def.operand_list().map_or(usize::MAX, <[Operand]>::len);
         if positions.len() != inputs.len() || positions.iter().any(|position| *position >= declared) {
-            return damaged(format!("the node must name an operand for each of its {} inputs", inputs.len()));
+            return damaged(format!(
+                "the node must name an operand for each of its {}",
+                counted(inputs.len(), "input")
+            ));
         }
         let mut builder = OpBuilder::new(self.graph, def.clone()).attrs(attrs);
         for (position, imported) in positions.into_iter().zip(inputs) {

@@ -12,7 +12,7 @@
 use std::hash::Hasher;
 
 use rustc_hash::FxHasher;
-use shapeflow_shape_fns::{Attr, Attrs, DType};
+use shapeflow_shape_fns::{Attr, Attrs, DType, counted};
 
 use super::super::proto::AttrKind;
 use super::attrs::tensorflow_attrs;
@@ -127,10 +127,10 @@ impl<'a, 'g> Importer<'a, 'g> {
                 | "SampleDistortedBoundingBoxV2",
                 _,
             ) => {
-                return damaged(format!("{op} must not have {} inputs", inputs.len()));
+                return damaged(format!("{op} must not have {}", counted(inputs.len(), "input")));
             }
             _ if distribution(op).is_some() => {
-                return damaged(format!("{op} must not have {} inputs", inputs.len()));
+                return damaged(format!("{op} must not have {}", counted(inputs.len(), "input")));
             }
             _ => {
                 let builder = builder.size("shape", first.value.into_shape_arg()).data_all(&state);

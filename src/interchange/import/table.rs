@@ -3,6 +3,8 @@
 use std::ops::Range;
 use std::rc::Rc;
 
+use shapeflow_shape_fns::counted;
+
 use super::super::proto::AttrKind;
 use super::super::shape;
 use super::super::vocabulary::Vocabulary;
@@ -259,9 +261,9 @@ fn in_use(
     let count = value_sizes.iter().try_fold(keys.len(), |count, size| count.checked_mul(*size));
     if count != Some(values.len()) || reserved.iter().any(|key| key.len() != 1) {
         let message = format!(
-            "the table {table} must have scalar keys, and values of sizes {:?}, got {} keys and values of sizes {:?}",
+            "the table {table} must have scalar keys, and values of sizes {:?}, got {} and values of sizes {:?}",
             value_sizes,
-            keys.len(),
+            counted(keys.len(), "key"),
             values.sizes()
         );
         return Err(Error::new(ErrorKind::Shape, Phase::Build, message));

@@ -1,7 +1,7 @@
 //! Checks the dtypes of a node's inputs, and finds the dtype attributes with which its outputs have the same dtypes as
 //! in TensorFlow.
 
-use shapeflow_shape_fns::{Attrs, DType, Registered};
+use shapeflow_shape_fns::{Attrs, DType, Registered, counted};
 
 use super::super::proto::AttrKind;
 use super::super::signature::{ArgumentType, OpSignature, signature};
@@ -150,7 +150,11 @@ pub(super) fn check_inputs(
         }
     }
     if expected.len() != inputs.len() {
-        return damaged(format!("the op must have {} inputs, got {}", expected.len(), inputs.len()));
+        return damaged(format!(
+            "the op must have {}, got {}",
+            counted(expected.len(), "input"),
+            inputs.len()
+        ));
     }
     for (number, ((name, expected), imported)) in expected.iter().zip(inputs).enumerate() {
         let known = imported.as_ref().filter(|imported| imported.has_known_dtype);

@@ -1,6 +1,6 @@
 //! Refuses unknown ops, or records the dtypes of their outputs as the nodes that read the outputs declare them.
 
-use shapeflow_shape_fns::lookup;
+use shapeflow_shape_fns::{counted, lookup};
 
 use super::super::proto::AttrKind;
 use super::super::signature::{ArgumentType, signature};
@@ -73,7 +73,11 @@ impl<'a, 'g> Importer<'a, 'g> {
             .collect();
         let message = match ops {
             1 => format!("every op must be known, got 1 unknown op: {}", list.join("; ")),
-            _ => format!("every op must be known, got {ops} unknown ops: {}", list.join("; ")),
+            _ => format!(
+                "every op must be known, got {ops}: {}",
+                list.join("; "),
+                ops = counted(ops, "unknown op")
+            ),
         };
         Err(Error::new(ErrorKind::UnknownOp, Phase::Build, message)
             .with_help("`ImportOptions::allow_unknown` imports them without shapes, as --allow-unknown of infer and dump does"))

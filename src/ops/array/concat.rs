@@ -34,7 +34,7 @@ use super::axis::body_axis;
 /// ```
 ///
 /// # Errors
-/// There are no values, the values are scalars (see [`stack`](crate::stack)), their dtypes, ranks or other sizes
+/// There are no values, the values are scalars (see [`stack`](fn@crate::stack)), their dtypes, ranks or other sizes
 /// differ, or the axis is out of range.
 #[doc(alias = "cat")]
 #[doc(alias = "concatenate")]

@@ -3,7 +3,7 @@
 use std::panic::Location;
 use std::sync::Arc;
 
-use shapeflow_shape_fns::{DType, InferenceContext};
+use shapeflow_shape_fns::{DType, InferenceContext, counted};
 
 use crate::dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
@@ -143,7 +143,7 @@ impl LookupTable {
 
 impl std::fmt::Debug for LookupTable {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "LookupTable({} {} keys)", self.len(), self.key_dtype())
+        write!(f, "LookupTable({})", counted(self.len(), &format!("{} key", self.key_dtype())))
     }
 }
 

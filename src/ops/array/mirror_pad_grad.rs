@@ -1,6 +1,6 @@
 //! `mirror_pad_grad`: the gradient of `mirror_pad`.
 
-use shapeflow_shape_fns::{Attribute, DType};
+use shapeflow_shape_fns::{Attribute, DType, counted};
 
 use crate::dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
@@ -72,7 +72,10 @@ fn folded(x: &Tensor, axis: usize, [before, after]: [usize; 2], skipped: usize) 
     let mut sizes = x.sizes().to_vec();
     let padded = sizes[axis];
     let wrong = || {
-        let message = format!("paddings must fit {padded} elements at axis {axis}, got {before} and {after}");
+        let message = format!(
+            "paddings must fit {padded} at axis {axis}, got {before} and {after}",
+            padded = counted(padded, "element")
+        );
         Error::new(ErrorKind::Shape, Phase::Run, message)
     };
     let size = padded.checked_sub(before).and_then(|rest| rest.checked_sub(after)).ok_or_else(wrong)?;

@@ -6,7 +6,7 @@ use crate::dtype;
 use crate::expr::{Expr, InRange, Index, LowerCx};
 use crate::op::{OpDef, Operand, TfOp};
 
-/// An op for import only: programs call [`concat`](crate::concat). Attribute `shape` is the shape of the result.
+/// An op for import only: programs call [`concat`](fn@crate::concat). Attribute `shape` is the shape of the result.
 pub(crate) static DEF: OpDef = OpDef::compute("parallel_concat", lower)
     .attrs(&[Attribute::shape("shape")])
     .operands(&[Operand::Variadic("values..")])

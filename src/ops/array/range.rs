@@ -2,7 +2,7 @@
 
 use half::{bf16, f16};
 use shapeflow_shape_fns::{
-    Attr, Attribute, Attrs, DType, Dim, InferenceContext, IntoDim, PartialElements, TensorShape,
+    Attr, Attribute, Attrs, DType, Dim, InferenceContext, IntoDim, PartialElements, TensorShape, array,
 };
 
 use crate::dtype;
@@ -179,7 +179,7 @@ fn shape(cx: &mut InferenceContext<'_>) -> shapeflow_shape_fns::Result<()> {
             return Err(cx.blame_param(name, format_args!("must fit {dtype}, got {attr}")));
         }
     }
-    shapeflow_shape_fns::array::range(cx)
+    array::range(cx)
 }
 
 fn dtypes(operands: &[DType], attrs: &Attrs) -> Result<Vec<DType>> {
@@ -250,10 +250,11 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
         ))
     };
     if delta == 0.0 || !(start.is_finite() && limit.is_finite() && delta.is_finite()) {
-        return refuse("a range needs finite bounds and a step that is not 0");
+        return refuse("a range must have finite bounds and a delta that is not 0");
     }
     if (limit - start) * delta.signum() < 0.0 {
-        return refuse("the limit of a range must lie in the direction of its step");
+        let error = Error::from(array::range_away_from_limit(start, limit, delta, delta > 0.0));
+        return Err(error.with_phase(Phase::Run));
     }
     let round: fn(f64) -> f64 = match cx.input(0)?.dtype() {
         DType::F16 => |number| f16::from_f64(number).to_f64(),

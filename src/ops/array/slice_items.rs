@@ -39,47 +39,53 @@
 /// ```
 #[macro_export(local_inner_macros)]
 macro_rules! slice {
+    ($($item:tt)*) => { __slice_items!(@item [] {} $($item)*) };
+}
+
+/// The rules of [`slice!`].
+#[doc(hidden)]
+#[macro_export(local_inner_macros)]
+macro_rules! __slice_items {
     // `@item` reads an item: the finished items, the tokens of a position or of the begin of a range, and the tokens to
     // read.
     (@item [$($items:tt)*] {}) => { [$($items)*] };
     (@item [$($items:tt)*] {} ... $(, $($rest:tt)*)?) => {
-        slice!(@item [$($items)* $crate::SliceItem::Rest,] {} $($($rest)*)?)
+        __slice_items!(@item [$($items)* $crate::SliceItem::Rest,] {} $($($rest)*)?)
     };
     (@item [$($items:tt)*] {} newaxis $(, $($rest:tt)*)?) => {
-        slice!(@item [$($items)* $crate::SliceItem::NewAxis,] {} $($($rest)*)?)
+        __slice_items!(@item [$($items)* $crate::SliceItem::NewAxis,] {} $($($rest)*)?)
     };
-    (@item $items:tt $begin:tt .. $($rest:tt)*) => { slice!(@end $items $begin {} $($rest)*) };
-    (@item $items:tt $begin:tt ..= $($rest:tt)*) => { slice!(@last $items $begin {} $($rest)*) };
+    (@item $items:tt $begin:tt .. $($rest:tt)*) => { __slice_items!(@end $items $begin {} $($rest)*) };
+    (@item $items:tt $begin:tt ..= $($rest:tt)*) => { __slice_items!(@last $items $begin {} $($rest)*) };
     (@item [$($items:tt)*] {$($position:tt)+} $(, $($rest:tt)*)?) => {
-        slice!(@item [$($items)* $crate::SliceItem::from($($position)+),] {} $($($rest)*)?)
+        __slice_items!(@item [$($items)* $crate::SliceItem::from($($position)+),] {} $($($rest)*)?)
     };
     (@item $items:tt {$($begin:tt)*} $token:tt $($rest:tt)*) => {
-        slice!(@item $items {$($begin)* $token} $($rest)*)
+        __slice_items!(@item $items {$($begin)* $token} $($rest)*)
     };
     // `@end` reads the end of a range, and its step.
     (@end [$($items:tt)*] $begin:tt $end:tt ; $step:expr $(, $($rest:tt)*)?) => {
-        slice!(@item [$($items)* slice!(@range $begin $end).step($step),] {} $($($rest)*)?)
+        __slice_items!(@item [$($items)* __slice_items!(@range $begin $end).step($step),] {} $($($rest)*)?)
     };
     (@end [$($items:tt)*] $begin:tt $end:tt $(, $($rest:tt)*)?) => {
-        slice!(@item [$($items)* slice!(@range $begin $end),] {} $($($rest)*)?)
+        __slice_items!(@item [$($items)* __slice_items!(@range $begin $end),] {} $($($rest)*)?)
     };
     (@end $items:tt $begin:tt {$($end:tt)*} $token:tt $($rest:tt)*) => {
-        slice!(@end $items $begin {$($end)* $token} $($rest)*)
+        __slice_items!(@end $items $begin {$($end)* $token} $($rest)*)
     };
     // `@last` reads the last position of a range.
     (@last [$($items:tt)*] {$($begin:tt)*} {$($last:tt)+} ; $step:expr $(, $($rest:tt)*)?) => {
-        slice!(@item
+        __slice_items!(@item
             [$($items)* $crate::SliceItem::from($($begin)* ..= $($last)+).step($step),] {} $($($rest)*)?)
     };
     (@last [$($items:tt)*] {$($begin:tt)*} {$($last:tt)+} $(, $($rest:tt)*)?) => {
-        slice!(@item [$($items)* $crate::SliceItem::from($($begin)* ..= $($last)+),] {} $($($rest)*)?)
+        __slice_items!(@item [$($items)* $crate::SliceItem::from($($begin)* ..= $($last)+),] {} $($($rest)*)?)
     };
     (@last $items:tt $begin:tt {$($last:tt)*} $token:tt $($rest:tt)*) => {
-        slice!(@last $items $begin {$($last)* $token} $($rest)*)
+        __slice_items!(@last $items $begin {$($last)* $token} $($rest)*)
     };
     (@range {} {}) => { $crate::SliceItem::All };
     (@range {} {$($end:tt)+}) => { $crate::SliceItem::from(.. $($end)+) };
     (@range {$($begin:tt)+} {}) => { $crate::SliceItem::from($($begin)+ ..) };
     (@range {$($begin:tt)+} {$($end:tt)+}) => { $crate::SliceItem::span($($begin)+, $($end)+) };
-    ($($items:tt)*) => { slice!(@item [] {} $($items)*) };
 }

@@ -213,7 +213,7 @@ impl<'g> Value<'g> {
             let location = std::panic::Location::caller();
             return Err(Error::new(ErrorKind::Attribute, Phase::Build, message).at(location));
         }
-        let _call = self.graph().open_call();
+        let _call = self.graph().open_call("slice_with");
         let (mut begins, mut ends, mut strides) = (Vec::new(), Vec::new(), Vec::new());
         let mut masks = SliceMasks::default();
         for (entry, item) in items.iter().enumerate() {

@@ -115,7 +115,7 @@ mod tests {
     shape_table! { DEF, {"begin": [1, 0], "end": [3, 0], "strides": [1, -1], "begin_mask": 2, "end_mask": 2},
         "[4, 3]" => "[2, 3]",
         "[n, m]" => "[max(0, min(2, n-1)), m]",
-        "[4]" => error "must have entries for at most the 1 axes",
+        "[4]" => error "must have entries for at most the 1 axis",
     }
     shape_table! { masks: DEF, {"begin": [0, 0, -1], "end": [0, 0, 0], "strides": [1, 1, 1],
         "ellipsis_mask": 1, "new_axis_mask": 2, "shrink_axis_mask": 4},

@@ -13,7 +13,7 @@ use crate::op::{OpDef, Operand, TfOp};
 use super::axis::body_axis;
 
 impl<'g> Value<'g> {
-    /// Returns the slices along `axis`, which lack that axis: the inverse of [`stack`](crate::stack).
+    /// Returns the slices along `axis`, which lack that axis: the inverse of [`stack`](fn@crate::stack).
     ///
     /// `[.., k, ..] -> k × [..]`, any dtype. A negative `axis` counts from the end. For an unknown dimension, use
     /// [`Value::unstack_into`]. As TensorFlow's `Unpack`. Fuses into kernels.

@@ -2,7 +2,7 @@
 
 use std::panic::Location;
 
-use shapeflow_shape_fns::{Attribute, DType};
+use shapeflow_shape_fns::{Attribute, DType, counted};
 
 use super::pixels::floats;
 use super::suppression::{check_iou_threshold, intersection_over_union, refuse};
@@ -187,7 +187,8 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
     if boxes_per_position != 1 && boxes_per_position != classes {
         return refuse(format!(
             "boxes must have size 1 or the number of classes at axis 2, \
-             got {boxes_per_position} and {classes} classes"
+             got {boxes_per_position} and {}",
+            counted(classes, "class")
         ));
     }
     let per_class = size(cx, "max_output_size_per_class", 2)?;

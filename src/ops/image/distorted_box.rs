@@ -2,7 +2,7 @@
 
 use std::panic::Location;
 
-use shapeflow_shape_fns::{Attribute, Attrs, DType, InferenceContext, ShapeError};
+use shapeflow_shape_fns::{Attribute, Attrs, DType, InferenceContext, ShapeError, counted};
 
 use crate::dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
@@ -313,7 +313,10 @@ fn run(cx: &mut HostCx<'_>, stream: Philox) -> Result<()> {
     let mut objects = objects_of(cx, [height, width])?;
     let covered = cx.input(2)?.to_vec::<f32>()?;
     let &[covered] = &covered[..] else {
-        return refuse(format!("min_object_covered must be a scalar, got {} numbers", covered.len()));
+        return refuse(format!(
+            "min_object_covered must be a scalar, got {}",
+            counted(covered.len(), "number")
+        ));
     };
     if covered.is_nan() || covered < 0.0 {
         return refuse(format!("min_object_covered must be at least 0, got {covered}"));

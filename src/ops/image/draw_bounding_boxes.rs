@@ -2,7 +2,7 @@
 
 use std::panic::Location;
 
-use shapeflow_shape_fns::{Attrs, DType, InferenceContext};
+use shapeflow_shape_fns::{Attrs, DType, InferenceContext, counted};
 
 use super::pixels::floats;
 use crate::dtype;
@@ -202,7 +202,10 @@ fn colours(cx: &HostCx<'_>, channels: usize) -> Result<Vec<Vec<f32>>> {
         let given = cx.input(2)?;
         let of_colours = given.sizes()[1];
         if of_colours < channels {
-            let message = format!("colors must have at least {channels} channels, got {of_colours}");
+            let message = format!(
+                "colors must have at least {channels}, got {of_colours}",
+                channels = counted(channels, "channel")
+            );
             return Err(Error::new(ErrorKind::Shape, Phase::Run, message));
         }
         if !given.is_empty() {

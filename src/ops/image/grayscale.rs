@@ -35,6 +35,7 @@ impl<'g> Value<'g> {
     #[doc(alias = "rgb2gray")]
     #[track_caller]
     pub fn rgb_to_grayscale(self) -> Result<Value<'g>> {
+        let _call = self.graph().open_call("rgb_to_grayscale");
         let location = Location::caller();
         let dtype =
             dtype::common(&[self.dtype()], 0, 1, dtype::Class::Float).map_err(|error| error.at(location))?;
@@ -64,6 +65,7 @@ impl<'g> Value<'g> {
     #[doc(alias = "gray2rgb")]
     #[track_caller]
     pub fn grayscale_to_rgb(self) -> Result<Value<'g>> {
+        let _call = self.graph().open_call("grayscale_to_rgb");
         let x = self.with_channels(1, Location::caller())?;
         concat(&[x; 3], -1)
     }

@@ -2,7 +2,7 @@
 
 use std::panic::Location;
 
-use shapeflow_shape_fns::{Attribute, Attrs, DType, Dim, Guard, InferenceContext, ShapeError};
+use shapeflow_shape_fns::{Attribute, Attrs, DType, Dim, Guard, InferenceContext, ShapeError, counted};
 
 use super::sampling::{pixel, require_images_with, require_pixels};
 use crate::dtype;
@@ -212,7 +212,13 @@ fn shape(cx: &mut InferenceContext<'_>) -> shapeflow_shape_fns::Result<()> {
     cx.scalars(&["fill_value"])?;
     shape_fns::image::transform(cx)?;
     cx.require(Guard::OneOrEqual(count.clone(), batch.clone())).map_err(|_| {
-        cx.blame(1, format_args!("must hold one transform or one for each of {batch} images, got {count}"))
+        cx.blame(
+            1,
+            format_args!(
+                "must hold one transform or one for each of {batch}, got {count}",
+                batch = counted(batch, "image")
+            ),
+        )
     })?;
     require_pixels(cx, "output_shape")
 }

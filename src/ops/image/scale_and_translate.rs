@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::panic::Location;
 
-use shapeflow_shape_fns::{Attribute, Attrs, DType, InferenceContext};
+use shapeflow_shape_fns::{Attribute, Attrs, DType, InferenceContext, counted};
 
 use super::pixels::floats;
 use super::sampling::resize_shape;
@@ -203,7 +203,10 @@ impl Spans {
 }
 
 fn too_many(pixels: usize, weights: usize) -> Error {
-    let message = format!("the weights of {pixels} pixels must fit in memory, got {weights} for one pixel");
+    let message = format!(
+        "the weights of {pixels} must fit in memory, got {weights} for one pixel",
+        pixels = counted(pixels, "pixel")
+    );
     Error::new(ErrorKind::Memory, Phase::Run, message)
 }
 

@@ -71,7 +71,9 @@ fn solve<T: MatrixNumber>(cx: &mut HostCx<'_>) -> Result<()> {
     let (sizes, pairs) = broadcast(&bands.sizes, &sides.sizes)?;
     let mut solutions = Vec::with_capacity(pairs.len());
     for [a, b] in pairs {
-        solutions.push(substitute(&bands.at(a), sides.at(b), is_lower, is_adjoint)?.data);
+        let solution = substitute(&bands.at(a), sides.at(b), is_lower, is_adjoint)
+            .map_err(|error| bands.in_matrix(a, error))?;
+        solutions.push(solution.data);
     }
     let dtype = dtype_of(cx)?;
     set_batch(cx, 0, dtype, &sizes, &sides.shape(), solutions)
@@ -99,7 +101,7 @@ fn substitute<T: MatrixNumber>(
         let diagonal = stored(row, 0);
         let divisor = if is_adjoint { diagonal.conj() } else { diagonal };
         if divisor == T::zero() {
-            return refuse("a triangular matrix must have no 0 on its diagonal");
+            return refuse("the diagonal of a triangular matrix must have no 0, got one");
         }
         for column in 0..x.columns {
             x[(row, column)] = x[(row, column)].divide(divisor);
@@ -159,6 +161,6 @@ mod tests {
     fn a_zero_on_the_diagonal_fails_the_run() {
         let operands = [tensor(&[1, 2], &[1.0f64, 0.0]), tensor(&[2, 1], &[1.0f64, 0.0])];
         let error = run(&DEF, &Attrs::new(), &operands).unwrap_err();
-        assert!(error.message().contains("must have no 0 on its diagonal"));
+        assert!(error.message().contains("the diagonal of a triangular matrix must have no 0"));
     }
 }

@@ -19,7 +19,7 @@ impl<'g> Value<'g> {
     ///
     /// `[..batch, m, n] -> q [..batch, m, p], r [..batch, p, n]`, where `p` is `min(m, n)`, or `m` with
     /// `full_matrices`; floats and complex numbers, computed in f64 and rounded once. Householder reflections determine
-    /// the signs. As TensorFlow's `Qr`. Runs on the host.
+    /// the signs. A NaN or an infinity gives factors with NaNs or infinities. As TensorFlow's `Qr`. Runs on the host.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor};
@@ -45,7 +45,8 @@ impl<'g> Value<'g> {
     ///
     /// `[..batch, m, n] -> s [..batch, p], u [..batch, m, p], v [..batch, n, p]`, where `p` is `min(m, n)`; floats and
     /// complex numbers, computed in f64 by Jacobi rotations and rounded once. `s` is real, also for complex matrices.
-    /// The phase of each pair of columns of `u` and `v` is arbitrary. As TensorFlow's `Svd`, whose singular values of
+    /// The phase of each pair of columns of `u` and `v` is arbitrary. If an element of a matrix is a NaN or an infinity,
+    /// all its singular values and all elements of its factors are NaN. As TensorFlow's `Svd`, whose singular values of
     /// complex matrices are complex numbers. Runs on the host.
     ///
     /// ```
@@ -86,7 +87,8 @@ impl<'g> Value<'g> {
     /// ```
     ///
     /// # Errors
-    /// The element type is not supported, or the last two axes differ. The run fails if an element is not finite.
+    /// The element type is not supported, or the last two axes differ. The run fails if an element of
+    /// a lower triangle is a NaN or an infinity.
     #[doc(alias = "eigh")]
     #[track_caller]
     pub fn self_adjoint_eig(self) -> Result<[Value<'g>; 2]> {
@@ -208,11 +210,10 @@ fn finite_eigen<T: MatrixNumber>(a: &Matrix<T>) -> Result<(Vec<f64>, Matrix<T>)>
 fn run_packed_eigen<T: MatrixNumber>(cx: &mut HostCx<'_>) -> Result<()> {
     let matrices = MatrixBatch::<T>::read(cx, 0)?;
     let [size, _] = matrices.shape();
-    let mut packed = Vec::new();
-    for a in matrices.iter() {
+    let packed = matrices.try_map(|a| {
         let (e, v) = finite_eigen(&a)?;
-        packed.push(e.into_iter().map(T::from_real).chain(v.data).collect());
-    }
+        Ok(e.into_iter().map(T::from_real).chain(v.data).collect())
+    })?;
     let dtype = dtype_of(cx)?;
     set_batch(cx, 0, dtype, &matrices.sizes, &[size + 1, size], packed)
 }
@@ -220,12 +221,11 @@ fn run_packed_eigen<T: MatrixNumber>(cx: &mut HostCx<'_>) -> Result<()> {
 fn run_eigen<T: MatrixNumber>(cx: &mut HostCx<'_>) -> Result<()> {
     let matrices = MatrixBatch::<T>::read(cx, 0)?;
     let [size, _] = matrices.shape();
-    let (mut values, mut vectors) = (Vec::new(), Vec::new());
-    for a in matrices.iter() {
+    let both = matrices.try_map(|a| {
         let (e, v) = finite_eigen(&a)?;
-        values.push(e.into_iter().map(T::from_real).collect());
-        vectors.push(v.data);
-    }
+        Ok((e.into_iter().map(T::from_real).collect(), v.data))
+    })?;
+    let (values, vectors) = both.into_iter().unzip();
     let dtype = dtype_of(cx)?;
     set_batch(cx, 0, dtype, &matrices.sizes, &[size], values)?;
     match cx.attrs().bool("compute_v") {
@@ -337,7 +337,44 @@ mod tests {
                 assert!(part.to_vec::<f64>().unwrap().iter().all(|element| element.is_nan()));
             }
             let error = run(&EIGEN, &Attrs::new(), &[x]).unwrap_err();
-            assert_eq!(error.message(), "a matrix must have finite elements, got an infinity or a NaN");
+            assert_eq!(
+                error.message(),
+                "a matrix must have finite elements, got an infinity or a NaN in operand 0"
+            );
+        }
+    }
+
+    #[test]
+    fn factors_of_elements_that_are_not_finite_are_not_finite() {
+        for (size, wrong) in [(1, f64::NAN), (2, f64::INFINITY), (3, f64::NEG_INFINITY), (4, f64::NAN)] {
+            for position in 0..size * size {
+                // Only the last matrix of the batch has a wrong element.
+                let mut elements = numbers(DType::F64, &[2, size, size]).to_vec::<f64>().unwrap();
+                elements[size * size + position] = wrong;
+                let x = f64::write(DType::F64, &[2, size, size], &elements).unwrap();
+                let is_finite = |part: &Tensor| {
+                    let part = part.to_vec::<f64>().unwrap();
+                    let (first, last) = part.split_at(part.len() / 2);
+                    assert!(first.iter().all(|element| element.is_finite()), "{first:?}");
+                    last.iter().all(|element| element.is_finite())
+                };
+                let [_, r] = &parts::<f64>(&QR, Attrs::new(), &x)[..] else { panic!() };
+                assert!(!is_finite(r), "{r}");
+                for part in parts::<f64>(&SVD, Attrs::new(), &x) {
+                    assert!(!is_finite(&part), "{part}");
+                }
+                let is_read = position / size >= position % size;
+                match run(&EIGEN, &Attrs::new(), &[x]) {
+                    Ok(both) => assert!(!is_read && both.iter().all(is_finite)),
+                    Err(error) => assert!(
+                        is_read
+                            && error
+                                .message()
+                                .ends_with("got an infinity or a NaN at batch index [1] in operand 0"),
+                        "{error}"
+                    ),
+                }
+            }
         }
     }
 

@@ -61,10 +61,11 @@ fn run<T: MatrixNumber>(cx: &mut HostCx<'_>) -> Result<()> {
     let matrices = MatrixBatch::<T>::read(cx, 0)?;
     let [size, _] = matrices.shape();
     let (mut values, mut vectors) = (Vec::new(), Vec::new());
-    for a in matrices.iter() {
-        let Some(form) = Schur::of(&a) else {
-            return refuse("the eigenvalues of a matrix must be finite, got an infinity or a NaN");
-        };
+    let forms = matrices.try_map(|a| match Schur::of(&a) {
+        Some(form) => Ok(form),
+        None => refuse("the eigenvalues of a matrix must be finite, got an infinity or a NaN"),
+    })?;
+    for form in forms {
         let (e, v) = (form.values(), eigenvectors(&form));
         let mut order: Vec<usize> = (0..size).collect();
         if given.is_complex() {

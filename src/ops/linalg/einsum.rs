@@ -3,7 +3,7 @@
 use std::panic::Location;
 
 use shapeflow_shape_fns::linalg::{EinsumTerm, einsum_terms};
-use shapeflow_shape_fns::{Attribute, DType};
+use shapeflow_shape_fns::{Attribute, DType, counted};
 
 use super::labelled::{Labelled, labels_of};
 use super::sum_of_products;
@@ -76,6 +76,7 @@ impl<'g> Value<'g> {
         other_axes: impl IntoParam<'g>,
     ) -> Result<Value<'g>> {
         let location = Location::caller();
+        let _call = self.graph().open_call_at("tensordot", location);
         let known = |name, axes: Param<'g>| axes.known_ints(name).map_err(|error| error.at(location));
         let (axes, other_axes) =
             (known("axes", axes.into_param())?, known("other_axes", other_axes.into_param())?);
@@ -105,7 +106,11 @@ fn tensordot_equation(
         let rank =
             value.shape().rank().ok_or("tensordot needs operands of known rank, got an unknown rank")?;
         let labels: Option<Vec<char>> = (0..rank).map(|_| unused.next()).collect();
-        terms.push(labels.ok_or_else(|| format!("tensordot needs at most {} axes, got more", LABELS.len()))?);
+        terms.push(
+            labels.ok_or_else(|| {
+                format!("tensordot needs at most {}, got more", counted(LABELS.len(), "axis"))
+            })?,
+        );
     }
     let position = |axis: i64, rank: usize| {
         let counted = if axis < 0 { axis + rank as i64 } else { axis };

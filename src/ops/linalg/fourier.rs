@@ -146,14 +146,14 @@ macro_rules! real_transforms {
         impl<'g> Value<'g> {$(
             $(#[$meta])*
             ///
-            /// The input is cropped or padded with zeros at the end of each axis to fit `lengths`.
+            /// The input is cropped or padded with zeros at the end of each axis to fit `fft_length`.
             #[doc = concat!("As TensorFlow's `", $op, "`. Runs on the host, with the feature `fft`.")]
             ///
             /// # Errors
-            #[doc = concat!("The element type is not supported, `lengths` does not have ", $axes, " elements, or there are fewer than ", $axes, " axes. The run fails without the feature `fft`.")]
+            #[doc = concat!("The element type is not supported, `fft_length` does not have ", $axes, " elements, or there are fewer than ", $axes, " axes. The run fails without the feature `fft`.")]
             #[track_caller]
-            pub fn $method(self, lengths: impl IntoParam<'g>) -> Result<Value<'g>> {
-                self.graph().op(&$DEF).data(self).size("fft_length", lengths).finish()
+            pub fn $method(self, fft_length: impl IntoParam<'g>) -> Result<Value<'g>> {
+                self.graph().op(&$DEF).data(self).size("fft_length", fft_length).finish()
             }
         )*}
 
@@ -174,7 +174,7 @@ const IRFFT_SHAPES: [ShapeFn; 3] = [linalg::irfft::<1>, linalg::irfft::<2>, lina
 real_transforms! {
     /// The first half of the Fourier transform of real numbers over the last axis; the second half is conjugate to it.
     ///
-    /// `[.., d], lengths = [n] -> [.., n/2 + 1]`, f32 to c64 and f64 to c128.
+    /// `[.., d], fft_length = [n] -> [.., n/2 + 1]`, f32 to c64 and f64 to c128.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor};
@@ -188,7 +188,7 @@ real_transforms! {
     1 rfft, RFFT, "RFFT", kernel::forward, forward_dtypes, RFFT_SHAPES[0];
     /// The Fourier transform of real numbers over the last two axes. The result has the first half of the last axis.
     ///
-    /// `[.., d1, d2], lengths = [n1, n2] -> [.., n1, n2/2 + 1]`, f32 to c64 and f64 to c128.
+    /// `[.., d1, d2], fft_length = [n1, n2] -> [.., n1, n2/2 + 1]`, f32 to c64 and f64 to c128.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor};
@@ -203,7 +203,7 @@ real_transforms! {
     2 rfft2, RFFT_2, "RFFT2D", kernel::forward, forward_dtypes, RFFT_SHAPES[1];
     /// The Fourier transform of real numbers over the last three axes. The result has the first half of the last axis.
     ///
-    /// `[.., d1, d2, d3], lengths = [n1, n2, n3] -> [.., n1, n2, n3/2 + 1]`, f32 to c64 and f64 to c128.
+    /// `[.., d1, d2, d3], fft_length = [n1, n2, n3] -> [.., n1, n2, n3/2 + 1]`, f32 to c64 and f64 to c128.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor};
@@ -218,7 +218,7 @@ real_transforms! {
     3 rfft3, RFFT_3, "RFFT3D", kernel::forward, forward_dtypes, RFFT_SHAPES[2];
     /// The inverse of [`Value::rfft`]: real numbers from the first half of their transform.
     ///
-    /// `[.., d], lengths = [n] -> [.., n]`, c64 to f32 and c128 to f64.
+    /// `[.., d], fft_length = [n] -> [.., n]`, c64 to f32 and c128 to f64.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor};
@@ -233,7 +233,7 @@ real_transforms! {
     1 irfft, IRFFT, "IRFFT", kernel::inverse, inverse_dtypes, IRFFT_SHAPES[0];
     /// The inverse of [`Value::rfft2`].
     ///
-    /// `[.., d1, d2], lengths = [n1, n2] -> [.., n1, n2]`, c64 to f32 and c128 to f64.
+    /// `[.., d1, d2], fft_length = [n1, n2] -> [.., n1, n2]`, c64 to f32 and c128 to f64.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor};
@@ -249,7 +249,7 @@ real_transforms! {
     2 irfft2, IRFFT_2, "IRFFT2D", kernel::inverse, inverse_dtypes, IRFFT_SHAPES[1];
     /// The inverse of [`Value::rfft3`].
     ///
-    /// `[.., d1, d2, d3], lengths = [n1, n2, n3] -> [.., n1, n2, n3]`, c64 to f32 and c128 to f64.
+    /// `[.., d1, d2, d3], fft_length = [n1, n2, n3] -> [.., n1, n2, n3]`, c64 to f32 and c128 to f64.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor};

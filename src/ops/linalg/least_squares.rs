@@ -77,10 +77,10 @@ fn solve<T: MatrixNumber>(cx: &mut HostCx<'_>) -> Result<()> {
     let [_, unknowns] = matrices.shape();
     let [_, columns] = sides.shape();
     let epsilon = epsilon(dtype_of(cx)?);
-    let solve = |(a, b): (Matrix<T>, Matrix<T>)| {
+    let solve = |a: Matrix<T>, b: Matrix<T>| {
         Ok(if is_fast { by_normal_equations(&a, &b, l2)? } else { by_singular_values(&a, &b, epsilon) }.data)
     };
-    let solutions = matrices.iter().zip(sides.iter()).map(solve).collect::<Result<_>>()?;
+    let solutions = matrices.try_map_with(&sides, solve)?;
     let dtype = dtype_of(cx)?;
     set_batch(cx, 0, dtype, &sides.sizes, &[unknowns, columns], solutions)
 }
@@ -95,7 +95,8 @@ fn by_normal_equations<T: MatrixNumber>(a: &Matrix<T>, b: &Matrix<T>, l2: f64) -
     }
     let lower = factor(&normal);
     if (0..lower.rows).any(|i| lower[(i, i)].real().is_nan()) {
-        return refuse("a matrix must have full rank, or else fast must be false or the regularizer larger");
+        return refuse("a matrix must have full rank, got a lower rank")
+            .map_err(|error| error.with_help("pass fast = false, or a larger regularizer"));
     }
     let solve = |side: Matrix<T>| substitute(&lower.adjoint(), substitute(&lower, side, true), false);
     Ok(if is_tall { solve(adjoint.times(b)) } else { adjoint.times(&solve(b.clone())) })

@@ -224,25 +224,20 @@ fn factor<T: MatrixNumber>(cx: &HostCx<'_>, a: Matrix<T>) -> Result<Lu<T>> {
 
 fn solve<T: MatrixNumber>(cx: &mut HostCx<'_>) -> Result<()> {
     let (matrices, sides) = (MatrixBatch::<T>::read(cx, 0)?, MatrixBatch::<T>::read(cx, 1)?);
-    let solutions: Vec<Vec<T>> = matrices
-        .iter()
-        .zip(sides.iter())
-        // Without right-hand sides, every matrix has the solution.
-        .map(|(a, b)| Ok(if b.columns == 0 { b.data } else { factor(cx, a)?.solve(&b).data }))
-        .collect::<Result<_>>()?;
+    // Without right-hand sides, every matrix has the solution.
+    let solutions = matrices.try_map_with(&sides, |a, b| {
+        Ok(if b.columns == 0 { b.data } else { factor(cx, a)?.solve(&b).data })
+    })?;
     let dtype = dtype_of(cx)?;
     set_batch(cx, 0, dtype, &sides.sizes, &sides.shape(), solutions)
 }
 
 fn invert<T: MatrixNumber>(cx: &mut HostCx<'_>) -> Result<()> {
     let matrices = MatrixBatch::<T>::read(cx, 0)?;
-    let inverses: Vec<Vec<T>> = matrices
-        .iter()
-        .map(|a| {
-            let identity = Matrix::identity(a.rows);
-            Ok(factor(cx, a)?.solve(&identity).data)
-        })
-        .collect::<Result<_>>()?;
+    let inverses = matrices.try_map(|a| {
+        let identity = Matrix::identity(a.rows);
+        Ok(factor(cx, a)?.solve(&identity).data)
+    })?;
     let dtype = dtype_of(cx)?;
     set_batch(cx, 0, dtype, &matrices.sizes, &matrices.shape(), inverses)
 }
@@ -361,7 +356,7 @@ mod tests {
         };
         assert_eq!((sign.item::<f32>().unwrap(), logarithm.item::<f32>().unwrap()), (0.0, f32::NEG_INFINITY));
         let error = run(&INVERSE, &Attrs::new(), std::slice::from_ref(&a)).unwrap_err();
-        assert_eq!(error.message(), "a matrix must be invertible, got a singular one");
+        assert!(error.message().starts_with("a matrix must be invertible, got a singular one"), "{error}");
         let none = tensor::<f32>(&[2, 0], &[]);
         assert_eq!(run_one(&SOLVE, &Attrs::new(), &[a.clone(), none.clone()]), none);
         let swapped = tensor(&[2, 2], &[0.0f64, 2.0, 3.0, 1.0]);

@@ -53,15 +53,15 @@ pub(crate) static DEF: OpDef = OpDef::host("lu", |cx| with_field!(dtype_of(cx)?,
 
 fn run<T: MatrixNumber>(cx: &mut HostCx<'_>) -> Result<()> {
     let matrices = MatrixBatch::<T>::read(cx, 0)?;
-    let (mut factors, mut order) = (Vec::new(), Vec::new());
-    for a in matrices.iter() {
+    let mut order = Vec::new();
+    let factors = matrices.try_map(|a| {
         let lu = Lu::new(a);
         if lu.is_singular() {
             return refuse("a matrix must be invertible, got a singular one");
         }
-        factors.push(lu.factors.data);
         order.extend(lu.order);
-    }
+        Ok(lu.factors.data)
+    })?;
     let (dtype, [size, _]) = (dtype_of(cx)?, matrices.shape());
     set_batch(cx, 0, dtype, &matrices.sizes, &[size, size], factors)?;
     let sizes: Vec<usize> = matrices.sizes.iter().copied().chain([size]).collect();
@@ -118,6 +118,6 @@ mod tests {
     #[test]
     fn a_singular_matrix_fails_the_run() {
         let error = run(&DEF, &Attrs::new(), &[tensor(&[2, 2], &[1.0f64, 2.0, 2.0, 4.0])]).unwrap_err();
-        assert_eq!(error.message(), "a matrix must be invertible, got a singular one");
+        assert!(error.message().starts_with("a matrix must be invertible, got a singular one"), "{error}");
     }
 }

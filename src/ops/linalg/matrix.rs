@@ -9,7 +9,7 @@ use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::expr::{Scalar, eval_cast};
 use crate::op::HostCx;
 use crate::ops::row_major::RowMajor;
-use crate::tensor::{Tensor, TensorView, collected_vec, reserved_vec};
+use crate::tensor::{Tensor, TensorView, collected_vec, index_of, reserved_vec};
 
 /// A number of a matrix. Real dtypes are computed in f64 and complex ones in two f64, and rounded once.
 pub(super) trait MatrixNumber:
@@ -263,6 +263,8 @@ pub(super) struct MatrixBatch<T> {
     rows: usize,
     columns: usize,
     data: Vec<T>,
+    /// The number of the operand.
+    operand: usize,
 }
 
 impl<T: MatrixNumber> MatrixBatch<T> {
@@ -271,19 +273,24 @@ impl<T: MatrixNumber> MatrixBatch<T> {
     /// # Errors
     /// The operand has no matrices, or more matrices than memory can hold results for. Matrices without elements count.
     pub(super) fn read(cx: &HostCx<'_>, operand: usize) -> Result<MatrixBatch<T>> {
-        let batch = MatrixBatch::of(&cx.input(operand)?)?;
+        let batch = MatrixBatch::of_operand(operand, &cx.input(operand)?)?;
         reserved_vec::<Vec<T>>(batch.len())?;
         Ok(batch)
     }
 
+    #[cfg(test)]
     pub(super) fn of(x: &TensorView<'_>) -> Result<MatrixBatch<T>> {
+        MatrixBatch::of_operand(0, x)
+    }
+
+    fn of_operand(operand: usize, x: &TensorView<'_>) -> Result<MatrixBatch<T>> {
         let [sizes @ .., rows, columns] = x.sizes() else {
             return Err(Error::msg(format!(
                 "a matrix must have rank at least 2, got rank {}",
                 x.sizes().len()
             )));
         };
-        Ok(MatrixBatch { sizes: sizes.to_vec(), rows: *rows, columns: *columns, data: T::read(x)? })
+        Ok(MatrixBatch { sizes: sizes.to_vec(), rows: *rows, columns: *columns, data: T::read(x)?, operand })
     }
 
     pub(super) fn len(&self) -> usize {
@@ -299,6 +306,39 @@ impl<T: MatrixNumber> MatrixBatch<T> {
 
     pub(super) fn iter(&self) -> impl Iterator<Item = Matrix<T>> + '_ {
         (0..self.len()).map(|number| self.at(number))
+    }
+
+    /// Computes a result for each matrix.
+    ///
+    /// # Errors
+    /// `compute` refuses a matrix; the error names the matrix.
+    pub(super) fn try_map<R>(&self, mut compute: impl FnMut(Matrix<T>) -> Result<R>) -> Result<Vec<R>> {
+        let result = |number| compute(self.at(number)).map_err(|error| self.in_matrix(number, error));
+        (0..self.len()).map(result).collect()
+    }
+
+    /// Computes a result for each matrix and the matrix of `sides` with the same batch index.
+    ///
+    /// # Errors
+    /// As [`MatrixBatch::try_map`].
+    pub(super) fn try_map_with<R>(
+        &self,
+        sides: &MatrixBatch<T>,
+        mut compute: impl FnMut(Matrix<T>, Matrix<T>) -> Result<R>,
+    ) -> Result<Vec<R>> {
+        let result = |number| {
+            compute(self.at(number), sides.at(number)).map_err(|error| self.in_matrix(number, error))
+        };
+        (0..self.len()).map(result).collect()
+    }
+
+    /// Adds the operand and the index of a matrix in the batch to an error about the matrix.
+    pub(super) fn in_matrix(&self, number: usize, error: Error) -> Error {
+        let place = match &self.sizes[..] {
+            [] => String::new(),
+            sizes => format!(" at batch index {:?}", index_of(sizes, number)),
+        };
+        error.in_element(self.operand, &place).blame_element(self.operand)
     }
 
     /// Returns the numbers of rows and columns of every matrix.

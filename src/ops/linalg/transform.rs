@@ -3,7 +3,7 @@
 use num_complex::Complex;
 use realfft::RealFftPlanner;
 use rustfft::{FftDirection, FftNum, FftPlanner};
-use shapeflow_shape_fns::DType;
+use shapeflow_shape_fns::{DType, counted};
 
 use crate::error::{Error, Result};
 use crate::op::HostCx;
@@ -129,7 +129,11 @@ fn lengths(cx: &HostCx<'_>, axes: usize) -> Result<Vec<usize>> {
     let lengths = param_sizes(cx, "fft_length", 1)?;
     match lengths.len() == axes {
         true => Ok(lengths),
-        false => Err(Error::msg(format!("fft_length must have {axes} elements, got {}", lengths.len()))),
+        false => Err(Error::msg(format!(
+            "fft_length must have {axes}, got {}",
+            lengths.len(),
+            axes = counted(axes, "element")
+        ))),
     }
 }
 

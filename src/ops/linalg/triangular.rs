@@ -14,8 +14,8 @@ use crate::shape_fns::linalg;
 
 impl<'g> Value<'g> {
     /// Returns the Cholesky factors of positive definite Hermitian matrices: the lower triangular matrix `l` for which
-    /// `l · lᴴ = self`. The op reads the lower triangles only. A matrix that is not positive definite gives a lower
-    /// triangle of NaN.
+    /// `l · lᴴ = self`. The op reads the lower triangles only. A matrix that is not positive definite, or has a
+    /// NaN, gives a lower triangle of NaN.
     ///
     /// `[..batch, n, n] -> [..batch, n, n]`, floats and complex numbers, computed in f64 and rounded once. As
     /// TensorFlow's `Cholesky`. Runs on the host.

@@ -94,11 +94,7 @@ fn shape(cx: &mut InferenceContext<'_>) -> shapeflow_shape_fns::Result<()> {
 
 fn solve<T: MatrixNumber>(cx: &mut HostCx<'_>) -> Result<()> {
     let (matrices, sides) = (MatrixBatch::<T>::read(cx, 0)?, MatrixBatch::<T>::read(cx, 1)?);
-    let solutions: Vec<Vec<T>> = matrices
-        .iter()
-        .zip(sides.iter())
-        .map(|(diagonals, rhs)| Ok(eliminate(&diagonals, rhs)?.data))
-        .collect::<Result<_>>()?;
+    let solutions = matrices.try_map_with(&sides, |diagonals, rhs| Ok(eliminate(&diagonals, rhs)?.data))?;
     let dtype = dtype_of(cx)?;
     set_batch(cx, 0, dtype, &sides.sizes, &sides.shape(), solutions)
 }

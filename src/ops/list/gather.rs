@@ -1,6 +1,6 @@
 //! Ops between the items of a list and the rows of a tensor.
 
-use shapeflow_shape_fns::{Attribute, Attrs, Dim, InferenceContext, ShapeError, TensorShape};
+use shapeflow_shape_fns::{Attribute, Attrs, Dim, InferenceContext, ShapeError, TensorShape, counted};
 
 use super::items::{
     Sizes, absent_sizes, check_item, fail, index_in, integer, integers, item_dtype, item_shape, known,
@@ -77,7 +77,8 @@ fn stack(cx: &mut HostCx<'_>) -> Result<()> {
     if let Some(count) = declared_count(cx.attrs())
         && count != list.len()
     {
-        let message = format!("the list must have {count} items, got {}", list.len());
+        let message =
+            format!("the list must have {count}, got {}", list.len(), count = counted(count, "item"));
         return fail(ErrorKind::Shape, message);
     }
     let declared = sizes_of(cx.input(1)?)?;
@@ -147,8 +148,11 @@ fn scatter_into(cx: &mut HostCx<'_>) -> Result<()> {
 fn put_rows(list: &mut TensorList, x: &TensorView<'_>, indices: &[i64], grows: bool) -> Result<()> {
     let rows = rows_of(x, &list.shape)?;
     if rows.len() != indices.len() {
-        let message =
-            format!("there must be an index for each of {} rows, got {}", rows.len(), indices.len());
+        let message = format!(
+            "there must be an index for each of {}, got {}",
+            counted(rows.len(), "row"),
+            indices.len()
+        );
         return fail(ErrorKind::Shape, message);
     }
     let greatest = indices.iter().max().and_then(|index| usize::try_from(*index).ok());

@@ -1,6 +1,6 @@
 //! Functions that the ops of tensor lists share: declared sizes of items, absent items, and dtype and shape rules.
 
-use shapeflow_shape_fns::{Attr, Attrs, DType, InferenceContext, ShapeError, TensorShape};
+use shapeflow_shape_fns::{Attr, Attrs, DType, InferenceContext, ShapeError, TensorShape, counted};
 
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::op::HostCx;
@@ -63,7 +63,10 @@ pub(super) fn integer(cx: &HostCx<'_>, i: usize, what: &str) -> Result<i64> {
     let given = integers(cx.input(i)?)?;
     match given[..] {
         [value] => Ok(value),
-        _ => fail(ErrorKind::Shape, format!("{what} must be a scalar, got {} integers", given.len())),
+        _ => fail(
+            ErrorKind::Shape,
+            format!("{what} must be a scalar, got {}", counted(given.len(), "integer")),
+        ),
     }
 }
 

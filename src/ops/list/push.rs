@@ -1,6 +1,6 @@
 //! Ops that append an item to a list, and that remove the last item.
 
-use shapeflow_shape_fns::{Attribute, DType, TensorShape};
+use shapeflow_shape_fns::{Attribute, DType, TensorShape, counted};
 
 use super::items::{
     check_item, fail, item_or_zeros, item_shape, items_dtype, list_dtype, list_input, list_shape, sizes_of,
@@ -37,7 +37,10 @@ fn push(cx: &mut HostCx<'_>) -> Result<()> {
     if let Some(limit) = list.limit
         && list.len() >= limit
     {
-        return fail(ErrorKind::Index, format!("the list must have at most {limit} items, got one more"));
+        return fail(
+            ErrorKind::Index,
+            format!("the list must have at most {limit}, got one more", limit = counted(limit, "item")),
+        );
     }
     list.push(item.to_tensor()?);
     cx.set_output(0, Tensor::of_list(list))

@@ -28,6 +28,7 @@ impl<'g> Value<'g> {
     #[doc(alias = "mix")]
     #[track_caller]
     pub fn lerp(self, end: impl IntoOperand<'g>, weight: impl IntoOperand<'g>) -> Result<Value<'g>> {
+        let _call = self.graph().open_call("lerp");
         let location = Location::caller();
         let (end, weight) = (end.into_operand(self, location), weight.into_operand(self, location));
         let dtypes = [self.dtype(), end.dtype(), weight.dtype()];

@@ -1,7 +1,7 @@
 //! `conv_2d_filter_grad`, `conv_3d_filter_grad`, `conv_3d_filter_grad_like` and `depthwise_conv_2d_filter_grad`: the
 //! gradients of convolutions with respect to their filters.
 
-use shapeflow_shape_fns::{Attr, Attribute, Attrs, DType, Dim};
+use shapeflow_shape_fns::{Attr, Attribute, Attrs, DType, Dim, counted};
 
 use super::conv::{Geometry, IMAGE_ATTRS, VOLUME_ATTRS};
 use super::conv_gradient::{of_windows, result_dims};
@@ -158,8 +158,9 @@ fn with_channels<'g>(x: Value<'g>, inputs: &Dim) -> Result<Value<'g>> {
     let channels = dims.last_mut().expect("images and volumes have channels");
     if channels.same(inputs) == Some(false) {
         return refuse(format!(
-            "the gradient of a convolution needs one group of channels, got {channels} channels and filters of \
-             {inputs}"
+            "the gradient of a convolution needs one group of channels, got {channels} and filters of \
+             {inputs}",
+            channels = counted(channels, "channel")
         ));
     }
     *channels = inputs.clone();

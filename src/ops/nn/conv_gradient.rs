@@ -1,7 +1,7 @@
 //! `conv_2d_input_grad`, `conv_3d_input_grad`, `conv_3d_input_grad_like` and `depthwise_conv_2d_input_grad`: the
 //! gradients of convolutions with respect to their inputs.
 
-use shapeflow_shape_fns::{Attribute, Attrs, DType, Dim};
+use shapeflow_shape_fns::{Attribute, Attrs, DType, Dim, counted};
 
 use super::conv::{Geometry, IMAGE_ATTRS, VOLUME_ATTRS, convolve_fitting};
 use super::list_as_shape::{Requirements, list_dims};
@@ -143,8 +143,9 @@ fn input_gradient<'g>(
     let channels = &image[spatial + 1];
     if channels.same(&weights[spatial]) == Some(false) {
         return refuse(format!(
-            "the gradient of a convolution needs one group of channels, got {channels} channels and filters of {}",
-            weights[spatial]
+            "the gradient of a convolution needs one group of channels, got {channels} and filters of {}",
+            weights[spatial],
+            channels = counted(channels, "channel")
         ));
     }
     let windows = geometry.windows(&image, &weights[..spatial])?;
@@ -187,7 +188,12 @@ fn image_dims(geometry: &Geometry, given: Vec<Dim>, batch: &Dim, channels: &Dim)
         return Ok(given);
     }
     if given.len() != rank {
-        return refuse(format!("input_sizes must have {} or {rank} entries, got {}", rank - 2, given.len()));
+        return refuse(format!(
+            "input_sizes must have {} or {rank}, got {}",
+            rank - 2,
+            given.len(),
+            rank = counted(rank, "entry")
+        ));
     }
     if geometry.channels_are_first() {
         given[1..].rotate_left(1);

@@ -1,7 +1,7 @@
 //! `convolve_windows`, `convolve_volume_windows`, `convolve_grouped_windows` and `convolve_groups`: the products of
 //! windows with filters.
 
-use shapeflow_shape_fns::{Attribute, Attrs, Dim, Guard, InferenceContext, ShapeError, TensorShape};
+use shapeflow_shape_fns::{Attribute, Attrs, Dim, Guard, InferenceContext, ShapeError, TensorShape, counted};
 use smallvec::SmallVec;
 
 use super::reduce_window::{dims_param, position_count};
@@ -160,8 +160,8 @@ fn spatial(
         ref entries => {
             let counts: Vec<String> = ranks.iter().map(|rank| (rank + 2).to_string()).collect();
             Err(ShapeError::new(format_args!(
-                "{name} must have {} entries of at least 1, the first and the last of them 1, got {entries:?}",
-                counts.join(" or ")
+                "{name} must have {} of at least 1, the first and the last of them 1, got {entries:?}",
+                counted(counts.join(" or "), "entry")
             )))
         }
     }

@@ -2,7 +2,7 @@
 
 use std::panic::Location;
 
-use shapeflow_shape_fns::{Attribute, DType};
+use shapeflow_shape_fns::{Attribute, DType, counted};
 
 use super::ctc_beam::rounded;
 use crate::dtype;
@@ -326,9 +326,10 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
                 continue;
             }
             return refuse(format!(
-                "a sequence must have at least as many times as labels, got {length} times and {} labels for \
+                "a sequence must have at least as many times as labels, got {length} and {} for \
                  sequence {sequence}",
-                given.len()
+                counted(given.len(), "label"),
+                length = counted(length, "time")
             ));
         }
         let start_of = |time: usize| (time * batch + sequence) * classes;

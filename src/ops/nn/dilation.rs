@@ -84,6 +84,7 @@ impl<'g> Value<'g> {
         rates: impl IntoParam<'g>,
         padding: WindowPadding,
     ) -> Result<Value<'g>> {
+        let _call = self.graph().open_call("erosion_2d");
         let filter = filter.into_operand(self, Location::caller()).reverse([0, 1])?;
         self.neg()?.dilation_2d(filter, strides, rates, padding)?.neg()
     }

@@ -1,7 +1,7 @@
 //! Ops that TensorFlow's graph optimizers write, for import only: a matrix product or a convolution with the ops that
 //! follow or precede it. They are composed of these ops, which fuse into kernels.
 
-use shapeflow_shape_fns::{Attr, Attribute, Attrs, DType, Dim};
+use shapeflow_shape_fns::{Attr, Attribute, Attrs, DType, Dim, counted};
 
 use super::conv;
 use super::window::{dims_of, of_rank, operand_values, refuse, with_shape};
@@ -246,7 +246,11 @@ impl Following {
     }
 
     fn wrong_count<T>(&self, op: &str, expected: usize, given: usize) -> Result<T> {
-        refuse(format!("{op} of {} must have {expected} arguments, got {given}", self.name))
+        refuse(format!(
+            "{op} of {} must have {expected}, got {given}",
+            self.name,
+            expected = counted(expected, "argument")
+        ))
     }
 
     fn unknown<T>(&self, ops: &[&str]) -> Result<T> {

@@ -1,7 +1,7 @@
 //! `list_as_shape`: a tensor whose sizes are the elements of a list.
 
 use shapeflow_shape_fns::{
-    Attr, Attribute, DType, Dim, Guard, InferenceContext, List, ShapeError, TensorShape,
+    Attr, Attribute, DType, Dim, Guard, InferenceContext, List, ShapeError, TensorShape, counted,
 };
 
 use crate::dtype;
@@ -48,7 +48,10 @@ fn shape(cx: &mut InferenceContext<'_>) -> shapeflow_shape_fns::Result<()> {
         list.known_len().filter(|count| *count != rank && !(may_be_short && *count == spatial))
     {
         let counts = if may_be_short { format!("{spatial} or {rank}") } else { rank.to_string() };
-        return Err(ShapeError::new(format_args!("{name} must have {counts} entries, got {count}")));
+        return Err(ShapeError::new(format_args!(
+            "{name} must have {counts}, got {count}",
+            counts = counted(counts, "entry")
+        )));
     }
     let elements: Vec<Option<Dim>> = match list {
         List::Elements(elements) => elements.into_iter().map(Some).collect(),

@@ -31,6 +31,7 @@ impl<'g> Value<'g> {
     #[doc(alias = "l2norm")]
     #[track_caller]
     pub fn l2_normalize(self, axes: impl IntoAxes<'g>, epsilon: f64) -> Result<Value<'g>> {
+        let _call = self.graph().open_call("l2_normalize");
         let axes = axes.into_axes().keep_dims();
         if !self.dtype().is_complex() {
             let squares = self.square()?.reduce_sum(axes)?;
@@ -62,6 +63,7 @@ impl<'g> Value<'g> {
     /// The element type is not a float, or an axis is out of range or given twice.
     #[track_caller]
     pub fn clip_by_norm(self, limit: f64, axes: impl IntoAxes<'g>) -> Result<Value<'g>> {
+        let _call = self.graph().open_call("clip_by_norm");
         let norm = self.euclidean_norm(axes.into_axes().keep_dims())?;
         self.mul(limit)?.div(norm.maximum(limit)?)
     }

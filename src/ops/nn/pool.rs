@@ -106,7 +106,7 @@ fn pooled<'g>(
     format: DataFormat,
     location: &'static Location<'static>,
 ) -> Result<Value<'g>> {
-    let _call = x.graph().open_call_at(location);
+    let _call = x.graph().open_call_at(images.name(), location);
     let spatial = spatial_axes(x, &sizes, &strides).map_err(|error| error.at(location))?;
     let call = x.graph().op(if spatial == 2 { images } else { volumes }).data(x);
     with_pool_windows(call, [sizes, strides], spatial, padding, format, location)?.finish_at(location)

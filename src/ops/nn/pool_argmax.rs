@@ -51,7 +51,7 @@ impl<'g> Value<'g> {
         format: DataFormat,
     ) -> Result<[Value<'g>; 2]> {
         let location = Location::caller();
-        let _call = self.graph().open_call_at(location);
+        let _call = self.graph().open_call_at("max_pool_with_argmax", location);
         let params = [sizes.into_param(), strides.into_param()];
         let call = self.graph().op(&DEF).data(self);
         let call = with_pool_windows(call, params, 2, &padding, format, location)?;

@@ -2,7 +2,7 @@
 
 use std::panic::Location;
 
-use shapeflow_shape_fns::{Attribute, Attrs, DType, Dim};
+use shapeflow_shape_fns::{Attribute, Attrs, DType, Dim, counted};
 
 use super::conv_gradient::{result_dims, spread_over};
 use super::pool::{IMAGE_ATTRS, VOLUME_ATTRS, require_ones};
@@ -54,7 +54,7 @@ impl<'g> Value<'g> {
         format: DataFormat,
     ) -> Result<Value<'g>> {
         let location = Location::caller();
-        let _call = self.graph().open_call_at(location);
+        let _call = self.graph().open_call_at("max_pool_grad", location);
         let params = [sizes.into_param(), strides.into_param()];
         let input = input.into_operand(self, location);
         let call = with_pool_windows(
@@ -101,7 +101,7 @@ impl<'g> Value<'g> {
         format: DataFormat,
     ) -> Result<Value<'g>> {
         let location = Location::caller();
-        let _call = self.graph().open_call_at(location);
+        let _call = self.graph().open_call_at("avg_pool_grad", location);
         let params = [sizes.into_param(), strides.into_param()];
         let call = self.graph().op(&AVG).size("orig_input_shape", input_sizes.into_shape_arg()).data(self);
         with_pool_windows(call, params, 2, &padding, format, location)?.finish_at(location)
@@ -209,7 +209,11 @@ fn build_avg<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>], spatial: usize) -> 
     let gradient = of_rank(gradient, rank, "the gradient of a pool")?;
     let extents = result_dims(cx, "orig_input_shape", fed, rank, None)?;
     if extents.len() != rank {
-        return refuse(format!("orig_input_shape must have {rank} entries, got {}", extents.len()));
+        return refuse(format!(
+            "orig_input_shape must have {rank}, got {}",
+            extents.len(),
+            rank = counted(rank, "entry")
+        ));
     }
     let ones = [0, format.channel_axis(rank)];
     let lengths = window_dims(cx.attrs(), "ksize", sizes, rank, &ones)?;

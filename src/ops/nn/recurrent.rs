@@ -2,7 +2,7 @@
 
 use std::panic::Location;
 
-use shapeflow_shape_fns::{Attribute, DType, Dim, TensorShape, shape};
+use shapeflow_shape_fns::{Attribute, DType, Dim, TensorShape, counted, shape};
 
 use super::window::{dims_of, refuse, with_shape};
 use crate::dtype;
@@ -195,7 +195,7 @@ fn sized<'g>(name: &str, x: Value<'g>, sizes: &[Dim]) -> Result<Value<'g>> {
         Some(rank) if rank == sizes.len() => {
             with_shape(&format!("the sizes of {name} and of the cell"), x, sizes)
         }
-        Some(rank) => refuse(format!("{name} must have {} axes, got {rank}", sizes.len())),
+        Some(rank) => refuse(format!("{name} must have {}, got {rank}", counted(sizes.len(), "axis"))),
         None => x.ensure_shape(TensorShape::from(sizes.to_vec())),
     }
 }

@@ -2,7 +2,7 @@
 
 use std::panic::Location;
 
-use shapeflow_shape_fns::{Attr, Attrs, Dim, TensorShape};
+use shapeflow_shape_fns::{Attr, Attrs, Dim, TensorShape, counted};
 
 use super::list_as_shape::{Requirements, list_dims};
 use crate::error::{Error, ErrorKind, Phase, Result};
@@ -65,9 +65,11 @@ pub(super) fn with_pool_windows<'g>(
 /// The parameter provably has another number of entries.
 fn all_entries<'g>(format: DataFormat, name: &str, spatial: Param<'g>, count: usize) -> Result<Param<'g>> {
     match spatial {
-        Param::Elements(list) if list.elements().len() != count => {
-            refuse(format!("{name} must be {count} integers, got {}", list.elements().len()))
-        }
+        Param::Elements(list) if list.elements().len() != count => refuse(format!(
+            "{name} must be {count}, got {}",
+            list.elements().len(),
+            count = counted(count, "integer")
+        )),
         Param::Elements(list) => Ok(format.entries(Dim::known(1), list.elements()).into_param()),
         Param::Value(value) => {
             let one = value.graph().constant([1i32])?.cast(value.dtype())?;
@@ -145,7 +147,11 @@ pub(super) fn entries(
         Some(entries) => entries,
     };
     if entries.len() != rank {
-        return refuse(format!("{name} must have {rank} entries, got {}", entries.len()));
+        return refuse(format!(
+            "{name} must have {rank}, got {}",
+            entries.len(),
+            rank = counted(rank, "entry")
+        ));
     }
     match entries.iter().find(|entry| **entry < 1) {
         Some(entry) => refuse(format!("{name} must be at least 1, got {entry}")),
@@ -190,7 +196,7 @@ pub(super) fn window_dims(
         return refuse(format!("{name} must be given: it is a list of integers"));
     };
     if dims.len() != rank {
-        return refuse(format!("{name} must have {rank} entries, got {}", dims.len()));
+        return refuse(format!("{name} must have {rank}, got {}", dims.len(), rank = counted(rank, "entry")));
     }
     match dims.iter().find(|entry| entry.lt(&Dim::known(1)) == Some(true)) {
         Some(entry) => refuse(format!("{name} must be at least 1, got {entry}")),
@@ -272,8 +278,8 @@ impl Windows {
             "EXPLICIT" => {
                 if explicit.len() != 2 * rank {
                     return refuse(format!(
-                        "explicit_paddings must have {} entries, got {}",
-                        2 * rank,
+                        "explicit_paddings must have {}, got {}",
+                        counted(2 * rank, "entry"),
                         explicit.len()
                     ));
                 }

@@ -1,5 +1,7 @@
 //! `reverse` and `tile` of ragged values.
 
+use shapeflow_shape_fns::counted;
+
 use super::errors::{known_ints, refuse};
 use super::reduce::{rank_of, sorted_axes};
 use super::reduce_axes::IntoRaggedAxes;
@@ -31,7 +33,7 @@ impl<'g> RaggedValue<'g> {
     #[doc(alias = "flip")]
     #[track_caller]
     pub fn reverse(self, axes: impl IntoRaggedAxes) -> Result<RaggedValue<'g>> {
-        let _call = self.graph().open_call();
+        let _call = self.graph().open_call("reverse");
         sorted_axes(self, axes)?.into_iter().try_fold(self, RaggedValue::reversed)
     }
 
@@ -77,12 +79,15 @@ impl<'g> RaggedValue<'g> {
     /// There is not one multiple for each axis, or a multiple is negative.
     #[track_caller]
     pub fn tile(self, multiples: impl IntoParam<'g>) -> Result<RaggedValue<'g>> {
-        let _call = self.graph().open_call();
+        let _call = self.graph().open_call("tile");
         let multiples = known_ints(self.graph(), multiples, "multiples")?;
         let (rank, depth) = (rank_of(self)?, self.ragged_rank());
         if multiples.len() != rank {
-            let message =
-                format!("there must be one multiple for each of {rank} axes, got {}", multiples.len());
+            let message = format!(
+                "there must be one multiple for each of {rank}, got {}",
+                multiples.len(),
+                rank = counted(rank, "axis")
+            );
             return Err(refuse(self.graph(), ErrorKind::Shape, message));
         }
         if let Some(multiple) = multiples.iter().find(|multiple| **multiple < 0) {

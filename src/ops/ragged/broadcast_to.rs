@@ -28,7 +28,7 @@ impl<'g> RaggedValue<'g> {
     /// `other` does not broadcast to the rows of `self`. If this is not known now, the run fails.
     #[track_caller]
     pub fn broadcast_to_rows(self, other: impl IntoRaggedOperand<'g>) -> Result<RaggedValue<'g>> {
-        let _call = self.graph().open_call();
+        let _call = self.graph().open_call("broadcast_to_rows");
         let location = Location::caller();
         let (rows, flat) = other.beside(self, location)?.with_rows(self, location)?;
         let spread = flat.broadcast_to(rows.flat_values().shape())?;

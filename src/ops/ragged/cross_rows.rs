@@ -33,7 +33,7 @@ impl<'g> RaggedValue<'g> {
     #[doc(alias = "cartesian")]
     #[track_caller]
     pub fn cross_rows(self, other: RaggedValue<'g>) -> Result<[RaggedValue<'g>; 2]> {
-        let _call = self.graph().open_call();
+        let _call = self.graph().open_call("cross_rows");
         let [ours, theirs] = [self, other].map(|value| value.row_splits().dtype());
         if ours != theirs {
             let message = format!("all row_splits must have one dtype, got {ours} and {theirs}");

@@ -51,7 +51,7 @@ impl<'g> RaggedValue<'g> {
         exclusive: bool,
         reverse: bool,
     ) -> Result<RaggedValue<'g>> {
-        let _call = self.graph().open_call();
+        let _call = self.graph().open_call("cumsum_with");
         let flat = self.flat_values();
         let sums = match Along::of(self, axis)? {
             Along::Inner(axis) => flat.cumsum_with(axis, exclusive, reverse)?,

@@ -99,7 +99,7 @@ impl<'g> RaggedValue<'g> {
         other: impl IntoRaggedOperand<'g>,
         location: &'static Location<'static>,
     ) -> Result<RaggedValue<'g>> {
-        let _call = self.graph().open_call_at(location);
+        let _call = self.graph().open_call_at(def.name(), location);
         other
             .beside(self, location)?
             .apply(|flat, other| flat.graph().op(def).data(flat).data(other).finish_at(location))
@@ -112,7 +112,7 @@ impl<'g> RaggedValue<'g> {
         def: &'static OpDef,
         location: &'static Location<'static>,
     ) -> Result<RaggedValue<'g>> {
-        let _call = self.graph().open_call_at(location);
+        let _call = self.graph().open_call_at(def.name(), location);
         let flat = self.flat_values();
         let (rows, left) = self.spread(left.into_operand(flat, location).ok()?)?;
         let call = flat.graph().op(def).data(left).data(rows.flat_values());
@@ -193,7 +193,7 @@ impl<'g> RaggedValue<'g> {
     /// As [`Value::abs`](crate::Value::abs).
     #[track_caller]
     pub fn abs(self) -> Result<RaggedValue<'g>> {
-        let _call = self.graph().open_call();
+        let _call = self.graph().open_call("abs");
         self.map_flat_values(Value::abs)
     }
 
@@ -205,7 +205,7 @@ impl<'g> RaggedValue<'g> {
     /// As [`Value::cast`](crate::Value::cast).
     #[track_caller]
     pub fn cast(self, dtype: DType) -> Result<RaggedValue<'g>> {
-        let _call = self.graph().open_call();
+        let _call = self.graph().open_call("cast");
         self.map_flat_values(|flat| flat.cast(dtype))
     }
 
@@ -217,7 +217,7 @@ impl<'g> RaggedValue<'g> {
     /// As [`Value::zeros_like`](crate::Value::zeros_like).
     #[track_caller]
     pub fn zeros_like(self) -> Result<RaggedValue<'g>> {
-        let _call = self.graph().open_call();
+        let _call = self.graph().open_call("zeros_like");
         self.map_flat_values(Value::zeros_like)
     }
 
@@ -229,7 +229,7 @@ impl<'g> RaggedValue<'g> {
     /// As [`Value::ones_like`](crate::Value::ones_like).
     #[track_caller]
     pub fn ones_like(self) -> Result<RaggedValue<'g>> {
-        let _call = self.graph().open_call();
+        let _call = self.graph().open_call("ones_like");
         self.map_flat_values(Value::ones_like)
     }
 
@@ -245,7 +245,7 @@ impl<'g> RaggedValue<'g> {
         low: impl IntoOperand<'g>,
         high: impl IntoOperand<'g>,
     ) -> Result<RaggedValue<'g>> {
-        let _call = self.graph().open_call();
+        let _call = self.graph().open_call("clip_by_value");
         self.map_flat_values(|flat| flat.clip_by_value(low, high))
     }
 
@@ -259,7 +259,7 @@ impl<'g> RaggedValue<'g> {
     #[doc(alias = "where")]
     #[track_caller]
     pub fn select(self, yes: RaggedValue<'g>, no: impl IntoRaggedOperand<'g>) -> Result<RaggedValue<'g>> {
-        let _call = self.graph().open_call();
+        let _call = self.graph().open_call("select");
         let location = Location::caller();
         let (yes, flat) = no.beside(yes, location)?.with_rows(yes, location)?;
         let matched = self.matched(yes, location)?;

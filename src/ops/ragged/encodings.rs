@@ -1,6 +1,6 @@
 //! Ragged values in other encodings: nested partitions, other splits, sparse and padded dense values.
 
-use shapeflow_shape_fns::{DType, Dim, TensorShape, shape};
+use shapeflow_shape_fns::{DType, Dim, TensorShape, counted, shape};
 
 use super::counts::with_count_of;
 use super::errors::refuse;
@@ -38,10 +38,13 @@ impl<'g> RaggedValue<'g> {
         rowids: &[I],
         nrows: &[Param<'g>],
     ) -> Result<RaggedValue<'g>> {
-        let _call = flat.graph().open_call();
+        let _call = flat.graph().open_call("from_nested_value_rowids");
         if !nrows.is_empty() && rowids.len() != nrows.len() {
-            let message =
-                format!("there must be one nrows for each of {} row ids, got {}", rowids.len(), nrows.len());
+            let message = format!(
+                "there must be one nrows for each of {}, got {}",
+                counted(rowids.len(), "row id"),
+                nrows.len()
+            );
             return Err(refuse(flat.graph(), ErrorKind::Attribute, message));
         }
         let levels = rowids.iter().enumerate().rev();
@@ -74,7 +77,7 @@ impl<'g> RaggedValue<'g> {
     /// elements of each row start at column 0 and follow each other.
     #[track_caller]
     pub fn from_sparse(indices: Value<'g>, values: Value<'g>, shape: Value<'g>) -> Result<RaggedValue<'g>> {
-        let _call = indices.graph().open_call();
+        let _call = indices.graph().open_call("from_sparse");
         let sizes = indices.shape();
         let rank = sizes.dim(1).and_then(Dim::as_known);
         if sizes.rank() != Some(2) || rank.is_some_and(|rank| rank != 2) {
@@ -111,7 +114,7 @@ impl<'g> RaggedValue<'g> {
     /// The numbers of values are known to differ. If they are not known, the run fails unless they are equal.
     #[track_caller]
     pub fn with_values(self, values: impl Into<AnyValue<'g>>) -> Result<RaggedValue<'g>> {
-        let _call = self.graph().open_call();
+        let _call = self.graph().open_call("with_values");
         let values = with_count_of(values.into(), self.values(), "the number of values must be")?;
         Ok(self.with_values_unchecked(values))
     }
@@ -135,7 +138,7 @@ impl<'g> RaggedValue<'g> {
     /// The dtype is neither i32 nor i64. The run fails if a split does not fit the dtype.
     #[track_caller]
     pub fn with_row_splits_dtype(self, dtype: DType) -> Result<RaggedValue<'g>> {
-        let _call = self.graph().open_call();
+        let _call = self.graph().open_call("with_row_splits_dtype");
         if !matches!(dtype, DType::I32 | DType::I64) {
             return Err(refuse(
                 self.graph(),
@@ -184,7 +187,7 @@ impl<'g> RaggedValue<'g> {
     /// As [`RaggedValue::row_lengths`].
     #[track_caller]
     pub fn nested_row_lengths(self) -> Result<Vec<Value<'g>>> {
-        let _call = self.graph().open_call();
+        let _call = self.graph().open_call("nested_row_lengths");
         self.partitions().into_iter().map(RowPartitionValue::row_lengths).collect()
     }
 
@@ -197,7 +200,7 @@ impl<'g> RaggedValue<'g> {
     /// As [`RaggedValue::row_lengths`].
     #[track_caller]
     pub fn nested_value_rowids(self) -> Result<Vec<Value<'g>>> {
-        let _call = self.graph().open_call();
+        let _call = self.graph().open_call("nested_value_rowids");
         let partitions = self.partitions();
         (0..partitions.len())
             .map(|level| RaggedValue::new(self.flat_values(), &partitions[level..]).value_rowids())
@@ -226,7 +229,7 @@ impl<'g> RaggedValue<'g> {
     /// The axis does not exist, or the flat values have an unknown rank.
     #[track_caller]
     pub fn row_lengths_along(self, axis: impl IntoParam<'g>) -> Result<AnyValue<'g>> {
-        let _call = self.graph().open_call();
+        let _call = self.graph().open_call("row_lengths_along");
         let index = super::select::axis_of(self, axis, 0)?;
         let (partitions, dtype) = (self.partitions(), self.row_splits().dtype());
         if index == 0 {
@@ -261,7 +264,7 @@ impl<'g> RaggedValue<'g> {
     /// As [`RaggedValue::row_lengths`].
     #[track_caller]
     pub fn bounding_shape(self) -> Result<Value<'g>> {
-        let _call = self.graph().open_call();
+        let _call = self.graph().open_call("bounding_shape");
         let dtype = self.row_splits().dtype();
         let mut sizes = vec![dim_value(self.graph(), self.own_nrows()?)?.cast(dtype)?.reshape([1i64])?];
         for rows in self.partitions() {

@@ -33,7 +33,7 @@ impl<'g> RaggedValue<'g> {
     /// `self` has more than one ragged axis or an inner axis, or `default` has another dtype.
     #[track_caller]
     pub fn fill_empty_rows(self, default: impl IntoOperand<'g>) -> Result<(RaggedValue<'g>, Value<'g>)> {
-        let _call = self.graph().open_call();
+        let _call = self.graph().open_call("fill_empty_rows");
         let flat = self.flat_values();
         if self.ragged_rank() != 1 || flat.shape().rank() != Some(1) {
             let message =

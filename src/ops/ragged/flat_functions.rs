@@ -19,7 +19,7 @@ impl<'g> RaggedValue<'g> {
     /// As [`Value::real`](crate::Value::real).
     #[track_caller]
     pub fn real(self) -> Result<RaggedValue<'g>> {
-        let _call = self.graph().open_call();
+        let _call = self.graph().open_call("real");
         self.map_flat_values(Value::real)
     }
 
@@ -31,7 +31,7 @@ impl<'g> RaggedValue<'g> {
     /// As [`Value::imag`](crate::Value::imag).
     #[track_caller]
     pub fn imag(self) -> Result<RaggedValue<'g>> {
-        let _call = self.graph().open_call();
+        let _call = self.graph().open_call("imag");
         self.map_flat_values(Value::imag)
     }
 
@@ -44,7 +44,7 @@ impl<'g> RaggedValue<'g> {
     #[doc(alias = "conjugate")]
     #[track_caller]
     pub fn conj(self) -> Result<RaggedValue<'g>> {
-        let _call = self.graph().open_call();
+        let _call = self.graph().open_call("conj");
         self.map_flat_values(Value::conj)
     }
 
@@ -56,7 +56,7 @@ impl<'g> RaggedValue<'g> {
     /// As [`Value::angle`](crate::Value::angle).
     #[track_caller]
     pub fn angle(self) -> Result<RaggedValue<'g>> {
-        let _call = self.graph().open_call();
+        let _call = self.graph().open_call("angle");
         self.map_flat_values(Value::angle)
     }
 
@@ -68,7 +68,7 @@ impl<'g> RaggedValue<'g> {
     /// As [`Value::population_count`](crate::Value::population_count).
     #[track_caller]
     pub fn population_count(self) -> Result<RaggedValue<'g>> {
-        let _call = self.graph().open_call();
+        let _call = self.graph().open_call("population_count");
         self.map_flat_values(Value::population_count)
     }
 
@@ -80,7 +80,7 @@ impl<'g> RaggedValue<'g> {
     /// As [`Value::gelu`](crate::Value::gelu).
     #[track_caller]
     pub fn gelu(self, approximate: bool) -> Result<RaggedValue<'g>> {
-        let _call = self.graph().open_call();
+        let _call = self.graph().open_call("gelu");
         self.map_flat_values(|flat| flat.gelu(approximate))
     }
 
@@ -92,7 +92,7 @@ impl<'g> RaggedValue<'g> {
     /// As [`Value::leaky_relu`](crate::Value::leaky_relu).
     #[track_caller]
     pub fn leaky_relu(self, alpha: f64) -> Result<RaggedValue<'g>> {
-        let _call = self.graph().open_call();
+        let _call = self.graph().open_call("leaky_relu");
         self.map_flat_values(|flat| flat.leaky_relu(alpha))
     }
 
@@ -104,7 +104,7 @@ impl<'g> RaggedValue<'g> {
     /// As [`Value::check_numerics`](crate::Value::check_numerics).
     #[track_caller]
     pub fn check_numerics(self, message: &str) -> Result<RaggedValue<'g>> {
-        let _call = self.graph().open_call();
+        let _call = self.graph().open_call("check_numerics");
         self.map_flat_values(|flat| flat.check_numerics(message))
     }
 
@@ -118,7 +118,7 @@ impl<'g> RaggedValue<'g> {
     #[doc(alias = "view")]
     #[track_caller]
     pub fn bitcast(self, dtype: DType) -> Result<RaggedValue<'g>> {
-        let _call = self.graph().open_call();
+        let _call = self.graph().open_call("bitcast");
         self.map_flat_values(|flat| flat.bitcast(dtype))
     }
 
@@ -131,7 +131,7 @@ impl<'g> RaggedValue<'g> {
     #[doc(alias = "digitize")]
     #[track_caller]
     pub fn bucketize(self, boundaries: &[f64]) -> Result<RaggedValue<'g>> {
-        let _call = self.graph().open_call();
+        let _call = self.graph().open_call("bucketize");
         self.map_flat_values(|flat| flat.bucketize(boundaries))
     }
 
@@ -143,7 +143,7 @@ impl<'g> RaggedValue<'g> {
     /// As [`Value::lookup`](crate::Value::lookup).
     #[track_caller]
     pub fn lookup(self, table: &LookupTable, default: impl IntoOperand<'g>) -> Result<RaggedValue<'g>> {
-        let _call = self.graph().open_call();
+        let _call = self.graph().open_call("lookup");
         self.map_flat_values(|flat| flat.lookup(table, default))
     }
 
@@ -156,7 +156,7 @@ impl<'g> RaggedValue<'g> {
     #[doc(alias = "arctan2")]
     #[track_caller]
     pub fn atan2(self, other: impl IntoRaggedOperand<'g>) -> Result<RaggedValue<'g>> {
-        let _call = self.graph().open_call();
+        let _call = self.graph().open_call("atan2");
         self.pair(other, Location::caller(), |flat, other| flat.atan2(other))
     }
 
@@ -168,7 +168,7 @@ impl<'g> RaggedValue<'g> {
     /// As [`Value::next_after`](crate::Value::next_after); also if the partitions cannot be equal.
     #[track_caller]
     pub fn next_after(self, other: impl IntoRaggedOperand<'g>) -> Result<RaggedValue<'g>> {
-        let _call = self.graph().open_call();
+        let _call = self.graph().open_call("next_after");
         self.pair(other, Location::caller(), |flat, other| flat.next_after(other))
     }
 
@@ -180,7 +180,7 @@ impl<'g> RaggedValue<'g> {
     /// As [`Value::complex`](crate::Value::complex); also if the partitions cannot be equal.
     #[track_caller]
     pub fn complex(self, imaginary: impl IntoRaggedOperand<'g>) -> Result<RaggedValue<'g>> {
-        let _call = self.graph().open_call();
+        let _call = self.graph().open_call("complex");
         self.pair(imaginary, Location::caller(), |flat, imaginary| flat.complex(imaginary))
     }
 
@@ -197,7 +197,7 @@ impl<'g> RaggedValue<'g> {
         other: impl IntoRaggedOperand<'g>,
         tolerance: f64,
     ) -> Result<RaggedValue<'g>> {
-        let _call = self.graph().open_call();
+        let _call = self.graph().open_call("approximate_equal");
         self.pair(other, Location::caller(), |flat, other| flat.approximate_equal(other, tolerance))
     }
 
@@ -209,7 +209,7 @@ impl<'g> RaggedValue<'g> {
     /// As [`Value::igamma`](crate::Value::igamma); also if the partitions cannot be equal.
     #[track_caller]
     pub fn igamma(self, other: impl IntoRaggedOperand<'g>) -> Result<RaggedValue<'g>> {
-        let _call = self.graph().open_call();
+        let _call = self.graph().open_call("igamma");
         self.pair(other, Location::caller(), |flat, other| flat.igamma(other))
     }
 
@@ -221,7 +221,7 @@ impl<'g> RaggedValue<'g> {
     /// As [`Value::igammac`](crate::Value::igammac); also if the partitions cannot be equal.
     #[track_caller]
     pub fn igammac(self, other: impl IntoRaggedOperand<'g>) -> Result<RaggedValue<'g>> {
-        let _call = self.graph().open_call();
+        let _call = self.graph().open_call("igammac");
         self.pair(other, Location::caller(), |flat, other| flat.igammac(other))
     }
 
@@ -233,7 +233,7 @@ impl<'g> RaggedValue<'g> {
     /// As [`Value::zeta`](crate::Value::zeta); also if the partitions cannot be equal.
     #[track_caller]
     pub fn zeta(self, other: impl IntoRaggedOperand<'g>) -> Result<RaggedValue<'g>> {
-        let _call = self.graph().open_call();
+        let _call = self.graph().open_call("zeta");
         self.pair(other, Location::caller(), |flat, other| flat.zeta(other))
     }
 
@@ -245,7 +245,7 @@ impl<'g> RaggedValue<'g> {
     /// As [`Value::polygamma`](crate::Value::polygamma); also if the partitions cannot be equal.
     #[track_caller]
     pub fn polygamma(self, other: impl IntoRaggedOperand<'g>) -> Result<RaggedValue<'g>> {
-        let _call = self.graph().open_call();
+        let _call = self.graph().open_call("polygamma");
         self.pair(other, Location::caller(), |flat, other| flat.polygamma(other))
     }
 
@@ -261,7 +261,7 @@ impl<'g> RaggedValue<'g> {
         b: impl IntoRaggedOperand<'g>,
         x: impl IntoRaggedOperand<'g>,
     ) -> Result<RaggedValue<'g>> {
-        let _call = self.graph().open_call();
+        let _call = self.graph().open_call("betainc");
         let location = Location::caller();
         // Each of the other operands adds its check of the partitions to the first one.
         let (checked, b) = b.beside(self, location)?.with_rows(self, location)?;
@@ -271,8 +271,8 @@ impl<'g> RaggedValue<'g> {
 
     /// Adds ragged values of the same partitions, element by element, in their order. Fuses into kernels.
     ///
-    /// `[n, (r), ..], [n, (r), ..], … -> [n, (r), ..]`. As [`add_n`] on the flat values. Integers (which wrap) and
-    /// floats. As TensorFlow's `tf.add_n`.
+    /// `[n, (r), ..], [n, (r), ..], … -> [n, (r), ..]`. As [`add_n`](fn@crate::add_n) on the flat values.
+    /// Integers (which wrap) and floats. As TensorFlow's `tf.add_n`.
     ///
     /// ```
     /// use shapeflow::{Graph, RaggedValue, ragged};
@@ -294,7 +294,7 @@ impl<'g> RaggedValue<'g> {
         let Some((&first, others)) = values.split_first() else {
             return Err(no_values("add_n", location));
         };
-        let _call = first.graph().open_call();
+        let _call = first.graph().open_call("add_n");
         let mut checked = first;
         for other in others {
             checked = checked.matched(*other, location)?;

@@ -1,6 +1,6 @@
 //! Ragged values from dense ones: all items, the first items of each row, or the items without padding.
 
-use shapeflow_shape_fns::{DType, Dim, TensorShape};
+use shapeflow_shape_fns::{DType, Dim, TensorShape, counted};
 
 use super::errors::{check_encoding, refuse};
 use super::numbers::{dim_param, dim_value, number, own_dim, own_shape};
@@ -57,7 +57,7 @@ impl<'g> RaggedValue<'g> {
         ragged_rank: usize,
         row_splits_dtype: DType,
     ) -> Result<RaggedValue<'g>> {
-        let _call = dense.graph().open_call();
+        let _call = dense.graph().open_call("from_tensor_with_row_splits_dtype");
         let shape = own_shape(dense)?;
         if !matches!(row_splits_dtype, DType::I32 | DType::I64) {
             let message = format!("row_splits must be i32 or i64, got {row_splits_dtype}");
@@ -104,13 +104,16 @@ impl<'g> RaggedValue<'g> {
     /// The rank of the dense value is unknown or less than 2, or the lengths are not a vector of i32 or i64.
     #[track_caller]
     pub fn from_tensor_lengths(dense: Value<'g>, lengths: Value<'g>) -> Result<RaggedValue<'g>> {
-        let _call = dense.graph().open_call();
+        let _call = dense.graph().open_call("from_tensor_lengths");
         let [rows, width] = two_axes(dense)?;
         let graph = dense.graph();
         check_encoding("lengths", lengths)?;
         let got = own_dim(lengths, 0)?;
         if graph.same_dim(&rows, &got) == Some(false) {
-            let message = format!("there must be one length for each of {rows} rows, got {got}");
+            let message = format!(
+                "there must be one length for each of {rows}, got {got}",
+                rows = counted(rows, "row")
+            );
             return Err(refuse(dense.graph(), ErrorKind::Shape, message));
         }
         let zero = number(graph, lengths.dtype(), 0)?;
@@ -151,7 +154,7 @@ impl<'g> RaggedValue<'g> {
     #[track_caller]
     pub fn from_tensor_nested_lengths(dense: Value<'g>, lengths: &[Value<'g>]) -> Result<RaggedValue<'g>> {
         let graph = dense.graph();
-        let _call = graph.open_call();
+        let _call = graph.open_call("from_tensor_nested_lengths");
         let (shape, depth) = (own_shape(dense)?, lengths.len());
         let Some(sizes) = shape.dims().filter(|sizes| (1..sizes.len()).contains(&depth)) else {
             let message = format!(
@@ -205,7 +208,7 @@ impl<'g> RaggedValue<'g> {
     /// scalar and its axes differ from the inner axes. A run checks sizes that are unknown when the graph is built.
     #[track_caller]
     pub fn from_tensor_padding(dense: Value<'g>, padding: impl IntoOperand<'g>) -> Result<RaggedValue<'g>> {
-        let _call = dense.graph().open_call();
+        let _call = dense.graph().open_call("from_tensor_padding");
         let [_, width] = two_axes(dense)?;
         let graph = dense.graph();
         let padding = padding.into_operand(dense, std::panic::Location::caller()).ok()?;

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use shapeflow_shape_fns::{Attribute, Attrs, DType};
+use shapeflow_shape_fns::{Attribute, Attrs, DType, counted};
 
 use crate::dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
@@ -35,8 +35,8 @@ fn output_rank(attrs: &Attrs, operands: usize) -> usize {
 fn dtypes(dtypes: &[DType], attrs: &Attrs) -> Result<Vec<DType>> {
     let [splits @ .., values, indices] = dtypes else {
         return dtype::refuse(format!(
-            "there must be row splits, values and indices, got {} operands",
-            dtypes.len()
+            "there must be row splits, values and indices, got {}",
+            counted(dtypes.len(), "operand")
         ));
     };
     dtype::check_indices(&[*indices], 0)?;

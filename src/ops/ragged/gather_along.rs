@@ -39,7 +39,7 @@ impl<'g> RaggedValue<'g> {
     #[doc(alias = "take")]
     #[track_caller]
     pub fn gather(self, indices: impl Into<AnyValue<'g>>, axis: impl IntoParam<'g>) -> Result<AnyValue<'g>> {
-        let _call = self.graph().open_call();
+        let _call = self.graph().open_call("gather");
         AnyValue::from(self).gather_batched(indices, axis, 0)
     }
 
@@ -72,7 +72,7 @@ impl<'g> RaggedValue<'g> {
         axis: impl IntoParam<'g>,
         batch_dims: impl IntoParam<'g>,
     ) -> Result<AnyValue<'g>> {
-        let _call = self.graph().open_call();
+        let _call = self.graph().open_call("gather_batched");
         AnyValue::from(self).gather_batched(indices, axis, batch_dims)
     }
 }
@@ -105,7 +105,7 @@ impl<'g> Value<'g> {
         indices: RaggedValue<'g>,
         axis: impl IntoParam<'g>,
     ) -> Result<RaggedValue<'g>> {
-        let _call = self.graph().open_call();
+        let _call = self.graph().open_call("gather_ragged");
         AnyValue::from(self).gather_batched(indices, axis, 0)?.ragged()
     }
 }
@@ -124,7 +124,7 @@ impl<'g> AnyValue<'g> {
         axis: impl IntoParam<'g>,
         batch_dims: impl IntoParam<'g>,
     ) -> Result<AnyValue<'g>> {
-        let _call = self.graph().open_call();
+        let _call = self.graph().open_call("gather_batched");
         let indices = indices.into();
         let axis = known_int(self.graph(), axis, "axis")?;
         let batch_dims = known_int(self.graph(), batch_dims, "batch_dims")?;

@@ -39,7 +39,7 @@ impl<'g> RaggedValue<'g> {
     /// nor i64.
     #[track_caller]
     pub fn gather_nd(self, indices: impl Into<AnyValue<'g>>) -> Result<AnyValue<'g>> {
-        let _call = self.graph().open_call();
+        let _call = self.graph().open_call("gather_nd");
         let indices = match indices.into() {
             AnyValue::Dense(indices) => indices,
             AnyValue::Ragged(indices) => return Ok(indices.around(self.gather_nd(indices.flat_values())?)),
@@ -90,7 +90,7 @@ impl<'g> RaggedValue<'g> {
     #[doc(alias = "nonzero")]
     #[track_caller]
     pub fn where_indices(self) -> Result<Value<'g>> {
-        let _call = self.graph().open_call();
+        let _call = self.graph().open_call("where_indices");
         let [indices, values, _] = self.to_sparse()?;
         indices.boolean_mask(values.cast(DType::Bool)?, 0)
     }
@@ -117,7 +117,7 @@ impl<'g> RaggedValue<'g> {
     /// numbers of rows differ.
     #[track_caller]
     pub fn select_rows(self, condition: Value<'g>, no: RaggedValue<'g>) -> Result<RaggedValue<'g>> {
-        let _call = self.graph().open_call();
+        let _call = self.graph().open_call("select_rows");
         let count = self.own_nrows()?;
         let condition = condition.ensure_shape([count.clone()])?;
         let yes = self.graph().range(0i64, &count, 1i64)?;

@@ -73,7 +73,7 @@ impl Graph {
     /// Row splits from an [`Unchecked`](crate::Unchecked) encoding are wrong, or memory is refused.
     #[track_caller]
     pub fn ragged_constant(&self, ragged: &RaggedTensor) -> Result<RaggedValue<'_>> {
-        let _call = self.open_call();
+        let _call = self.open_call("ragged_constant");
         ragged.check_splits().map_err(|error| refuse(self, error.kind(), error.message().to_string()))?;
         let flat = self.constant(ragged.flat_values())?;
         let partition = |rows: &RowPartition| {
@@ -125,7 +125,7 @@ impl Graph {
         rows: impl IntoRows,
         inner: impl Into<TensorShape>,
     ) -> Result<RaggedValue<'_>> {
-        let _call = self.open_call();
+        let _call = self.open_call("ragged_input");
         self.ragged_input_with_row_splits_dtype(name, dtype, rows, inner, DType::I64)
     }
 
@@ -157,7 +157,7 @@ impl Graph {
         inner: impl Into<TensorShape>,
         row_splits_dtype: DType,
     ) -> Result<RaggedValue<'_>> {
-        let _call = self.open_call();
+        let _call = self.open_call("ragged_input_with_row_splits_dtype");
         if !matches!(row_splits_dtype, DType::I32 | DType::I64) {
             let message = format!("row_splits must be i32 or i64, got {row_splits_dtype}");
             return Err(refuse(self, ErrorKind::DType, message));

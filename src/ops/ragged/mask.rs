@@ -34,7 +34,7 @@ impl<'g> RaggedValue<'g> {
     #[track_caller]
     pub fn boolean_mask(self, mask: impl Into<AnyValue<'g>>) -> Result<RaggedValue<'g>> {
         let (graph, mask) = (self.graph(), mask.into());
-        let _call = graph.open_call();
+        let _call = graph.open_call("boolean_mask");
         let flags = mask.flat_values();
         if flags.dtype() != DType::Bool {
             let message = format!("the mask must be bool, got {}", flags.dtype());

@@ -59,7 +59,7 @@ impl<'g> RaggedValue<'g> {
         transpose_a: bool,
         transpose_b: bool,
     ) -> Result<AnyValue<'g>> {
-        let _call = self.graph().open_call();
+        let _call = self.graph().open_call("matmul_transposed");
         let other = other.into();
         if let AnyValue::Dense(dense) = other
             && dense.shape().rank() == Some(2)

@@ -79,7 +79,7 @@ impl<'g> RaggedValue<'g> {
     /// None for a value of the library's constructors.
     #[track_caller]
     pub fn row_lengths(self) -> Result<Value<'g>> {
-        let _call = self.graph().open_call();
+        let _call = self.graph().open_call("row_lengths");
         self.partition().row_lengths()
     }
 
@@ -102,7 +102,7 @@ impl<'g> RaggedValue<'g> {
     /// As [`RaggedValue::row_lengths`].
     #[track_caller]
     pub fn row_starts(self) -> Result<Value<'g>> {
-        let _call = self.graph().open_call();
+        let _call = self.graph().open_call("row_starts");
         self.partition().row_starts()
     }
 
@@ -125,7 +125,7 @@ impl<'g> RaggedValue<'g> {
     /// As [`RaggedValue::row_lengths`].
     #[track_caller]
     pub fn row_limits(self) -> Result<Value<'g>> {
-        let _call = self.graph().open_call();
+        let _call = self.graph().open_call("row_limits");
         self.partition().row_limits()
     }
 
@@ -147,7 +147,7 @@ impl<'g> RaggedValue<'g> {
     /// As [`RaggedValue::row_lengths`].
     #[track_caller]
     pub fn value_rowids(self) -> Result<Value<'g>> {
-        let _call = self.graph().open_call();
+        let _call = self.graph().open_call("value_rowids");
         let nvals = dim_param(self.values().count()?);
         self.partition().kept_or(|encodings| &mut encodings.rowids, || self.row_splits().rowids(nvals))
     }
@@ -172,7 +172,7 @@ impl<'g> RaggedValue<'g> {
     /// The numbers of values are known to differ. If they are not known, the run fails unless they are equal.
     #[track_caller]
     pub fn with_flat_values(self, flat: Value<'g>) -> Result<RaggedValue<'g>> {
-        let _call = self.graph().open_call();
+        let _call = self.graph().open_call("with_flat_values");
         let own = self.flat_values().into();
         let flat = with_count_of(flat.into(), own, "the number of flat values must be")?.flat_values();
         Ok(RaggedValue::new(flat, &self.partitions()))
@@ -199,7 +199,7 @@ impl<'g> RaggedValue<'g> {
     /// stays.
     #[track_caller]
     pub fn map_flat_values(self, f: impl FnOnce(Value<'g>) -> Result<Value<'g>>) -> Result<RaggedValue<'g>> {
-        let _call = self.graph().open_call();
+        let _call = self.graph().open_call("map_flat_values");
         let (given, made) = (self.flat_values(), f(self.flat_values())?.ok()?);
         let (before, after) = (given.shape(), made.shape());
         let sizes = before.dim(0).zip(after.dim(0));
@@ -225,7 +225,7 @@ impl<'g> RowPartitionValue<'g> {
     /// None for a partition of the library's constructors.
     #[track_caller]
     pub fn row_lengths(self) -> Result<Value<'g>> {
-        let _call = self.graph().open_call();
+        let _call = self.graph().open_call("row_lengths");
         self.kept_or(|encodings| &mut encodings.lengths, || (self.row_limits()? - self.row_starts()?).ok())
     }
 
@@ -235,7 +235,7 @@ impl<'g> RowPartitionValue<'g> {
     /// None for a partition of the library's constructors.
     #[track_caller]
     pub fn row_starts(self) -> Result<Value<'g>> {
-        let _call = self.graph().open_call();
+        let _call = self.graph().open_call("row_starts");
         let starts = || self.row_splits().slice_with(&[SliceItem::span(0, -1)]);
         self.kept_or(|encodings| &mut encodings.starts, starts)
     }
@@ -246,7 +246,7 @@ impl<'g> RowPartitionValue<'g> {
     /// None for a partition of the library's constructors.
     #[track_caller]
     pub fn row_limits(self) -> Result<Value<'g>> {
-        let _call = self.graph().open_call();
+        let _call = self.graph().open_call("row_limits");
         self.kept_or(|encodings| &mut encodings.limits, || self.row_splits().slice_with(&[(1..).into()]))
     }
 }

@@ -30,7 +30,7 @@ impl<'g> RaggedValue<'g> {
     /// The elements are neither integers, floats nor complex numbers; else as [`RaggedValue::reduce_sum`].
     #[track_caller]
     pub fn reduce_mean(self, axes: impl IntoRaggedAxes) -> Result<AnyValue<'g>> {
-        let _call = self.graph().open_call();
+        let _call = self.graph().open_call("reduce_mean");
         let value = averaged(self)?;
         let wide = value.with_flat_values(widened(value.flat_values())?)?;
         let reduction = RaggedReduction::new(wide, axes)?;
@@ -68,7 +68,7 @@ impl<'g> RaggedValue<'g> {
     /// The elements are neither integers nor floats; else as [`RaggedValue::reduce_sum`].
     #[track_caller]
     pub fn reduce_variance(self, axes: impl IntoRaggedAxes) -> Result<AnyValue<'g>> {
-        let _call = self.graph().open_call();
+        let _call = self.graph().open_call("reduce_variance");
         self.deviation(axes, Ok)
     }
 
@@ -80,7 +80,7 @@ impl<'g> RaggedValue<'g> {
     /// As [`RaggedValue::reduce_variance`].
     #[track_caller]
     pub fn reduce_std(self, axes: impl IntoRaggedAxes) -> Result<AnyValue<'g>> {
-        let _call = self.graph().open_call();
+        let _call = self.graph().open_call("reduce_std");
         self.deviation(axes, Value::sqrt)
     }
 

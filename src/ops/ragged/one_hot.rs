@@ -23,7 +23,7 @@ impl<'g> RaggedValue<'g> {
         off: impl IntoScalar<'g>,
         axis: impl IntoParam<'g>,
     ) -> Result<RaggedValue<'g>> {
-        let _call = self.graph().open_call();
+        let _call = self.graph().open_call("one_hot");
         let axis = known_int(self.graph(), axis, "axis")?;
         let (index, partitioned) = (axis_of(self, axis, 1)?, self.ragged_rank());
         if index <= partitioned {

@@ -1,6 +1,6 @@
 //! Constructors of ragged values, and the encodings of their row partitions.
 
-use shapeflow_shape_fns::{DType, Dim, IntoDim};
+use shapeflow_shape_fns::{DType, Dim, IntoDim, counted};
 
 use super::counts::count_check;
 use super::errors::{check_encoding, refuse};
@@ -116,7 +116,7 @@ impl<'g> RaggedValue<'g> {
         splits: impl Into<Encoding<Value<'g>>>,
     ) -> Result<RaggedValue<'g>> {
         let (values, splits) = (values.into(), splits.into());
-        let _call = values.graph().open_call();
+        let _call = values.graph().open_call("from_row_splits");
         check_encoding("row_splits", splits.data)?;
         Ok(values.split_by(partition_of(values, "row_splits", splits, splits.data)?))
     }
@@ -143,7 +143,7 @@ impl<'g> RaggedValue<'g> {
         lengths: impl Into<Encoding<Value<'g>>>,
     ) -> Result<RaggedValue<'g>> {
         let (values, lengths) = (values.into(), lengths.into());
-        let _call = values.graph().open_call();
+        let _call = values.graph().open_call("from_row_lengths");
         check_encoding("row_lengths", lengths.data)?;
         let partition = partition_of(values, "row_lengths", lengths, splits_of_lengths(lengths.data)?)?;
         if lengths.is_checked {
@@ -178,7 +178,7 @@ impl<'g> RaggedValue<'g> {
         starts: impl Into<Encoding<Value<'g>>>,
     ) -> Result<RaggedValue<'g>> {
         let (values, starts) = (values.into(), starts.into());
-        let _call = values.graph().open_call();
+        let _call = values.graph().open_call("from_row_starts");
         check_encoding("row_starts", starts.data)?;
         let dtype = starts.data.dtype();
         let last = dim_value(values.graph(), values.count()?)?.reshape([1i64])?;
@@ -215,7 +215,7 @@ impl<'g> RaggedValue<'g> {
         limits: impl Into<Encoding<Value<'g>>>,
     ) -> Result<RaggedValue<'g>> {
         let (values, limits) = (values.into(), limits.into());
-        let _call = values.graph().open_call();
+        let _call = values.graph().open_call("from_row_limits");
         check_encoding("row_limits", limits.data)?;
         let zero = number(values.graph(), limits.data.dtype(), 0)?.reshape([1i64])?;
         let splits = concat(&[zero, limits.data], 0)?;
@@ -253,7 +253,7 @@ impl<'g> RaggedValue<'g> {
         nrows: Option<Param<'g>>,
     ) -> Result<RaggedValue<'g>> {
         let (values, rowids) = (values.into(), rowids.into());
-        let _call = values.graph().open_call();
+        let _call = values.graph().open_call("from_value_rowids");
         check_encoding("value_rowids", rowids.data)?;
         let mut call = values.graph().op(&FROM_ROWIDS).data(rowids.data);
         // Row ids alone do not say how many empty rows follow the last value.
@@ -299,7 +299,7 @@ impl<'g> RaggedValue<'g> {
     ) -> Result<RaggedValue<'g>> {
         let (values, length) = (values.into(), length.into_dim());
         let graph = values.graph();
-        let _call = graph.open_call();
+        let _call = graph.open_call("from_uniform_row_length");
         let sizes = [("the row length", Some(&length)), ("nrows", nrows.as_ref())];
         let known = |(name, size): (_, Option<&Dim>)| size.and_then(Dim::as_known).map(|size| (name, size));
         if let Some((name, size)) = sizes.into_iter().filter_map(known).find(|(_, size)| *size < 0) {
@@ -312,7 +312,8 @@ impl<'g> RaggedValue<'g> {
             (None, Some(0)) => Dim::known(0),
             (None, _) => count.ceil_div(&length)?,
         };
-        let requirement = format!("the number of values in {rows} rows of {length} must be");
+        let requirement =
+            format!("the number of values in {rows} of {length} must be", rows = counted(&rows, "row"));
         let needed = rows.clone() * length.clone();
         let Some(check) = count_check(values, &needed, &requirement)? else {
             return Ok(values.split_by(uniform_partition(values, rows, length)?));
@@ -334,7 +335,7 @@ impl<'g> RaggedValue<'g> {
         flat: Value<'g>,
         splits: &[E],
     ) -> Result<RaggedValue<'g>> {
-        let _call = flat.graph().open_call();
+        let _call = flat.graph().open_call("from_nested_row_splits");
         let nested = splits.iter().rev().try_fold(AnyValue::Dense(flat), |values, splits| {
             RaggedValue::from_row_splits(values, *splits).map(AnyValue::Ragged)
         });
@@ -353,7 +354,7 @@ impl<'g> RaggedValue<'g> {
         flat: Value<'g>,
         lengths: &[E],
     ) -> Result<RaggedValue<'g>> {
-        let _call = flat.graph().open_call();
+        let _call = flat.graph().open_call("from_nested_row_lengths");
         let nested = lengths.iter().rev().try_fold(AnyValue::Dense(flat), |values, lengths| {
             RaggedValue::from_row_lengths(values, *lengths).map(AnyValue::Ragged)
         });

@@ -1,6 +1,6 @@
 //! `ragged_range`: a ragged tensor whose rows are ranges of numbers.
 
-use shapeflow_shape_fns::{Attribute, Attrs, DType};
+use shapeflow_shape_fns::{Attribute, Attrs, DType, counted};
 
 use crate::dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
@@ -31,7 +31,7 @@ impl<'g> RaggedValue<'g> {
     /// The dtypes differ, or the lengths differ. A delta of 0 and a NaN fail the run.
     #[track_caller]
     pub fn range(starts: Value<'g>, limits: Value<'g>, deltas: Value<'g>) -> Result<RaggedValue<'g>> {
-        let _call = starts.graph().open_call();
+        let _call = starts.graph().open_call("range");
         let (splits, values) = range_parts(starts, limits, deltas)?;
         let rows = RowPartitionValue::new("range", splits, splits, None)?;
         Ok(RaggedValue::new(values, &[rows]))
@@ -143,7 +143,10 @@ fn ranges<T: Element + std::ops::Add<Output = T> + PartialEq>(
         };
         let steps = usize::try_from(steps).unwrap_or(usize::MAX);
         values.try_reserve(steps).map_err(|_| {
-            let message = format!("the range of row {row} must fit in memory, got {steps} numbers");
+            let message = format!(
+                "the range of row {row} must fit in memory, got {steps}",
+                steps = counted(steps, "number")
+            );
             Error::new(ErrorKind::Memory, Phase::Run, message)
         })?;
         let mut number = start;

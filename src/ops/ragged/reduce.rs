@@ -37,7 +37,7 @@ macro_rules! reductions {
             /// An axis does not exist or occurs twice, or the dtype is not supported.
             #[track_caller]
             pub fn $method(self, axes: impl IntoRaggedAxes) -> Result<AnyValue<'g>> {
-                let _call = self.graph().open_call();
+                let _call = self.graph().open_call(stringify!($method));
                 let reduction = RaggedReduction::new(self, axes)
                     .map_err(|error| in_call(self, stringify!($method), error))?;
                 reduction.shaped(reduction.fold(ReductionKind::$ReductionKind)?.1)

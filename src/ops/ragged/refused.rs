@@ -1,5 +1,7 @@
 //! Ops that a ragged value has on its inner axes only, or not at all: the errors say what to use instead.
 
+use shapeflow_shape_fns::counted;
+
 use super::errors::refuse;
 use super::reduce::rank_of;
 use crate::error::{Error, ErrorKind, Result};
@@ -16,12 +18,15 @@ impl<'g> RaggedValue<'g> {
     /// [`Value::pad`].
     #[track_caller]
     pub fn pad(self, paddings: &[[i64; 2]]) -> Result<RaggedValue<'g>> {
-        let _call = self.graph().open_call();
+        let _call = self.graph().open_call("pad");
         let depth = self.ragged_rank();
         let rank = rank_of(self)?;
         if paddings.len() != rank {
-            let message =
-                format!("there must be one padding for each of {rank} axes, got {}", paddings.len());
+            let message = format!(
+                "there must be one padding for each of {rank}, got {}",
+                paddings.len(),
+                rank = counted(rank, "axis")
+            );
             return Err(refuse(self.graph(), ErrorKind::Shape, message));
         }
         if paddings[..=depth].iter().any(|padding| *padding != [0, 0]) {
@@ -51,7 +56,7 @@ impl<'g> RaggedValue<'g> {
     /// Always.
     #[track_caller]
     pub fn slice(self, _begin: &[i64], _size: &[i64]) -> Result<RaggedValue<'g>> {
-        let _call = self.graph().open_call();
+        let _call = self.graph().open_call("slice");
         let message = "a ragged value has no slice of one size, because a row may be shorter".to_string();
         Err(unmoved(self, message).with_help("use slice_with, which cuts each row to a range"))
     }
@@ -76,7 +81,7 @@ impl<'g> RaggedValue<'g> {
     /// Always.
     #[track_caller]
     pub fn unique(self) -> Result<[Value<'g>; 2]> {
-        let _call = self.graph().open_call();
+        let _call = self.graph().open_call("unique");
         let message = "the rows of a ragged value are not compared with each other".to_string();
         Err(unmoved(self, message).with_help(
             "use flat_values().unique() for the unique elements, or to_tensor and unique_slices for the unique rows",

@@ -32,7 +32,7 @@ impl<'g> RaggedValue<'g> {
     #[doc(alias = "flatten")]
     #[track_caller]
     pub fn merge_dims(self, outer: impl IntoParam<'g>, inner: impl IntoParam<'g>) -> Result<AnyValue<'g>> {
-        let _call = self.graph().open_call();
+        let _call = self.graph().open_call("merge_dims");
         let (outer, inner) = (axis_of(self, outer, 0)?, axis_of(self, inner, 0)?);
         if outer > inner {
             let message = format!("the outer axis must not be after the inner axis, got {outer} and {inner}");
@@ -95,7 +95,7 @@ impl<'g> RaggedValue<'g> {
     /// An axis does not exist, its size cannot be 1, or `axes` keeps the reduced axes.
     #[track_caller]
     pub fn squeeze(self, axes: impl IntoRaggedAxes) -> Result<AnyValue<'g>> {
-        let _call = self.graph().open_call();
+        let _call = self.graph().open_call("squeeze");
         let refuse = |message: &str| refuse(self.graph(), ErrorKind::Attribute, message.to_owned());
         if axes.keeps_dims() {
             return Err(refuse("squeeze removes axes, so it cannot keep them: omit keep_dims"));
@@ -161,7 +161,7 @@ impl<'g> RaggedValue<'g> {
     /// As [`Value::reshape`].
     #[track_caller]
     pub fn reshape(self, shape: impl IntoShapeArg<'g>) -> Result<Value<'g>> {
-        let _call = self.graph().open_call();
+        let _call = self.graph().open_call("reshape");
         self.flat_values().reshape(shape)
     }
 
@@ -185,7 +185,7 @@ impl<'g> RaggedValue<'g> {
     /// The axis is ragged or does not exist, or `num` cannot divide its size.
     #[track_caller]
     pub fn split_n(self, num: impl IntoParam<'g>, axis: impl IntoParam<'g>) -> Result<Vec<RaggedValue<'g>>> {
-        let _call = self.graph().open_call();
+        let _call = self.graph().open_call("split_n");
         let num = known_int(self.graph(), num, "num")?;
         self.split_by_numbers(axis, |numbers| numbers.split_n(num, 0))
     }
@@ -202,7 +202,7 @@ impl<'g> RaggedValue<'g> {
         sizes: impl IntoParam<'g>,
         axis: impl IntoParam<'g>,
     ) -> Result<Vec<RaggedValue<'g>>> {
-        let _call = self.graph().open_call();
+        let _call = self.graph().open_call("split_sizes");
         self.split_by_numbers(axis, |numbers| numbers.split_sizes(sizes, 0))
     }
 

@@ -35,7 +35,7 @@ impl<'g> RaggedValue<'g> {
     /// The axis does not exist, or the elements are neither integers nor floats.
     #[track_caller]
     pub fn argmax(self, axis: impl IntoParam<'g>) -> Result<AnyValue<'g>> {
-        let _call = self.graph().open_call();
+        let _call = self.graph().open_call("argmax");
         self.position("argmax", axis, Value::argmax)
     }
 
@@ -45,7 +45,7 @@ impl<'g> RaggedValue<'g> {
     /// As [`RaggedValue::argmax`].
     #[track_caller]
     pub fn argmin(self, axis: impl IntoParam<'g>) -> Result<AnyValue<'g>> {
-        let _call = self.graph().open_call();
+        let _call = self.graph().open_call("argmin");
         self.position("argmin", axis, Value::argmin)
     }
 
@@ -84,7 +84,7 @@ impl<'g> RaggedValue<'g> {
     /// The axis does not exist, or the elements are not floats.
     #[track_caller]
     pub fn softmax(self, axis: impl IntoParam<'g>) -> Result<RaggedValue<'g>> {
-        let _call = self.graph().open_call();
+        let _call = self.graph().open_call("softmax");
         let flat = self.flat_values();
         check_floats(self).map_err(|error| in_call(self, "softmax", error))?;
         let along = Along::of(self, axis).map_err(|error| in_call(self, "softmax", error))?;
@@ -119,7 +119,7 @@ impl<'g> RaggedValue<'g> {
     /// The axis does not exist, or the elements are not floats.
     #[track_caller]
     pub fn log_softmax(self, axis: impl IntoParam<'g>) -> Result<RaggedValue<'g>> {
-        let _call = self.graph().open_call();
+        let _call = self.graph().open_call("log_softmax");
         let flat = self.flat_values();
         check_floats(self).map_err(|error| in_call(self, "log_softmax", error))?;
         let along = Along::of(self, axis).map_err(|error| in_call(self, "log_softmax", error))?;

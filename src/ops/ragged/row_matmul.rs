@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
-use shapeflow_shape_fns::{Attribute, DType, TensorShape};
+use shapeflow_shape_fns::{Attribute, DType, TensorShape, counted};
 
 use crate::dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
@@ -111,7 +111,8 @@ fn products(sizes: &[Vec<i64>; 4], lens: [usize; 2]) -> Result<(Vec<RowProduct>,
         if starts[side] != len {
             let elements = starts[side];
             return Err(wrong(format!(
-                "the sizes of the matrices must cover all {len} elements of operand {side}, got {elements}"
+                "the sizes of the matrices must cover all {len} of operand {side}, got {elements}",
+                len = counted(len, "element")
             )));
         }
     }

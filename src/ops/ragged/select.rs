@@ -100,7 +100,7 @@ impl<'g> RaggedValue<'g> {
         let Some(first) = values.first() else {
             return Err(no_values("concat", Location::caller()));
         };
-        let _call = first.graph().open_call();
+        let _call = first.graph().open_call("concat");
         let values = with_equal_ranks(&values)?;
         let axis = axis_of(values[0], axis, 0)?;
         let values: Vec<AnyValue<'g>> = values.into_iter().map(AnyValue::Ragged).collect();
@@ -136,7 +136,7 @@ impl<'g> RaggedValue<'g> {
         let Some(first) = values.first() else {
             return Err(no_values("stack", Location::caller()));
         };
-        let _call = first.graph().open_call();
+        let _call = first.graph().open_call("stack");
         let axis = known_int(first.graph(), axis, "axis")?;
         let is_vector = |value: &AnyValue<'g>| any_rank(*value) == Some(1);
         if values.iter().all(is_vector) && matches!(axis, 0 | -2) {
@@ -169,7 +169,7 @@ impl<'g> RaggedValue<'g> {
     /// The axis does not exist.
     #[track_caller]
     pub fn expand_dims(self, axis: impl IntoParam<'g>) -> Result<RaggedValue<'g>> {
-        let _call = self.graph().open_call();
+        let _call = self.graph().open_call("expand_dims");
         let axis = axis_of(self, axis, 1)?;
         let depth = self.ragged_rank();
         if axis > depth {
@@ -196,7 +196,7 @@ impl<'g> RaggedValue<'g> {
     /// As [`Value::size_tensor`].
     #[track_caller]
     pub fn size(self) -> Result<Value<'g>> {
-        let _call = self.graph().open_call();
+        let _call = self.graph().open_call("size");
         self.flat_values().size_tensor()
     }
 }

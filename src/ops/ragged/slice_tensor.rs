@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use shapeflow_shape_fns::counted;
+
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::ops::{Position, SliceItem};
 use crate::ragged::{RaggedItem, RaggedTensor, RowPartition};
@@ -47,7 +49,10 @@ pub(super) fn whole_axes<'g>(
     let is_rest = |item: &&SliceItem| matches!(item, SliceItem::Rest);
     let used = items.iter().filter(|item| !matches!(item, SliceItem::Rest | SliceItem::NewAxis)).count();
     let Some(rest) = rank.checked_sub(used) else {
-        let message = format!("there must be at most one item for each of {rank} axes, got {used}");
+        let message = format!(
+            "there must be at most one item for each of {rank}, got {used}",
+            rank = counted(rank, "axis")
+        );
         return Err(Error::new(ErrorKind::Index, phase, message));
     };
     if items.iter().filter(is_rest).count() > 1 {

@@ -43,7 +43,7 @@ impl<'g> RaggedValue<'g> {
     /// than axes, or there are two [`SliceItem::Rest`].
     #[track_caller]
     pub fn slice_with(self, items: &[SliceItem<'g>]) -> Result<AnyValue<'g>> {
-        let _call = self.graph().open_call();
+        let _call = self.graph().open_call("slice_with");
         let items = whole_axes(items, super::reduce::rank_of(self)?, Phase::Build)?;
         outer(self.into(), &items, 0)
     }
@@ -69,7 +69,7 @@ impl<'g> RaggedValue<'g> {
     /// The flat values have an unknown rank.
     #[track_caller]
     pub fn slice_rows(self, begin: i64, end: Option<i64>) -> Result<RaggedValue<'g>> {
-        let _call = self.graph().open_call();
+        let _call = self.graph().open_call("slice_rows");
         let range = SliceItem::Range(Some(begin.into()), end.map(Position::from), 1);
         self.slice_with(&[SliceItem::All, range])?.ragged()
     }

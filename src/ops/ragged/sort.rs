@@ -44,7 +44,7 @@ impl<'g> RaggedValue<'g> {
     /// The axis does not exist, or the elements are neither bool nor real numbers.
     #[track_caller]
     pub fn sort(self, axis: impl IntoParam<'g>, descending: bool) -> Result<RaggedValue<'g>> {
-        let _call = self.graph().open_call();
+        let _call = self.graph().open_call("sort");
         let flat = self.flat_values();
         let sorted = match Along::of(self, axis)? {
             Along::Inner(axis) => flat.sort(axis, descending)?,
@@ -61,7 +61,7 @@ impl<'g> RaggedValue<'g> {
     /// As [`RaggedValue::sort`].
     #[track_caller]
     pub fn argsort(self, axis: impl IntoParam<'g>, descending: bool) -> Result<RaggedValue<'g>> {
-        let _call = self.graph().open_call();
+        let _call = self.graph().open_call("argsort");
         let flat = self.flat_values();
         let order = match Along::of(self, axis)? {
             Along::Inner(axis) => flat.argsort(axis, descending)?,
@@ -95,7 +95,7 @@ impl<'g> RaggedValue<'g> {
     /// `k` is negative, or the axis is before the last partitioned one; else as [`RaggedValue::sort`].
     #[track_caller]
     pub fn top_k(self, k: impl IntoParam<'g>, axis: impl IntoParam<'g>) -> Result<[RaggedValue<'g>; 2]> {
-        let _call = self.graph().open_call();
+        let _call = self.graph().open_call("top_k");
         let k = known_int(self.graph(), k, "k")?;
         let axis = known_int(self.graph(), axis, "axis")?;
         if k < 0 {

@@ -1,6 +1,6 @@
 //! Host ops that check, compare and convert row partitions.
 
-use shapeflow_shape_fns::{Attribute, Attrs, DType, TensorShape};
+use shapeflow_shape_fns::{Attribute, Attrs, DType, TensorShape, counted};
 
 use crate::dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
@@ -213,7 +213,7 @@ pub(crate) static KEPT: OpDef = OpDef::host("ragged_kept_encoding", run_kept)
 fn run_kept(cx: &mut HostCx<'_>) -> Result<()> {
     let (got, count) = (cx.input(0)?.len(), param_sizes(cx, "count", 2)?[0]);
     if got != count {
-        let message = format!("an encoding of row splits must have {count} elements, got {got}");
+        let message = format!("an encoding of row splits must have {}, got {got}", counted(count, "element"));
         return Err(Error::new(ErrorKind::Guard, Phase::Run, message));
     }
     cx.pass_on()

@@ -38,7 +38,7 @@ impl<'g> RaggedValue<'g> {
         num_partitions: impl IntoParam<'g>,
     ) -> Result<RaggedValue<'g>> {
         let (data, partitions) = (data.into(), partitions.into());
-        let _call = partitions.graph().open_call();
+        let _call = partitions.graph().open_call("stack_dynamic_partitions");
         let partitions = match data {
             AnyValue::Ragged(data) => with_splits_dtype(partitions, data.row_splits().dtype())?,
             AnyValue::Dense(_) => partitions,
@@ -76,7 +76,7 @@ impl<'g> RaggedValue<'g> {
         partitions: impl Into<AnyValue<'g>>,
         count: usize,
     ) -> Result<Vec<AnyValue<'g>>> {
-        let _call = self.graph().open_call();
+        let _call = self.graph().open_call("dynamic_partition");
         if !(1..=MAX_PARTS).contains(&count) {
             let message = format!("the number of parts must be between 1 and {MAX_PARTS}, got {count}");
             return Err(refuse(self.graph(), ErrorKind::Attribute, message));
@@ -106,7 +106,7 @@ impl<'g> RaggedValue<'g> {
     #[doc(alias = "multi_hot")]
     #[track_caller]
     pub fn bincount(self, size: impl IntoParam<'g>, binary: bool) -> Result<Value<'g>> {
-        let _call = self.graph().open_call();
+        let _call = self.graph().open_call("bincount");
         self.count_rows(size, counts::no_weights(self.graph())?, binary)
     }
 
@@ -134,7 +134,7 @@ impl<'g> RaggedValue<'g> {
         size: impl IntoParam<'g>,
         weights: impl IntoOperand<'g>,
     ) -> Result<Value<'g>> {
-        let _call = self.graph().open_call();
+        let _call = self.graph().open_call("bincount_weighted");
         let weights = weights.into_operand(self.flat_values(), std::panic::Location::caller());
         self.count_rows(size, weights, false)
     }

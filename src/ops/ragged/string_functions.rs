@@ -28,7 +28,7 @@ macro_rules! string_functions {
             )]
             #[track_caller]
             pub fn $method(self, $($name: $T),*) -> Result<RaggedValue<'g>> {
-                let _call = self.graph().open_call();
+                let _call = self.graph().open_call(stringify!($method));
                 self.map_flat_values(|flat| flat.$method($($name),*))
             }
         )*}
@@ -115,7 +115,7 @@ impl<'g> RaggedValue<'g> {
         len: impl IntoRaggedOperand<'g>,
         unit: &str,
     ) -> Result<RaggedValue<'g>> {
-        let _call = self.graph().open_call();
+        let _call = self.graph().open_call("substr");
         let flat = self.flat_values();
         // `zeros + pos` broadcasts `pos` to the rows of `self`, and checks that the partitions are equal.
         let zeros = self.with_flat_values(self.graph().fill(flat.shape(), 0i64)?)?;
@@ -134,14 +134,14 @@ impl<'g> RaggedValue<'g> {
     /// As [`Value::string_add`]; also if the partitions cannot be equal.
     #[track_caller]
     pub fn string_add(self, other: impl IntoRaggedOperand<'g>) -> Result<RaggedValue<'g>> {
-        let _call = self.graph().open_call();
+        let _call = self.graph().open_call("string_add");
         other.beside(self, Location::caller())?.apply(|flat, other| flat.string_add(other))
     }
 
     /// Joins the strings of all values element by element, with `separator` between them. A dense value is a scalar or
     /// broadcasts.
     ///
-    /// `string[n, (r), ..]… -> string[n, (r), ..]`. As [`string_join`](crate::string_join) on the flat values. As
+    /// `string[n, (r), ..]… -> string[n, (r), ..]`. As [`string_join`] on the flat values. As
     /// TensorFlow's `tf.strings.join`. Runs on the host.
     ///
     /// ```
@@ -163,7 +163,7 @@ impl<'g> RaggedValue<'g> {
         let Some(graph) = values.first().map(|value| value.graph()) else {
             return Err(no_values("string_join", location));
         };
-        let _call = graph.open_call();
+        let _call = graph.open_call("string_join");
         let Some(first) = values.iter().find_map(|value| value.ragged().ok()) else {
             let message = "one of the joined values must be ragged, got dense values".to_string();
             return Err(refuse(graph, ErrorKind::Shape, message).with_help("use the function string_join"));
@@ -207,7 +207,7 @@ impl<'g> RaggedValue<'g> {
     /// The axis does not exist, or the elements are not strings.
     #[track_caller]
     pub fn reduce_join(self, axis: impl IntoParam<'g>, separator: &str) -> Result<AnyValue<'g>> {
-        let _call = self.graph().open_call();
+        let _call = self.graph().open_call("reduce_join");
         let (index, depth) = (super::select::axis_of(self, axis, 0)?, self.ragged_rank());
         let flat = self.flat_values();
         if index > depth {
@@ -229,7 +229,7 @@ impl<'g> RaggedValue<'g> {
     /// As [`Value::string_split`]; also if there are inner axes.
     #[track_caller]
     pub fn string_split(self, separator: &str, max_splits: i64) -> Result<RaggedValue<'g>> {
-        let _call = self.graph().open_call();
+        let _call = self.graph().open_call("string_split");
         self.around_rows(self.flat_values().string_split(separator, max_splits)?)
     }
 
@@ -244,7 +244,7 @@ impl<'g> RaggedValue<'g> {
     #[doc(alias = "bytes_split")]
     #[track_caller]
     pub fn string_split_chars(self, delimiters: &str, skip_empty: bool) -> Result<RaggedValue<'g>> {
-        let _call = self.graph().open_call();
+        let _call = self.graph().open_call("string_split_chars");
         self.around_rows(self.flat_values().string_split_chars(delimiters, skip_empty)?)
     }
 }

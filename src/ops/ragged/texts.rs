@@ -2,7 +2,7 @@
 
 use std::panic::Location;
 
-use shapeflow_shape_fns::DType;
+use shapeflow_shape_fns::{DType, counted};
 
 use super::errors::refuse;
 use super::numbers::{dim_param, dim_value, number, own_dim};
@@ -32,7 +32,7 @@ impl<'g> RaggedValue<'g> {
     /// As [`Value::unicode_decode`]; also if there are inner axes.
     #[track_caller]
     pub fn unicode_decode(self, encoding: &str) -> Result<RaggedValue<'g>> {
-        let _call = self.graph().open_call();
+        let _call = self.graph().open_call("unicode_decode");
         let [splits, points] = self.only_flat("unicode_decode")?.unicode_decode(encoding)?;
         self.with_characters(points, splits)
     }
@@ -58,7 +58,7 @@ impl<'g> RaggedValue<'g> {
     /// As [`RaggedValue::unicode_decode`].
     #[track_caller]
     pub fn unicode_decode_with_offsets(self, encoding: &str) -> Result<[RaggedValue<'g>; 2]> {
-        let _call = self.graph().open_call();
+        let _call = self.graph().open_call("unicode_decode_with_offsets");
         let flat = self.only_flat("unicode_decode_with_offsets")?;
         let [splits, points, starts] = flat.unicode_decode_with_offsets(encoding)?;
         let points = self.with_characters(points, splits)?;
@@ -84,7 +84,7 @@ impl<'g> RaggedValue<'g> {
     /// As [`Value::unicode_split`]; also if there are inner axes.
     #[track_caller]
     pub fn unicode_split(self, encoding: &str) -> Result<RaggedValue<'g>> {
-        let _call = self.graph().open_call();
+        let _call = self.graph().open_call("unicode_split");
         self.around_rows(self.only_flat("unicode_split")?.unicode_split(encoding)?)
     }
 
@@ -107,7 +107,7 @@ impl<'g> RaggedValue<'g> {
     /// As [`Value::unicode_encode`]; also if there is more than one inner axis.
     #[track_caller]
     pub fn unicode_encode(self, encoding: &str) -> Result<AnyValue<'g>> {
-        let _call = self.graph().open_call();
+        let _call = self.graph().open_call("unicode_encode");
         let flat = self.flat_values();
         if flat.shape().rank() == Some(2) {
             // The rows of the flat values are the strings.
@@ -121,7 +121,7 @@ impl<'g> RaggedValue<'g> {
     }
 
     /// Writes `template` with each `{}` replaced by the elements of a value: a dense value as the function
-    /// [`string_format`](crate::string_format) writes it, and a ragged value in nested brackets, `[[1, 2], [3]]`. Axes
+    /// [`string_format`] writes it, and a ragged value in nested brackets, `[[1, 2], [3]]`. Axes
     /// of more than 6 items show their first and last three items.
     ///
     /// `[n, (r), ..]… -> string[]`, every dtype of [`Value::as_string`], and strings, which are written in quotes. As
@@ -146,12 +146,12 @@ impl<'g> RaggedValue<'g> {
         let Some(graph) = values.first().map(|value| value.graph()) else {
             return Err(no_values("string_format", location));
         };
-        let _call = graph.open_call();
+        let _call = graph.open_call("string_format");
         let pieces: Vec<&str> = template.split("{}").collect();
         if pieces.len() != values.len() + 1 {
             let message = format!(
-                "the template must have one placeholder {{}} for each of {} values, got {}",
-                values.len(),
+                "the template must have one placeholder {{}} for each of {}, got {}",
+                counted(values.len(), "value"),
                 pieces.len() - 1
             );
             return Err(Error::new(ErrorKind::Attribute, Phase::Build, message).at(location));
@@ -260,7 +260,7 @@ impl<'g> Value<'g> {
     /// `self` is not a vector of strings, or the encoding is not supported.
     #[track_caller]
     pub fn unicode_split(self, encoding: &str) -> Result<RaggedValue<'g>> {
-        let _call = self.graph().open_call();
+        let _call = self.graph().open_call("unicode_split");
         if self.shape().rank() != Some(1) {
             let message = format!("unicode_split needs a vector of strings, got {}", self.shape());
             return Err(refuse(self.graph(), ErrorKind::Shape, message)

@@ -1,6 +1,6 @@
 //! `ragged_to_tensor`: a ragged tensor as a padded dense one.
 
-use shapeflow_shape_fns::{Attr, Attribute, Attrs, DType, Dim};
+use shapeflow_shape_fns::{Attr, Attribute, Attrs, DType, Dim, counted};
 
 use super::errors::refuse;
 use super::numbers::dim_value;
@@ -36,7 +36,7 @@ impl<'g> RaggedValue<'g> {
     /// The flat values have an unknown rank.
     #[track_caller]
     pub fn to_tensor(self) -> Result<Value<'g>> {
-        let _call = self.graph().open_call();
+        let _call = self.graph().open_call("to_tensor");
         let zero = Tensor::zeros(self.dtype(), &[])?;
         self.to_tensor_with(&zero, -1)
     }
@@ -72,7 +72,7 @@ impl<'g> RaggedValue<'g> {
         default: impl IntoOperand<'g>,
         sizes: impl IntoShapeArg<'g>,
     ) -> Result<Value<'g>> {
-        let _call = self.graph().open_call();
+        let _call = self.graph().open_call("to_tensor_with");
         let sizes = match sizes.into_shape_arg() {
             Param::Elements(sizes) => self.known_sizes(sizes.elements())?,
             Param::Value(sizes) => self.with_uniform_sizes(sizes)?,
@@ -96,7 +96,11 @@ impl<'g> RaggedValue<'g> {
             given => given.to_vec(),
         };
         if given.len() != rank {
-            let message = format!("there must be one size for each of {rank} axes, got {}", given.len());
+            let message = format!(
+                "there must be one size for each of {rank}, got {}",
+                given.len(),
+                rank = counted(rank, "axis")
+            );
             return Err(refuse(graph, ErrorKind::Shape, message));
         }
         let partitions = self.partitions();
@@ -200,7 +204,10 @@ fn given_sizes(cx: &HostCx<'_>, rank: usize) -> Result<Vec<i64>> {
     }
     if is_scalar || given.len() != rank {
         let got = if is_scalar { format!("the scalar {}", given[0]) } else { format!("{given:?}") };
-        return Err(wrong(format!("shape must be a scalar -1 or have {rank} sizes, got {got}")));
+        return Err(wrong(format!(
+            "shape must be a scalar -1 or have {rank}, got {got}",
+            rank = counted(rank, "size")
+        )));
     }
     match given.iter().find(|size| **size < -1) {
         Some(size) => Err(wrong(format!("a size of shape must be at least -1, got {size}"))),
@@ -215,7 +222,11 @@ fn partitions(types: &[&str], tensors: &[Tensor], nvals: usize) -> Result<Vec<Ro
     let mut nvals = nvals;
     for (index, kind) in types.iter().enumerate().rev() {
         let Some(tensor) = tensors.get(index) else {
-            return Err(wrong(format!("there must be {} partitions, got {}", types.len(), tensors.len())));
+            return Err(wrong(format!(
+                "there must be {}, got {}",
+                counted(types.len(), "partition"),
+                tensors.len()
+            )));
         };
         let partition = match *kind {
             "FIRST_DIM_SIZE" if index == 0 => continue,
@@ -263,8 +274,9 @@ fn first_dim_size(tensor: &Tensor) -> Result<usize> {
 fn rowids_partition(rowids: TensorView<'_>, nrows: Option<usize>, nvals: usize) -> Result<RowPartition> {
     if rowids.len() != nvals {
         return Err(wrong(format!(
-            "value_rowids must have one id for each of {nvals} values, got {}",
-            rowids.len()
+            "value_rowids must have one id for each of {nvals}, got {}",
+            rowids.len(),
+            nvals = counted(nvals, "value")
         )));
     }
     let splits = match rowids.dtype() {

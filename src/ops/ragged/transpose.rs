@@ -1,6 +1,6 @@
 //! `transpose` of ragged values.
 
-use shapeflow_shape_fns::Dim;
+use shapeflow_shape_fns::{Dim, counted};
 
 use super::errors::{known_ints, refuse};
 use super::numbers::{dim_param, number, size_value};
@@ -36,13 +36,16 @@ impl<'g> RaggedValue<'g> {
     /// `perm` is not a permutation of the axes, or moves axis 0 or a partitioned axis by more than one place.
     #[track_caller]
     pub fn transpose(self, perm: impl IntoParam<'g>) -> Result<RaggedValue<'g>> {
-        let _call = self.graph().open_call();
+        let _call = self.graph().open_call("transpose");
         let perm = known_ints(self.graph(), perm, "perm")?;
         let (rank, depth) = (rank_of(self)?, self.ragged_rank());
         let mut sorted = perm.clone();
         sorted.sort_unstable();
         if !sorted.iter().copied().eq(0..rank as i64) {
-            let message = format!("perm must be a permutation of the {rank} axes, got {perm:?}");
+            let message = format!(
+                "perm must be a permutation of the {rank}, got {perm:?}",
+                rank = counted(rank, "axis")
+            );
             return Err(refuse(self.graph(), ErrorKind::Shape, message));
         }
         let perm: Vec<usize> = perm.iter().map(|axis| *axis as usize).collect();

@@ -1,6 +1,6 @@
 //! `sample_candidates` and `accidental_hits`: random classes for losses that compare the true class with few others.
 
-use shapeflow_shape_fns::{Attribute, Attrs, DType};
+use shapeflow_shape_fns::{Attribute, Attrs, DType, counted};
 
 use super::philox::Philox;
 use super::state::stream_of_state;
@@ -281,8 +281,11 @@ fn run(cx: &mut HostCx<'_>, stream: Philox) -> Result<()> {
         while samples.len() < count {
             tries += 1;
             if tries >= i32::MAX as usize || tries.is_multiple_of(1 << 16) && cx.is_cancelled() {
-                let message =
-                    format!("there must be {count} classes of some probability, got {}", samples.len());
+                let message = format!(
+                    "there must be {count} of some probability, got {}",
+                    samples.len(),
+                    count = counted(count, "class")
+                );
                 return Err(Error::new(ErrorKind::Attribute, Phase::Run, message));
             }
             let class = draw();

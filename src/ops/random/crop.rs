@@ -39,6 +39,7 @@ impl<'g> Value<'g> {
     /// sizes. The run fails if the window is larger than the image.
     #[track_caller]
     pub fn random_crop(self, x: impl IntoOperand<'g>, size: impl IntoParam<'g>) -> Result<Value<'g>> {
+        let _call = self.graph().open_call("random_crop");
         let location = Location::caller();
         let x = x.into_operand(self, location);
         let state = self.graph().op(&STATE_AND_ALGORITHM).data(self).finish_all_at(location)?;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::Add;
 
-use shapeflow_shape_fns::{Attribute, Attrs, DType};
+use shapeflow_shape_fns::{Attribute, Attrs, DType, counted};
 
 use super::counting::row_of;
 use crate::dtype;
@@ -66,7 +66,10 @@ pub(crate) static SPARSE: OpDef = OpDef::host("sparse_count_sparse_output", |cx|
         _ => return Err(shape_error(format!("dense_shape must have one or two sizes, got {shape:?}"))),
     };
     if indices.len() != rank * values.len() {
-        return Err(shape_error(format!("there must be one index for each of {} values", values.len())));
+        return Err(shape_error(format!(
+            "there must be one index for each of {}",
+            counted(values.len(), "value")
+        )));
     }
     count(cx, &values, rows, &|element| row_of(&indices, &shape, element))
 })

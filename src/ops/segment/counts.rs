@@ -35,7 +35,7 @@ impl<'g> Value<'g> {
     #[doc(alias = "value_counts")]
     #[track_caller]
     pub fn bincount(self, size: impl IntoParam<'g>) -> Result<Value<'g>> {
-        let _call = self.graph().open_call();
+        let _call = self.graph().open_call("bincount");
         self.bincount_weighted(size, no_weights(self.graph())?)
     }
 
@@ -89,7 +89,7 @@ impl<'g> Value<'g> {
     #[doc(alias = "multi_hot")]
     #[track_caller]
     pub fn dense_bincount(self, size: impl IntoParam<'g>, binary: bool) -> Result<Value<'g>> {
-        let _call = self.graph().open_call();
+        let _call = self.graph().open_call("dense_bincount");
         let call = self.graph().op(&ROWS).data(self).size("size", size).data(no_weights(self.graph())?);
         call.attr("binary_output", binary).finish()
     }

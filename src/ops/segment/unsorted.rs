@@ -126,7 +126,7 @@ impl<'g> Value<'g> {
         num_segments: impl IntoParam<'g> + Clone,
     ) -> Result<Value<'g>> {
         let location = Location::caller();
-        let _call = self.graph().open_call();
+        let _call = self.graph().open_call("unsorted_segment_mean");
         let ids = ids.into_operand(self, location);
         let counts =
             self.counts_of_segments(ids, num_segments.clone()).map_err(|error| error.or_at(location))?;
@@ -159,7 +159,7 @@ impl<'g> Value<'g> {
         num_segments: impl IntoParam<'g> + Clone,
     ) -> Result<Value<'g>> {
         let location = Location::caller();
-        let _call = self.graph().open_call();
+        let _call = self.graph().open_call("unsorted_segment_sqrt_n");
         let ids = ids.into_operand(self, location);
         let counts =
             self.counts_of_segments(ids, num_segments.clone()).map_err(|error| error.or_at(location))?;

@@ -1,7 +1,7 @@
 //! `sparse_cross`, `sparse_cross_text` and `sparse_cross_hashed`: all combinations of the features of each row, as
 //! hashes or as strings.
 
-use shapeflow_shape_fns::{Attribute, Attrs, DType};
+use shapeflow_shape_fns::{Attribute, Attrs, DType, counted};
 
 use super::cross_features::{Hashing, features_of, sparse_features};
 use super::operand::refuse;
@@ -45,7 +45,9 @@ pub(crate) static TEXT: OpDef = OpDef::host("sparse_cross_text", |cx| {
     let features = cx.inputs() - 1;
     let separator = match cx.input(features)?.as_strings()? {
         separator if separator.len() == 1 => separator.at(0).to_vec(),
-        separator => return refuse(format!("sep must be one string, got {} strings", separator.len())),
+        separator => {
+            return refuse(format!("sep must be one string, got {}", counted(separator.len(), "string")));
+        }
     };
     run(cx, features, &CrossElement::Texts { separator })
 })
@@ -114,7 +116,11 @@ fn fixed<T: Copy, const N: usize>(name: &str, elements: &[T]) -> Result<[T; N]> 
 /// An option is absent or has another dtype.
 fn trailing<'a>(operands: &'a [DType], options: &[(&str, DType)]) -> Result<&'a [DType]> {
     let Some(features) = operands.len().checked_sub(options.len()) else {
-        return dtype::refuse(format!("there must be {} operands, got {}", options.len(), operands.len()));
+        return dtype::refuse(format!(
+            "there must be {}, got {}",
+            counted(options.len(), "operand"),
+            operands.len()
+        ));
     };
     let (features, got) = operands.split_at(features);
     for ((name, expected), got) in options.iter().zip(got) {
@@ -229,7 +235,7 @@ mod tests {
     shape_table! { DEF, {"N": 1, "hashed_output": true, "num_buckets": 10},
         "i64[n, 2]; string[n]; i64[2]; i64[b, 1]" => "[?, 2]; [?]; [2]",
         "i64[n, 2]; f32[n]; i64[2]" => error "operand 1 must be i64 or string, got f32",
-        "i64[n, 2]; string[n]" => error "there must be 3 operands for each of 1 sparse features, got 2",
+        "i64[n, 2]; string[n]" => error "there must be 3 operands for each of 1 sparse feature, got 2",
     }
 
     mod text {

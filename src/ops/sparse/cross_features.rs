@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use shapeflow_shape_fns::{Attrs, DType};
+use shapeflow_shape_fns::{Attrs, DType, counted};
 
 use super::operand::refuse;
 use crate::dtype;
@@ -69,7 +69,8 @@ pub(super) fn sparse_features(attrs: &Attrs, operands: usize) -> Result<usize> {
     match usize::try_from(count).ok().filter(|count| count.saturating_mul(3) <= operands) {
         Some(count) => Ok(count),
         None => dtype::refuse(format!(
-            "there must be 3 operands for each of {count} sparse features, got {operands}"
+            "there must be 3 operands for each of {}, got {operands}",
+            counted(count, "sparse feature")
         )),
     }
 }
@@ -134,7 +135,10 @@ pub(crate) fn starts_of(
         return refuse(format!("indices must have sizes [n, 2], got {:?}", indices.sizes()));
     };
     if count != values {
-        return refuse(format!("there must be {count} values, one for each index, got {values}"));
+        return refuse(format!(
+            "there must be {count}, one for each index, got {values}",
+            count = counted(count, "value")
+        ));
     }
     let elements = indices.as_slice::<i64>()?;
     let mut starts = reserved_vec(rows.saturating_add(1))?;

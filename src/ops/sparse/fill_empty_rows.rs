@@ -9,7 +9,7 @@ use crate::op::{HostCx, OpDef, Operand, TfOp};
 use crate::ops::pick_rows::pick_rows;
 use crate::ops::row_major::RowMajor;
 use crate::tensor::{Tensor, TensorView, filled_vec, reserved_vec};
-use shapeflow_shape_fns::DType;
+use shapeflow_shape_fns::{DType, counted};
 
 use super::operand::{check_i64, index_matrix, parts, refuse};
 
@@ -82,7 +82,10 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
     let (elements, [count, rank]) = index_matrix(indices.view(), shape)?;
     if values.view().len() != count {
         let given = values.view().len();
-        return refuse(format!("there must be {count} values, one for each index, got {given}"));
+        return refuse(format!(
+            "there must be {count}, one for each index, got {given}",
+            count = counted(count, "value")
+        ));
     }
     if !default.view().sizes().is_empty() {
         return refuse(format!("the default must be a scalar, got sizes {:?}", default.view().sizes()));

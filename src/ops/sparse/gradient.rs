@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use shapeflow_shape_fns::DType;
+use shapeflow_shape_fns::{DType, counted};
 
 use crate::dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
@@ -90,7 +90,9 @@ fn check(cx: &HostCx<'_>, count: usize, ranks: &[usize]) -> Result<usize> {
         gradients => refuse(
             ErrorKind::Shape,
             format!(
-                "there must be one gradient for each index, got {gradients} gradients and {count} indices"
+                "there must be one gradient for each index, got {gradients} and {count}",
+                gradients = counted(gradients, "gradient"),
+                count = counted(count, "index")
             ),
         ),
     }
@@ -214,6 +216,6 @@ mod tests {
         assert!(error.message().contains("got [0, 0] at row 0 and the start [0, 1]"), "{error}");
         other[0] = tensor(&[1], &[5i32]);
         let error = run(&SLICE, &Attrs::new(), &other).unwrap_err();
-        assert!(error.message().contains("got 1 gradients and 2 indices"), "{error}");
+        assert!(error.message().contains("got 1 gradient and 2 indices"), "{error}");
     }
 }

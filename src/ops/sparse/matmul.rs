@@ -3,7 +3,7 @@
 use std::ops::{Add, Mul};
 use std::panic::Location;
 
-use shapeflow_shape_fns::{Attribute, Attrs, DType};
+use shapeflow_shape_fns::{Attribute, Attrs, DType, counted};
 
 use crate::dtype;
 use crate::error::Result;
@@ -114,8 +114,8 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
     }
     if values.view().len() != rows.len() {
         return refuse(format!(
-            "there must be {} values, one for each index, got {}",
-            rows.len(),
+            "there must be {}, one for each index, got {}",
+            counted(rows.len(), "value"),
             values.view().len()
         ));
     }

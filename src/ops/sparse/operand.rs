@@ -2,7 +2,7 @@
 
 use std::panic::Location;
 
-use shapeflow_shape_fns::DType;
+use shapeflow_shape_fns::{DType, counted};
 
 use crate::dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
@@ -74,7 +74,10 @@ pub(super) fn index_matrix<'a>(indices: TensorView<'a>, shape: &[i64]) -> Result
         return refuse(format!("indices must be a matrix, got sizes {:?}", indices.sizes()));
     };
     if rank != shape.len() {
-        return refuse(format!("indices must have {} columns, one for each size, got {rank}", shape.len()));
+        return refuse(format!(
+            "indices must have {}, one for each size, got {rank}",
+            counted(shape.len(), "column")
+        ));
     }
     Ok((indices.as_slice::<i64>()?, [count, rank]))
 }

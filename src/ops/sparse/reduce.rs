@@ -2,7 +2,7 @@
 
 use std::panic::Location;
 
-use shapeflow_shape_fns::{Attribute, DType, normalize_axis};
+use shapeflow_shape_fns::{Attribute, DType, counted, normalize_axis};
 
 use crate::dtype::{self, Class};
 use crate::error::Result;
@@ -141,7 +141,11 @@ impl SparseReduction {
         }
         if cx.input(1)?.len() != rows.len() {
             let message = "there must be a value for each index, got";
-            return refuse(format!("{message} {} values for {} indices", cx.input(1)?.len(), rows.len()));
+            return refuse(format!(
+                "{message} {} for {}",
+                counted(cx.input(1)?.len(), "value"),
+                counted(rows.len(), "index")
+            ));
         }
         let keeps = cx.attrs().bool("keep_dims");
         let mut is_reduced = vec![false; rank];

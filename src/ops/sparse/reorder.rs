@@ -8,7 +8,7 @@ use crate::graph::{IntoOperand, Value};
 use crate::op::{HostCx, OpDef, Operand, TfOp};
 use crate::ops::row_major::RowMajor;
 use crate::tensor::Tensor;
-use shapeflow_shape_fns::DType;
+use shapeflow_shape_fns::{DType, counted};
 
 use super::operand::{check_i64, parts, pick_values, refuse, rows_of};
 
@@ -62,8 +62,8 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
     let (rows, rank) = rows_of(indices.view(), shape)?;
     if values.view().len() != rows.len() {
         return refuse(format!(
-            "there must be {} values, one for each index, got {}",
-            rows.len(),
+            "there must be {}, one for each index, got {}",
+            counted(rows.len(), "value"),
             values.view().len()
         ));
     }

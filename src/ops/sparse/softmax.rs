@@ -2,7 +2,7 @@
 
 use std::panic::Location;
 
-use shapeflow_shape_fns::DType;
+use shapeflow_shape_fns::{DType, counted};
 
 use super::operand::{check_i64, parts, refuse, rows_of};
 use crate::dtype;
@@ -68,8 +68,8 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
     }
     if values.len() != indices.len() {
         return refuse(format!(
-            "there must be {} values, one for each index, got {}",
-            indices.len(),
+            "there must be {}, one for each index, got {}",
+            counted(indices.len(), "value"),
             values.len()
         ));
     }

@@ -2,7 +2,7 @@
 
 use std::panic::Location;
 
-use shapeflow_shape_fns::{Attribute, Attrs, DType};
+use shapeflow_shape_fns::{Attribute, Attrs, DType, counted};
 
 use super::operand::{check_i64, out_of_range, parts, pick_values, refuse, rows_of};
 use crate::dtype;
@@ -100,8 +100,8 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
     let (rows, rank) = rows_of(indices.view(), &shape)?;
     if values.len() != rows.len() {
         return refuse(format!(
-            "there must be {} values, one for each index, got {}",
-            rows.len(),
+            "there must be {}, one for each index, got {}",
+            counted(rows.len(), "value"),
             values.len()
         ));
     }
@@ -112,7 +112,8 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
     let size = shape[axis];
     if size < count as i64 {
         return refuse(format!(
-            "the axis must have at least {count} elements, one for each part, got {size}"
+            "the axis must have at least {count}, one for each part, got {size}",
+            count = counted(count, "element")
         ));
     }
     // The first `longer` parts have `length + 1` elements.

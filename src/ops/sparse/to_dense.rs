@@ -1,6 +1,6 @@
 //! `sparse_to_dense`: makes a dense tensor of a sparse tensor.
 
-use shapeflow_shape_fns::{Attribute, Attrs, DType};
+use shapeflow_shape_fns::{Attribute, Attrs, DType, counted};
 
 use crate::dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
@@ -79,7 +79,10 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
         _ => (1, 1),
     };
     if depth != sizes.len() {
-        return wrong(format!("an index must have {} numbers, one per axis, got {depth}", sizes.len()));
+        return wrong(format!(
+            "an index must have {}, one per axis, got {depth}",
+            counted(sizes.len(), "number")
+        ));
     }
     let values = RowMajor::new(cx.input(cx.inputs() - 2)?)?;
     let (values, default) = (values.view(), cx.input(cx.inputs() - 1)?);

@@ -2,7 +2,7 @@
 
 use std::panic::Location;
 
-use shapeflow_shape_fns::TensorShape;
+use shapeflow_shape_fns::{TensorShape, counted};
 
 use crate::dtype::{self, Class};
 use crate::error::{Error, ErrorKind, Phase, Result};
@@ -92,9 +92,11 @@ fn elements<'g>(indices: Value<'g>, values: Value<'g>) -> Result<(Value<'g>, Val
     };
     let count = indices.dim(0)?;
     match values.shape().dims() {
-        Some([own]) if own.same(&count) == Some(false) => {
-            wrong(format!("there must be a value for each index, got {own} values for {count} indices"))
-        }
+        Some([own]) if own.same(&count) == Some(false) => wrong(format!(
+            "there must be a value for each index, got {own} for {count}",
+            own = counted(own, "value"),
+            count = counted(count, "index")
+        )),
         Some([own]) if *own == count => Ok((indices, values)),
         None | Some([_]) => Ok((indices, values.ensure_shape(TensorShape::new([count]))?)),
         Some(_) => wrong(format!("the values must have rank 1, got {}", values.shape())),
@@ -204,7 +206,7 @@ mod tests {
         let (indices, shape) = (g.constant([[0i64], [1]])?, g.constant([2i64])?);
         let dense = g.constant([1.0f32, 2.0])?;
         for (values, message) in [
-            (g.constant([1.0f32])?, "there must be a value for each index, got 1 values for 2 indices"),
+            (g.constant([1.0f32])?, "there must be a value for each index, got 1 value for 2 indices"),
             (g.constant([[1.0f32], [2.0]])?, "the values must have rank 1, got [2, 1]"),
         ] {
             let error = indices.sparse_dense_add(values, shape, dense).unwrap_err();

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use shapeflow_shape_fns::{Attribute, Attrs, DType};
+use shapeflow_shape_fns::{Attribute, Attrs, DType, counted};
 
 use super::params::attribute_error;
 use crate::dtype;
@@ -160,7 +160,10 @@ impl Features {
             }
         };
         if rows.iter().any(|row| row.start > row.end || row.end > texts.len()) {
-            return Err(shape(format!("the rows of crossed features must lie in {} values", texts.len())));
+            return Err(shape(format!(
+                "the rows of crossed features must lie in {}",
+                counted(texts.len(), "value")
+            )));
         }
         Ok(Features { texts, hashes, rows })
     }

@@ -2,7 +2,7 @@
 
 use std::panic::Location;
 
-use shapeflow_shape_fns::{Attr, Attribute, Attrs, DType};
+use shapeflow_shape_fns::{Attr, Attribute, Attrs, DType, counted};
 
 use super::params::{attribute_error, check_strings, in_shape_fn, quoted, strings, value_error};
 use super::to_number::{float, integer, parsed};
@@ -153,7 +153,8 @@ impl<'a> Dialect<'a> {
         let ascend = columns.first().is_none_or(|first| *first >= 0) && columns.is_sorted_by(|a, b| a < b);
         if !ascend || !columns.is_empty() && columns.len() != fields {
             return Err(attribute_error(format!(
-                "select_cols must ascend from at least 0, one column for each of {fields} defaults, got {columns:?}"
+                "select_cols must ascend from at least 0, one column for each of {fields}, got {columns:?}",
+                fields = counted(fields, "default")
             )));
         }
         let has_quotes = attrs.bool("use_quote_delim");
@@ -311,7 +312,11 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
         dialect.split(line, &mut text, &mut ends).map_err(|message| wrong(message.to_string()))?;
         if ends.len() != dialect.fields {
             let expected = dialect.fields;
-            return Err(wrong(format!("there must be {expected} fields, got {}", ends.len())));
+            return Err(wrong(format!(
+                "there must be {expected}, got {}",
+                ends.len(),
+                expected = counted(expected, "field")
+            )));
         }
         let mut start = 0;
         for (index, (column, default)) in columns.iter_mut().zip(&defaults).enumerate() {

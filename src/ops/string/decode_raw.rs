@@ -1,6 +1,6 @@
 //! `decode_raw`: the bytes of strings as numbers.
 
-use shapeflow_shape_fns::{Attribute, Attrs, DType};
+use shapeflow_shape_fns::{Attribute, Attrs, DType, counted};
 
 use super::params::{check_strings, strings, value_error};
 use crate::dtype;
@@ -93,7 +93,10 @@ fn run_padded(cx: &mut HostCx<'_>) -> Result<()> {
     let size = size_of_element(dtype)?;
     let length = param_sizes(cx, "fixed_length", 1)?.first().copied().unwrap_or(0);
     if length == 0 || !length.is_multiple_of(size) {
-        let message = format!("fixed_length must be a positive multiple of {size} bytes, got {length}");
+        let message = format!(
+            "fixed_length must be a positive multiple of {size}, got {length}",
+            size = counted(size, "byte")
+        );
         return Err(value_error(message));
     }
     let sizes = [cx.input(0)?.sizes(), &[length / size]].concat();
@@ -130,7 +133,8 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
     }
     if !length.is_multiple_of(size) {
         return Err(value_error(format!(
-            "the length of the strings must be a multiple of {size} bytes, the size of {dtype}, got {length}"
+            "the length of the strings must be a multiple of {size}, the size of {dtype}, got {length}",
+            size = counted(size, "byte")
         )));
     }
     let sizes = [cx.input(0)?.sizes(), &[length / size]].concat();

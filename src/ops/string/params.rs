@@ -1,6 +1,6 @@
 //! Access to the operands and attributes of string ops.
 
-use shapeflow_shape_fns::{Attrs, DType, ShapeError};
+use shapeflow_shape_fns::{Attrs, DType, ShapeError, counted};
 
 use crate::dtype::{self, Class};
 use crate::error::{Error, ErrorKind, Phase, Result};
@@ -46,7 +46,7 @@ pub(super) fn strings<'a>(cx: &HostCx<'a>, i: usize) -> Result<Strings<'a>> {
 pub(super) fn scalar<'a>(cx: &HostCx<'a>, i: usize) -> Result<&'a [u8]> {
     let given = strings(cx, i)?;
     given.get(0).filter(|_| given.len() == 1).ok_or_else(|| {
-        let message = format!("operand {i} must be a scalar, got {} strings", given.len());
+        let message = format!("operand {i} must be a scalar, got {}", counted(given.len(), "string"));
         Error::new(ErrorKind::Shape, Phase::Run, message)
     })
 }

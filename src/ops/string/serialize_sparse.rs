@@ -3,7 +3,7 @@
 
 use std::panic::Location;
 
-use shapeflow_shape_fns::{Attribute, Attrs, DType};
+use shapeflow_shape_fns::{Attribute, Attrs, DType, counted};
 
 use super::params::{attribute_error, check_strings, value_error};
 use super::tensor_message::{StringForm, TensorMessage, message_of};
@@ -223,8 +223,9 @@ fn serialize_many(cx: &mut HostCx<'_>) -> Result<()> {
     if indices.sizes() != [count, rank] {
         let message = "indices must have a row for each value and a column for each size";
         return shape_error(format!(
-            "{message}, got sizes {:?} for {count} values of {shape:?}",
-            indices.sizes()
+            "{message}, got sizes {:?} for {count} of {shape:?}",
+            indices.sizes(),
+            count = counted(count, "value")
         ));
     }
     let Some((rows, others)) = shape.split_first().filter(|_| rank > 1) else {
@@ -286,10 +287,10 @@ fn read_sparse(strings: &Strings<'_>, number: usize, dtype: DType) -> Result<[Te
     if indices.sizes() != [values.len(), shape.len()] {
         let message = "must have a row for each value and a column for each size";
         return Err(value_error(format!(
-            "the indices of sparse tensor {number} {message}, got sizes {:?} for {} values and {} sizes",
+            "the indices of sparse tensor {number} {message}, got sizes {:?} for {} and {}",
             indices.sizes(),
-            values.len(),
-            shape.len()
+            counted(values.len(), "value"),
+            counted(shape.len(), "size")
         )));
     }
     Ok([indices, values, shape])

@@ -37,7 +37,7 @@ impl<'g> Value<'g> {
     /// `self` is not a vector of strings.
     #[track_caller]
     pub fn string_split(self, separator: &str, max_splits: i64) -> Result<RaggedValue<'g>> {
-        let _call = self.graph().open_call();
+        let _call = self.graph().open_call("string_split");
         rows_of_parts(self, self.string_split_sparse(separator, max_splits)?)
     }
 
@@ -88,7 +88,7 @@ impl<'g> Value<'g> {
     #[doc(alias = "bytes_split")]
     #[track_caller]
     pub fn string_split_chars(self, delimiters: &str, skip_empty: bool) -> Result<RaggedValue<'g>> {
-        let _call = self.graph().open_call();
+        let _call = self.graph().open_call("string_split_chars");
         rows_of_parts(self, self.string_split_chars_sparse(delimiters, skip_empty)?)
     }
 

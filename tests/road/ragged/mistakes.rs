@@ -56,7 +56,7 @@ fn bad_partitions_name_the_first_bad_position() {
     );
     refused(
         RaggedTensor::from_uniform_row_length(values(), 2, Some(2)),
-        "2 rows of 2 values need 4 values, got 3",
+        "there must be 4 values for 2 rows of 2 values, got 3",
     );
 }
 
@@ -86,7 +86,7 @@ fn wrong_dtypes_and_ranks_are_refused() {
     );
     refused(RaggedTensor::from_nested(vec![1]), "a ragged tensor must have at least 2 axes, got 1");
     refused(ragged![[1]].with_row_splits_dtype(DType::F32), "row_splits must be i32 or i64, got f32");
-    refused(ragged![[1]].with_values([1, 2]), "there must be 1 values, got 2");
+    refused(ragged![[1]].with_values([1, 2]), "there must be 1 value, got 2");
     refused(ragged![[1]].merge_dims(1, 0), "the outer axis must not be after the inner axis, got 1 and 0");
     refused(ragged![[1]].row_lengths_along(2), "an axis must be in [-2, 2), got 2");
 }

@@ -22,28 +22,25 @@ pub struct Equality {
     pub origin: u32,
 }
 
-/// A broadcast of two dimensions with different names: their sizes must be equal, or one must be 1.
+/// A broadcast of two different symbols: their sizes must be equal, or one must be 1.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct NameBroadcast {
-    /// The two names.
-    pub names: [Symbol; 2],
+pub struct DimBroadcast {
+    /// The two symbols.
+    pub symbols: [Symbol; 2],
     /// The node that broadcast them.
     pub origin: u32,
 }
 
 impl DimTable {
-    /// Returns the broadcasts of two dimensions with different names, in the order in which they were found.
-    pub fn name_broadcasts(&self) -> &[NameBroadcast] {
-        &self.name_broadcasts
+    /// Returns the broadcasts of two different symbols, in the order in which they were found.
+    pub fn broadcasts(&self) -> &[DimBroadcast] {
+        &self.broadcasts
     }
 
-    /// Records that two resolved dimensions were broadcast with each other, if both are names.
+    /// Records that two resolved dimensions were broadcast with each other, if both are symbols.
     pub(crate) fn note_broadcast(&mut self, a: &Dim, b: &Dim) {
-        if let (Some(a), Some(b)) = (a.as_symbol(), b.as_symbol())
-            && !a.is_anonymous()
-            && !b.is_anonymous()
-        {
-            self.name_broadcasts.push(NameBroadcast { names: [a, b], origin: self.origin });
+        if let (Some(a), Some(b)) = (a.as_symbol(), b.as_symbol()) {
+            self.broadcasts.push(DimBroadcast { symbols: [a, b], origin: self.origin });
         }
     }
 

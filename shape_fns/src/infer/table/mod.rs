@@ -8,7 +8,7 @@ mod requirement;
 mod transaction;
 mod undo;
 
-pub use equality::{Equality, NameBroadcast};
+pub use equality::{DimBroadcast, Equality};
 pub use provenance::Provenance;
 pub use requirement::GuardRecord;
 pub use undo::Mark;
@@ -47,8 +47,8 @@ pub struct DimTable {
     /// The dimension that each replaced symbol equals. The symbols of this dimension may be replaced too.
     bindings: FxHashMap<Symbol, Dim>,
     equalities: Vec<Equality>,
-    /// Pairs of names that were broadcast with each other.
-    name_broadcasts: Vec<NameBroadcast>,
+    /// Pairs of symbols that were broadcast with each other.
+    broadcasts: Vec<DimBroadcast>,
     guards: Vec<GuardRecord>,
     /// The guards of `guards`, for look-up.
     recorded: FxHashSet<Guard>,

@@ -67,12 +67,11 @@ impl DimTable {
         &self.guards
     }
 
-    /// Returns a guard with names in place of the anonymous symbols that equal them, for a text.
+    /// Returns a guard with the symbols that shapes show in place of the anonymous symbols that equal them, for a text.
     pub fn with_names(&self, guard: &Guard) -> Guard {
         let name = |symbol: Symbol| {
             let root = self.resolve(&Dim::from(symbol));
-            (symbol.is_anonymous() && root.as_symbol().is_some_and(|root| !root.is_anonymous()))
-                .then_some(root)
+            (symbol.is_anonymous() && root.as_symbol().is_some()).then_some(root)
         };
         let named = guard.map(|dim| dim.substitute(&mut |symbol| name(symbol)));
         // A later equality may have decided the guard.

@@ -10,7 +10,7 @@ impl DimTable {
         Mark {
             symbols: self.origins.len(),
             equalities: self.equalities.len(),
-            name_broadcasts: self.name_broadcasts.len(),
+            broadcasts: self.broadcasts.len(),
             guards: self.guards.len(),
             trail: self.trail.len(),
             origin: self.origin,
@@ -42,7 +42,7 @@ impl DimTable {
             self.recorded.remove(&record.guard);
         }
         self.equalities.truncate(mark.equalities);
-        self.name_broadcasts.truncate(mark.name_broadcasts);
+        self.broadcasts.truncate(mark.broadcasts);
         self.origins.truncate(mark.symbols);
         self.origin = mark.origin;
         self.open_transactions = self.open_transactions.saturating_sub(1);

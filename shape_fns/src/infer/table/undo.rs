@@ -9,7 +9,7 @@ use crate::dim::symbol::Symbol;
 pub struct Mark {
     pub(super) symbols: usize,
     pub(super) equalities: usize,
-    pub(super) name_broadcasts: usize,
+    pub(super) broadcasts: usize,
     pub(super) guards: usize,
     pub(super) trail: usize,
     pub(super) origin: u32,

@@ -1,7 +1,7 @@
 //! `invert_permutation(x)`: `out[x[i]] = i`.
 
 use crate::error::bail;
-use crate::{InferenceContext, PartialElements, Result};
+use crate::{InferenceContext, PartialElements, Result, counted};
 
 /// `[n] -> [n]`. The output's elements are known if the operand's elements are.
 ///
@@ -15,7 +15,10 @@ pub fn invert_permutation(cx: &mut InferenceContext<'_>) -> Result<()> {
             match usize::try_from(*element).ok().and_then(|element| positions.get_mut(element)) {
                 Some(slot @ None) => *slot = i64::try_from(position).ok(),
                 Some(_) => bail!("x must be a permutation, got {element} twice in {elements:?}"),
-                None => bail!("x must be a permutation, got {element} among {} elements", elements.len()),
+                None => bail!(
+                    "x must be a permutation, got {element} among {}",
+                    counted(elements.len(), "element")
+                ),
             }
         }
         let positions: Vec<i64> = positions.into_iter().flatten().collect();

@@ -1,7 +1,7 @@
 //! `matrix_diag(diagonal)`, `matrix_diag_part(input)` and `matrix_set_diag(input, diagonal)`: diagonals of matrices.
 
 use crate::error::bail;
-use crate::{Dim, Guard, InferenceContext, List, Result, ShapeError, TensorShape};
+use crate::{Dim, Guard, InferenceContext, List, Result, ShapeError, TensorShape, counted};
 
 /// The range of diagonals that `k` selects. Diagonals are numbered upwards from the main diagonal, which is 0.
 enum Band {
@@ -38,9 +38,13 @@ impl Band {
             list => list,
         };
         if let Some(count) = list.known_len().filter(|count| !(1..=2).contains(count)) {
-            return Err(
-                cx.blame_param("k", format_args!("must hold one or two diagonals, got {count} elements"))
-            );
+            return Err(cx.blame_param(
+                "k",
+                format_args!(
+                    "must hold one or two diagonals, got {count}",
+                    count = counted(count, "element")
+                ),
+            ));
         }
         match list.as_known().as_deref() {
             Some(&[only]) => Ok(Band::Known(only, only)),
@@ -139,7 +143,8 @@ pub fn matrix_diag(cx: &mut InferenceContext<'_>) -> Result<()> {
         let selected = diagonal_count(low, high)?;
         cx.merge(&count, &selected).map_err(|_| {
             ShapeError::new(format_args!(
-                "diagonal must hold the {selected} diagonals that k selects, got {count} in {diagonal}"
+                "diagonal must hold the {selected} that k selects, got {count} in {diagonal}",
+                selected = counted(selected, "diagonal")
             ))
             .operand(0)
         })?;
@@ -170,7 +175,8 @@ pub fn matrix_diag(cx: &mut InferenceContext<'_>) -> Result<()> {
         cx.require(Guard::Eq(fitting_length, length.clone())).map_err(|_| {
             ShapeError::new(format_args!(
                 "num_rows and num_cols must fit the diagonals, got {rows} and {columns} for diagonals {low} to {high} \
-                 of {length} elements"
+                 of {}",
+                counted(length, "element")
             ))
         })?;
     }

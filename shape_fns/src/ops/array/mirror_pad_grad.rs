@@ -2,7 +2,7 @@
 
 use crate::common::require_last_dim;
 use crate::error::bail;
-use crate::{Dim, Guard, InferenceContext, Param, PartialElements, Result, ShapeError, TensorShape};
+use crate::{Dim, Guard, InferenceContext, Param, PartialElements, Result, ShapeError, TensorShape, counted};
 
 /// `[d0, …], paddings=[[b0, a0], …] -> [d0-b0-a0, …]`.
 ///
@@ -25,7 +25,7 @@ pub fn mirror_pad_grad(cx: &mut InferenceContext<'_>) -> Result<()> {
         }
         None => match cx.param_list("paddings")?.known_len() {
             Some(count) if count % 2 == 0 => Dim::known(count as i64 / 2),
-            Some(count) => bail!("paddings must hold pairs, got {count} elements"),
+            Some(count) => bail!("paddings must hold pairs, got {count}", count = counted(count, "element")),
             None => bail!("paddings must hold pairs, got an unknown number of elements"),
         },
     };

@@ -77,7 +77,7 @@ pub use one_hot::one_hot;
 pub use pad::pad;
 pub(crate) use pad::padded;
 pub use placeholder::{constant, placeholder, placeholder_with_default};
-pub use range::range;
+pub use range::{range, range_away_from_limit};
 pub use reshape::reshape;
 pub use reverse::{reverse, reverse_by_flags};
 pub use reverse_sequence::reverse_sequence;

@@ -1,7 +1,9 @@
 //! `range(start, limit, delta)`: the numbers from `start` (inclusive) to `limit` (exclusive) in steps of `delta`.
 
+use std::fmt::Display;
+
 use crate::error::bail;
-use crate::{Attr, DType, Dim, Guard, InferenceContext, PartialElements, Result, TensorShape};
+use crate::{Attr, DType, Dim, Guard, InferenceContext, PartialElements, Result, ShapeError, TensorShape};
 
 /// `-> [ceil((limit - start) / delta)]`.
 ///
@@ -91,7 +93,7 @@ fn integer_length(cx: &mut InferenceContext<'_>, start: &Dim, limit: &Dim, delta
         // The extent may exceed 64 bits even if the length does not.
         let (extent, step) = (i128::from(limit) - i128::from(start), i128::from(delta));
         if (extent < 0) != (step < 0) && extent != 0 {
-            return Err(wrong_direction(start, limit, delta));
+            return Err(range_away_from_limit(start, limit, delta, step > 0));
         }
         let length = (extent.abs() + step.abs() - 1) / step.abs();
         return match i64::try_from(length) {
@@ -106,7 +108,8 @@ fn integer_length(cx: &mut InferenceContext<'_>, start: &Dim, limit: &Dim, delta
         (_, true) => (limit, start),
         _ => return Ok(cx.fresh()),
     };
-    cx.require(Guard::Ge(high.clone(), low.clone())).map_err(|_| wrong_direction(start, limit, delta))?;
+    cx.require(Guard::Ge(high.clone(), low.clone()))
+        .map_err(|_| range_away_from_limit(start, limit, delta, positive))?;
     let extent = cx.sub(limit, start)?;
     cx.ceil_div(&extent, delta)
 }
@@ -118,7 +121,7 @@ fn float_length(start: f64, limit: f64, delta: f64, single: bool) -> Result<Dim>
         bail!("range must have finite numbers and a nonzero delta, got {start}, {limit} and {delta}");
     }
     if (delta > 0.0 && start > limit) || (delta < 0.0 && start < limit) {
-        return Err(wrong_direction(start, limit, delta));
+        return Err(range_away_from_limit(start, limit, delta, delta > 0.0));
     }
     let steps = if single {
         f64::from((limit as f32 - start as f32) / delta as f32)
@@ -132,14 +135,19 @@ fn float_length(start: f64, limit: f64, delta: f64, single: bool) -> Result<Dim>
     Ok(Dim::known(length as i64))
 }
 
-/// Returns the error for a `delta` that points away from `limit`.
-fn wrong_direction(
-    start: impl std::fmt::Display,
-    limit: impl std::fmt::Display,
-    delta: impl std::fmt::Display,
-) -> crate::ShapeError {
-    crate::ShapeError::new(format_args!(
-        "delta must point from start to limit, got start {start}, limit {limit} and delta {delta}"
+/// Returns the error for a `delta` that points away from `limit`. `is_ascending` says that `delta` is positive.
+pub fn range_away_from_limit(
+    start: impl Display,
+    limit: impl Display,
+    delta: impl Display,
+    is_ascending: bool,
+) -> ShapeError {
+    let message =
+        format!("delta must point from start to limit, got start {start}, limit {limit} and delta {delta}");
+    let [direction, sign, clamp] =
+        if is_ascending { ["down", "negative", "maximum"] } else { ["up", "positive", "minimum"] };
+    ShapeError::new(message).with_help(format_args!(
+        "to count {direction}, pass a {sign} delta; for an empty range in this case, pass limit.{clamp}(start) as limit"
     ))
 }
 

@@ -2,7 +2,7 @@
 //! back.
 
 use crate::error::bail;
-use crate::{Dim, InferenceContext, Result, ShapeError, TensorShape};
+use crate::{Dim, InferenceContext, Result, ShapeError, TensorShape, counted};
 
 /// The axes of a data format.
 struct Axes {
@@ -33,7 +33,8 @@ fn axes_and_block(cx: &InferenceContext<'_>) -> Result<(Axes, Dim)> {
 fn divide_exactly(cx: &mut InferenceContext<'_>, dim: &Dim, by: &Dim, axis: usize) -> Result<Dim> {
     cx.exact_div(dim, by).map_err(|_| {
         ShapeError::new(format_args!(
-            "input must have a multiple of {by} elements along axis {axis}, got {dim}"
+            "input must have a multiple of {by} along axis {axis}, got {dim}",
+            by = counted(by, "element")
         ))
         .operand(0)
     })

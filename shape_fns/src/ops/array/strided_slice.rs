@@ -2,7 +2,7 @@
 
 use super::propagate::{element_at, propagate_elements};
 use crate::error::bail;
-use crate::{Dim, Guard, InferenceContext, List, Result, ShapeError, TensorShape};
+use crate::{Dim, Guard, InferenceContext, List, Result, ShapeError, TensorShape, counted};
 
 /// Extracts strided ranges. Entry `i` of `begin`, `end` and `strides` describes a range along the next axis. Negative
 /// positions count from the end of the axis, and ranges are clamped to the axis.
@@ -191,7 +191,8 @@ impl Masks {
         let axis_entries = (0..entries).filter(|entry| !is_new(*entry)).count() - ellipses;
         if axis_entries > rank {
             return Err(ShapeError::new(format_args!(
-                "a strided slice must have entries for at most the {rank} axes of {input}, got {axis_entries}"
+                "a strided slice must have entries for at most the {rank} of {input}, got {axis_entries}",
+                rank = counted(rank, "axis")
             )));
         }
         let mut spans = Vec::with_capacity(rank + entries);
@@ -376,7 +377,7 @@ mod tests {
         {begin: [-4], end: [0], strides: [1], shrink_axis_mask: 1} "[3]" => "error index -4 must lie within axis 0";
         {begin: [0], end: [0], strides: [0]} "[3]" => "error strides must not be 0, got 0 at entry 0";
         {begin: [0], end: [0], strides: [-1], shrink_axis_mask: 1} "[3]" => "error only stride 1 allowed";
-        {begin: [0, 0], end: [0, 0], strides: [1, 1]} "[3]" => "error must have entries for at most the 1 axes of [3], got 2";
+        {begin: [0, 0], end: [0, 0], strides: [1, 1]} "[3]" => "error must have entries for at most the 1 axis of [3], got 2";
         {begin: [0, 0], end: [0], strides: [1, 1]} "[3, 3]" => "error end must have the same length as begin, got 1 and 2";
         {begin: [0, 0], end: [0, 0], strides: [1, 1], ellipsis_mask: 3} "[3]" => "error at most one ellipsis, got 2";
     }

@@ -1,7 +1,7 @@
 //! `parallel_concat`: writes rows into one tensor as they become available.
 
 use crate::error::bail;
-use crate::{Dim, InferenceContext, Result, TensorShape};
+use crate::{Dim, InferenceContext, Result, TensorShape, counted};
 
 /// `n` values `[1, a..] -> [n, a..]`. Attribute `shape` is the shape of the output.
 ///
@@ -22,7 +22,10 @@ pub fn parallel_concat(cx: &mut InferenceContext<'_>) -> Result<()> {
     if let Some(rows) = shape.dims().map(<[Dim]>::first) {
         let Some(rows) = rows else { bail!("shape must have rank at least 1, got {shape}") };
         if rows.same(&count) == Some(false) {
-            bail!("shape must have one row for each of {count} values, got {shape}");
+            bail!(
+                "shape must have one row for each of {count}, got {shape}",
+                count = counted(count, "value")
+            );
         }
     }
     cx.set_output(0, TensorShape::new([count]).concatenate(&rest));

@@ -2,13 +2,13 @@
 
 use crate::error::bail;
 use crate::nn::window::{Window, padding};
-use crate::{Dim, InferenceContext, Result, TensorShape};
+use crate::{Dim, InferenceContext, Result, TensorShape, counted};
 
 /// Reads a list attribute with one entry per axis. Each entry must be at least 1.
 fn entries(cx: &InferenceContext<'_>, name: &str, rank: usize) -> Result<Vec<i64>> {
     let entries = cx.ints(name)?;
     if entries.len() != rank {
-        bail!("{name} must have {rank} entries, got {}", entries.len());
+        bail!("{name} must have {rank}, got {}", entries.len(), rank = counted(rank, "entry"));
     }
     if let Some(entry) = entries.iter().find(|entry| **entry < 1) {
         bail!("{name} must be at least 1, got {entry}");

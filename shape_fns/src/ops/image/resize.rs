@@ -1,7 +1,7 @@
 //! `resize(images, size)`: resizes images to another height and width.
 
 use crate::common::require_last_dim;
-use crate::{Dim, InferenceContext, List, Result, TensorShape};
+use crate::{Dim, InferenceContext, List, Result, TensorShape, counted};
 
 /// Returns the height and width that a parameter of two elements holds, or fresh dimensions if the parameter is
 /// unknown.
@@ -11,9 +11,10 @@ use crate::{Dim, InferenceContext, List, Result, TensorShape};
 pub(super) fn height_and_width(cx: &mut InferenceContext<'_>, name: &str) -> Result<[Dim; 2]> {
     let list = cx.param_vector(name)?;
     if let Some(count) = list.known_len().filter(|count| *count != 2) {
-        return Err(
-            cx.blame_param(name, format_args!("must hold a height and a width, got {count} elements"))
-        );
+        return Err(cx.blame_param(
+            name,
+            format_args!("must hold a height and a width, got {count}", count = counted(count, "element")),
+        ));
     }
     if let List::Elements(sizes) = list
         && let [height, width] = sizes.as_slice()

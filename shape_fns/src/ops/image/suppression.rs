@@ -2,7 +2,7 @@
 
 use crate::common::require_last_dim;
 use crate::error::bail;
-use crate::{Dim, Guard, InferenceContext, Result, TensorShape};
+use crate::{Dim, Guard, InferenceContext, Result, TensorShape, counted};
 
 /// `boxes[n, 4], scores[n], max_output_size -> selected[m]`, where `m` depends on the data, or equals
 /// `max_output_size` if attribute `pad_to_max_output_size` is set. `overlaps[n, n]` may replace `boxes`.
@@ -51,7 +51,10 @@ pub fn combined_non_max_suppression(cx: &mut InferenceContext<'_>) -> Result<()>
         && boxes != 1
         && boxes != classes
     {
-        bail!("boxes must have size 1 or the number of classes at axis 2, got {boxes} and {classes} classes");
+        bail!(
+            "boxes must have size 1 or the number of classes at axis 2, got {boxes} and {classes}",
+            classes = counted(classes, "class")
+        );
     }
     let (per_class, total) = (
         cx.make_dim_for_scalar_input("max_output_size_per_class")?,

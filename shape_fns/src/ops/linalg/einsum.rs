@@ -1,7 +1,7 @@
 //! `einsum(inputs, equation)`: sums of products over labelled axes.
 
 use crate::error::bail;
-use crate::{Dim, InferenceContext, Result, ShapeError, TensorShape};
+use crate::{Dim, InferenceContext, Result, ShapeError, TensorShape, counted};
 
 /// A term of an equation: the labels of one operand or of the output, before and after the ellipsis.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -176,7 +176,10 @@ fn bind_operand(
             let least = if labels.ellipsis { " at least" } else { "" };
             return Err(cx.blame(
                 operand,
-                format_args!("must have{least} {} axes, one per label, got {shape}", labels.len()),
+                format_args!(
+                    "must have{least} {}, one per label, got {shape}",
+                    counted(labels.len(), "axis")
+                ),
             ));
         }
     };

@@ -1,7 +1,7 @@
 //! Systems of linear equations: batches of matrices and of right-hand sides.
 
 use super::square::{batched, square};
-use crate::{Dim, Guard, InferenceContext, Result, TensorShape};
+use crate::{Dim, Guard, InferenceContext, Result, TensorShape, counted};
 
 /// `matrix[..batch, n, n], rhs[..batch, n, k] -> [..batch, n, k]`. The leading axes are unified.
 ///
@@ -68,7 +68,10 @@ pub fn banded_triangular_solve(cx: &mut InferenceContext<'_>) -> Result<()> {
                 cx.require(guard).map_err(|_| {
                     cx.blame(
                         0,
-                        format_args!("must have 1 to {length} bands, at most one per row, got {bands}"),
+                        format_args!(
+                            "must have 1 to {length}, at most one per row, got {bands}",
+                            length = counted(&length, "band")
+                        ),
                     )
                 })?;
             }

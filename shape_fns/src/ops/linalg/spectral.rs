@@ -1,7 +1,7 @@
 //! Fourier transforms over the last axes, or over given axes.
 
 use crate::error::bail;
-use crate::{Dim, InferenceContext, List, Result, TensorShape, normalize_axis};
+use crate::{Dim, InferenceContext, List, Result, TensorShape, counted, normalize_axis};
 
 /// The kind of a transform, which determines the length of the last transformed axis.
 #[derive(Clone, Copy, PartialEq)]
@@ -46,7 +46,10 @@ fn over_last(cx: &mut InferenceContext<'_>, count: usize, kind: TransformKind) -
     let input = cx.with_rank_at_least(0, count)?;
     let lengths = cx.param_vector("fft_length")?;
     if let Some(given) = lengths.known_len().filter(|given| *given != count) {
-        return Err(cx.blame_param("fft_length", format_args!("must have {count} elements, got {given}")));
+        return Err(cx.blame_param(
+            "fft_length",
+            format_args!("must have {count}, got {given}", count = counted(count, "element")),
+        ));
     }
     let Some(dims) = input.dims() else { return Ok(()) };
     let axes: Vec<usize> = (dims.len() - count..dims.len()).collect();

@@ -3,7 +3,7 @@
 use super::layout::Layout;
 use super::window::{Padding, Window, padding};
 use crate::error::bail;
-use crate::{Dim, Guard, InferenceContext, Result, ShapeError, TensorShape, array};
+use crate::{Dim, Guard, InferenceContext, Result, ShapeError, TensorShape, array, counted};
 
 /// The dimensions of a filter.
 struct Filter {
@@ -87,8 +87,9 @@ pub fn conv(cx: &mut InferenceContext<'_>) -> Result<()> {
     };
     let Some(spatial @ (2 | 3)) = spatial else {
         bail!(
-            "operands must have 2 or 3 spatial axes, got input {input} with {batch} batch axes and filter {}",
-            cx.input(1)
+            "operands must have 2 or 3 spatial axes, got input {input} with {batch} and filter {}",
+            cx.input(1),
+            batch = counted(batch, "batch axis")
         );
     };
     let leading: Vec<Dim> = match input.dims() {

@@ -1,6 +1,6 @@
 //! Gradients of convolutions. A gradient has the shape of the input or of the filter.
 
-use crate::{Dim, InferenceContext, List, Result, TensorShape};
+use crate::{Dim, InferenceContext, List, Result, TensorShape, counted};
 
 /// Returns the shape of rank `rank` that the elements of a parameter give.
 ///
@@ -12,7 +12,10 @@ pub(crate) fn shape_param(cx: &mut InferenceContext<'_>, name: &str, rank: usize
         list => list.known_len(),
     };
     if let Some(count) = count.filter(|count| *count != rank) {
-        return Err(cx.blame_param(name, format_args!("must have {rank} entries, got {count}")));
+        return Err(cx.blame_param(
+            name,
+            format_args!("must have {rank}, got {count}", rank = counted(rank, "entry")),
+        ));
     }
     let shape = cx.input_as_shape(name)?;
     Ok(if shape.rank().is_some() { shape } else { cx.unknown_shape_of_rank(rank) })

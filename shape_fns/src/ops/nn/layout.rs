@@ -1,7 +1,7 @@
 //! [`Layout`]: the order of a data format's axes, and list attributes with one entry per axis.
 
 use crate::error::bail;
-use crate::{Dim, InferenceContext, Result, TensorShape};
+use crate::{Dim, InferenceContext, Result, TensorShape, counted};
 
 /// The order of the axes of a batch of images or volumes.
 #[derive(Clone, Copy, Debug)]
@@ -89,7 +89,7 @@ impl Layout {
             return Ok(vec![1; self.entries()]);
         }
         if entries.len() != self.entries() {
-            bail!("{name} must have {} entries, got {}", self.entries(), entries.len());
+            bail!("{name} must have {}, got {}", counted(self.entries(), "entry"), entries.len());
         }
         if let Some(entry) = entries.iter().find(|entry| **entry < 1) {
             bail!("{name} must be at least 1, got {entry}");
@@ -112,7 +112,11 @@ impl Layout {
             return Ok(None);
         }
         if entries.len() != 2 * self.entries() {
-            bail!("explicit_paddings must have {} entries, got {}", 2 * self.entries(), entries.len());
+            bail!(
+                "explicit_paddings must have {}, got {}",
+                counted(2 * self.entries(), "entry"),
+                entries.len()
+            );
         }
         if let Some(entry) = entries.iter().find(|entry| **entry < 0) {
             bail!("explicit_paddings must not be negative, got {entry}");

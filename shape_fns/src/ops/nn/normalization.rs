@@ -1,7 +1,7 @@
 //! Batch normalization and its gradients.
 
 use crate::error::bail;
-use crate::{Dim, Guard, InferenceContext, Result, ShapeError, TensorShape};
+use crate::{Dim, Guard, InferenceContext, Result, ShapeError, TensorShape, counted};
 
 /// Returns the shape of operand `index` and its number of channels, which is its dimension at `axis`. Requires rank
 /// `rank`, and unifies the number of channels with the lengths of the operands `vectors`.
@@ -20,8 +20,8 @@ fn with_vectors(
             cx.blame(
                 vector,
                 format_args!(
-                    "must have one element per channel, got {length} for {} channels at axis {axis} of {shape}",
-                    dims[axis]
+                    "must have one element per channel, got {length} for {} at axis {axis} of {shape}",
+                    counted(&dims[axis], "channel")
                 ),
             )
         })?;

@@ -4,14 +4,17 @@ use super::conv_gradient::shape_param;
 use super::layout::Layout;
 use super::window::{Padding, Window, padding};
 use crate::error::bail;
-use crate::{Dim, InferenceContext, List, Result};
+use crate::{Dim, InferenceContext, List, Result, counted};
 
 /// Reads the window's sizes or strides from an attribute or an operand, one entry per axis. Returns `None` if the
 /// entries are unknown.
 fn entries(cx: &mut InferenceContext<'_>, layout: Layout, name: &str) -> Result<Option<Vec<Dim>>> {
     let list = cx.param_vector(name)?;
     if let Some(count) = list.known_len().filter(|count| *count != layout.entries()) {
-        return Err(cx.blame_param(name, format_args!("must have {} entries, got {count}", layout.entries())));
+        return Err(cx.blame_param(
+            name,
+            format_args!("must have {}, got {count}", counted(layout.entries(), "entry")),
+        ));
     }
     match list {
         List::Elements(entries) => {

@@ -1,6 +1,6 @@
 //! Cells of recurrent networks: `lstm_block_cell`, `gru_block_cell`, and `block_lstm` over all times.
 
-use crate::{Dim, InferenceContext, Result, ShapeError, TensorShape};
+use crate::{Dim, InferenceContext, Result, ShapeError, TensorShape, counted};
 
 /// Unifies two dimensions. `what` names them in the error about operand `index`.
 fn agree(cx: &mut InferenceContext<'_>, index: usize, what: &str, a: &Dim, b: &Dim) -> Result<Dim> {
@@ -33,7 +33,13 @@ fn weights(cx: &mut InferenceContext<'_>, at: [usize; 2], input: &Dim, cell: &Di
 fn lstm(cx: &mut InferenceContext<'_>, first: usize, batch: &Dim, input: &Dim) -> Result<[Dim; 2]> {
     let [biases] = cx.axes::<1>(first + 7)?;
     let cell = cx.exact_div(&biases, &Dim::known(4)).map_err(|_| {
-        cx.blame(first + 7, format_args!("must have four gates of one size, got {biases} elements"))
+        cx.blame(
+            first + 7,
+            format_args!(
+                "must have four gates of one size, got {biases}",
+                biases = counted(biases, "element")
+            ),
+        )
     })?;
     let [batch, cell] = state(cx, first + 1, [batch, &cell])?;
     let [batch, cell] = state(cx, first + 2, [&batch, &cell])?;

@@ -5,7 +5,7 @@ mod to_dense;
 
 use crate::error::bail;
 use crate::infer::registered::{Registered, row};
-use crate::{Attr, Dim, InferenceContext, PartialElements, Result, TensorShape};
+use crate::{Attr, Dim, InferenceContext, PartialElements, Result, TensorShape, counted};
 
 pub use row_count::row_count;
 pub use to_dense::ragged_to_dense;
@@ -60,7 +60,7 @@ pub fn ragged_range(cx: &mut InferenceContext<'_>) -> Result<()> {
 pub fn ragged_gather(cx: &mut InferenceContext<'_>) -> Result<()> {
     // The operands: a vector of row splits for each ragged axis of `params`, the values of `params`, the indices.
     let Some(params_ragged) = cx.len().checked_sub(2) else {
-        bail!("ragged_gather must have row splits, values and indices, got {} operands", cx.len());
+        bail!("ragged_gather must have row splits, values and indices, got {}", counted(cx.len(), "operand"));
     };
     for splits in 0..params_ragged {
         cx.axes::<1>(splits)?;
@@ -70,14 +70,18 @@ pub fn ragged_gather(cx: &mut InferenceContext<'_>) -> Result<()> {
         (cx.with_rank_at_least(values, 1)?, cx.with_rank_at_least(indices, 1)?);
     let output_ragged = cx.outputs().saturating_sub(1);
     let Some(added) = output_ragged.checked_sub(params_ragged) else {
-        bail!("the result must have at least the {params_ragged} ragged axes of params, got {output_ragged}");
+        bail!(
+            "the result must have at least the {params_ragged} of params, got {output_ragged}",
+            params_ragged = counted(params_ragged, "ragged axis")
+        );
     };
     if let Some(rank) = indices_shape.rank().filter(|rank| *rank != added + 1) {
         return Err(cx.blame(
             indices,
             format_args!(
-                "must have rank {} to extend {params_ragged} ragged axes to {output_ragged}, got rank {rank}",
-                added + 1
+                "must have rank {} to extend {params_ragged} to {output_ragged}, got rank {rank}",
+                added + 1,
+                params_ragged = counted(params_ragged, "ragged axis")
             ),
         ));
     }
@@ -219,7 +223,7 @@ mod tests {
         {} "i64 [4]; i64 [?]; [?, 7]; i32 [n, 3]" => "[n+1]; [3*n+1]; [?]; [?, 7]";
         {} "i64 [4]; ?; i32 [6]" => "[7]; ?";
         {} "i64 [4]; [9, m]; ?" => "[?]; [?]; [?, m]";
-        {} "i64 [4]; [9]; i32 [6]" => "error(3 outputs) indices must have rank 2 to extend 1 ragged axes to 2, got rank 1";
+        {} "i64 [4]; [9]; i32 [6]" => "error(3 outputs) indices must have rank 2 to extend 1 ragged axis to 2, got rank 1";
         {} "i64 [4, 2]; [9]; ?" => "error(2 outputs) must have rank 1";
     }
     shape_table! { ragged_to_sparse_shapes: ragged_to_sparse, ["rt_nested_splits..", "rt_dense_values"];

@@ -2,7 +2,7 @@
 
 use super::row_count::row_count;
 use crate::error::bail;
-use crate::{Attr, Dim, Guard, InferenceContext, List, Result, TensorShape};
+use crate::{Attr, Dim, Guard, InferenceContext, List, Result, TensorShape, counted};
 
 /// Converts a ragged tensor to a dense tensor of shape `shape`. A size of -1 means the number of rows, the length of
 /// the longest row, or the size of the values, depending on the axis.
@@ -29,8 +29,8 @@ pub fn ragged_to_dense(cx: &mut InferenceContext<'_>) -> Result<()> {
             return Err(cx.blame(
                 0,
                 format_args!(
-                    "must have one size for each of {} axes, got {len}",
-                    ragged.saturating_add(inner)
+                    "must have one size for each of {}, got {len}",
+                    counted(ragged.saturating_add(inner), "axis")
                 ),
             ));
         }

@@ -1,6 +1,6 @@
 //! The operands that seed stateless random ops: a seed, or key, counter and algorithm.
 
-use crate::{Dim, InferenceContext, Result, TensorShape};
+use crate::{Dim, InferenceContext, Result, TensorShape, counted};
 
 /// Checks the operands `seed[2]`, `key[1]`, `counter[c]` and `alg[]` if they are given.
 ///
@@ -11,8 +11,9 @@ pub(super) fn check_seeds(cx: &mut InferenceContext<'_>) -> Result<()> {
         let Some(index) = cx.operand(name) else { continue };
         let [given] = cx.axes::<1>(index)?;
         let Some(len) = len else { continue };
-        cx.merge(&given, &Dim::known(len))
-            .map_err(|_| cx.blame(index, format_args!("must have {len} elements, got {given}")))?;
+        cx.merge(&given, &Dim::known(len)).map_err(|_| {
+            cx.blame(index, format_args!("must have {len}, got {given}", len = counted(len, "element")))
+        })?;
     }
     cx.scalars(&["alg"])
 }

@@ -78,7 +78,7 @@ mod tests {
     }
     shape_table! { keyed: numbers, ["shape", "key", "counter", "alg"];
         {} "i32 [1] = [n]; u64 [1]; u64 [2]; i32 []" => "[n]";
-        {} "i32 [1]; u64 [2]; u64 [1]; ?" => "error key must have 1 elements, got 2";
+        {} "i32 [1]; u64 [2]; u64 [1]; ?" => "error key must have 1 element, got 2";
         {} "i32 [1]; u64 [1]; u64 []; ?" => "error counter must have rank 1";
         {} "i32 [1]; u64 [1]; u64 [2]; i32 [1]" => "error alg must have rank 0";
     }

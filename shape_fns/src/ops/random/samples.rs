@@ -2,7 +2,7 @@
 
 use super::generator::check_seeds;
 use crate::error::bail;
-use crate::{Dim, InferenceContext, Result, TensorShape};
+use crate::{Dim, InferenceContext, Result, TensorShape, counted};
 
 /// `logits[b, c], num_samples=n -> [b, n]`.
 ///
@@ -61,8 +61,12 @@ pub fn accidental_hits(cx: &mut InferenceContext<'_>) -> Result<()> {
 fn true_classes(cx: &mut InferenceContext<'_>) -> Result<(Dim, Dim)> {
     let [rows, columns] = cx.axes::<2>(0)?;
     let number = positive_attr(cx, "num_true")?;
-    cx.merge(&columns, &number)
-        .map_err(|_| cx.blame(0, format_args!("must have {number} columns (num_true), got {columns}")))?;
+    cx.merge(&columns, &number).map_err(|_| {
+        cx.blame(
+            0,
+            format_args!("must have {number} (num_true), got {columns}", number = counted(&number, "column")),
+        )
+    })?;
     Ok((rows, number))
 }
 

@@ -75,7 +75,7 @@ mod tests {
 
     shape_table! { shuffled: shuffle, ["value", "key", "counter", "alg"];
         {} "[n, ?]; u64 [1]; u64 [?]; i32 []" => "[n, d0_1]";
-        {} "[n]; u64 [2]; ?; ?" => "error key must have 1 elements, got 2";
+        {} "[n]; u64 [2]; ?; ?" => "error key must have 1 element, got 2";
     }
     shape_table! { cropped: crop, ["image", "size"];
         {} "[?, ?, c]; i64 [2] = [10, n]" => "[10, n, c]";

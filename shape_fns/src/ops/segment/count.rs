@@ -1,7 +1,7 @@
 //! `bincount` and histograms: count the occurrences of each number.
 
 use crate::error::bail;
-use crate::{Dim, InferenceContext, Result, TensorShape};
+use crate::{Dim, InferenceContext, Result, TensorShape, counted};
 
 /// `arr[..], size=s -> [s]`.
 ///
@@ -71,7 +71,13 @@ pub fn ragged_bincount(cx: &mut InferenceContext<'_>) -> Result<()> {
 pub fn histogram(cx: &mut InferenceContext<'_>) -> Result<()> {
     let [limits] = cx.axes::<1>(1)?;
     cx.merge(&limits, &Dim::known(2)).map_err(|_| {
-        cx.blame(1, format_args!("must hold a lower and an upper limit, got {limits} elements"))
+        cx.blame(
+            1,
+            format_args!(
+                "must hold a lower and an upper limit, got {limits}",
+                limits = counted(limits, "element")
+            ),
+        )
     })?;
     let bins = cx.make_dim_for_scalar_input("nbins")?;
     if bins == 0 {

@@ -2,7 +2,7 @@
 
 use super::operand::{SparseOperand, set_sparse};
 use crate::error::bail;
-use crate::{Dim, InferenceContext, PartialElements, Result};
+use crate::{Dim, InferenceContext, PartialElements, Result, counted};
 
 /// The operands are the indices of all sparse tensors, then all values, then all shapes. The output has the sum of the
 /// numbers of elements and, along axis `concat_dim`, the sum of the sizes.
@@ -13,8 +13,8 @@ pub fn concat(cx: &mut InferenceContext<'_>) -> Result<()> {
     let number = cx.len() / 3;
     if number == 0 || !cx.len().is_multiple_of(3) {
         bail!(
-            "sparse_concat must have indices, values and shapes of at least one sparse tensor, got {} operands",
-            cx.len()
+            "sparse_concat must have indices, values and shapes of at least one sparse tensor, got {}",
+            counted(cx.len(), "operand")
         );
     }
     let first = SparseOperand::of(cx, 0, number, 2 * number)?;

@@ -1,7 +1,7 @@
 //! `sparse_reshape` and `sparse_reorder`: change the indices of a sparse tensor's elements.
 
 use super::operand::SparseOperand;
-use crate::{Dim, InferenceContext, PartialElements, Result, TensorShape};
+use crate::{Dim, InferenceContext, PartialElements, Result, TensorShape, counted};
 
 /// `indices[nnz, r], shape[r], new_shape[s] -> indices[nnz, s], shape[s]`. One new size may be -1. This size becomes
 /// the product of `shape` divided by the other new sizes.
@@ -53,7 +53,10 @@ fn inferred_sizes(cx: &mut InferenceContext<'_>) -> Result<Option<Vec<Dim>>> {
             cx.exact_div(&product, &others).map_err(|_| {
                 cx.blame(
                     2,
-                    format_args!("must divide the number of elements, got {others} for {product} elements"),
+                    format_args!(
+                        "must divide the number of elements, got {others} for {product}",
+                        product = counted(product, "element")
+                    ),
                 )
             })?
         }

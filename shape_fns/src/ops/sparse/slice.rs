@@ -1,7 +1,7 @@
 //! `sparse_slice`: extracts a box from a sparse tensor.
 
 use super::operand::{SparseOperand, set_sparse};
-use crate::{Dim, InferenceContext, PartialElements, Result, TensorShape};
+use crate::{Dim, InferenceContext, PartialElements, Result, TensorShape, counted};
 
 /// Outputs the elements in the box that begins at `start` and has sizes `size`, as a sparse tensor. The number of
 /// elements depends on the data. The box is clamped to the tensor.
@@ -15,7 +15,13 @@ pub fn slice(cx: &mut InferenceContext<'_>) -> Result<()> {
     for index in [3, 4] {
         let [given] = cx.axes::<1>(index)?;
         rank = cx.merge(&rank, &given).map_err(|_| {
-            cx.blame(index, format_args!("must have one element for each of {rank} axes, got {given}"))
+            cx.blame(
+                index,
+                format_args!(
+                    "must have one element for each of {rank}, got {given}",
+                    rank = counted(rank, "axis")
+                ),
+            )
         })?;
     }
     if let Some(elements) = cx.param_elements("size")? {

@@ -1,6 +1,6 @@
 //! Ops that convert strings to numbers: raw bytes, comma-separated fields, fingerprints.
 
-use crate::{Dim, Guard, InferenceContext, Result, TensorShape};
+use crate::{Dim, Guard, InferenceContext, Result, TensorShape, counted};
 
 /// `bytes[a..] -> [a.., u]`, where `u` depends on the data.
 ///
@@ -29,7 +29,8 @@ pub fn decode_padded_raw(cx: &mut InferenceContext<'_>) -> Result<()> {
                     cx.blame_param(
                         "fixed_length",
                         format_args!(
-                            "must be a multiple of {bytes} bytes, the size of an element, got {length}"
+                            "must be a multiple of {bytes}, the size of an element, got {length}",
+                            bytes = counted(&bytes, "byte")
                         ),
                     )
                 },

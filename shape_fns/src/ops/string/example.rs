@@ -3,7 +3,7 @@
 use super::super::sparse::set_sparse_rows;
 use super::feature_lists::{dense_shapes, list_len};
 use crate::error::bail;
-use crate::{Dim, InferenceContext, Result, TensorShape};
+use crate::{Dim, InferenceContext, Result, TensorShape, counted};
 
 /// The number of features of each kind.
 struct FeatureCounts {
@@ -72,7 +72,7 @@ pub fn parse_single_example(cx: &mut InferenceContext<'_>) -> Result<()> {
 fn set_features(cx: &mut InferenceContext<'_>, examples: &TensorShape, counts: &FeatureCounts) -> Result<()> {
     let outputs = 3 * counts.sparse + counts.dense + 2 * counts.ragged;
     if cx.outputs() != outputs {
-        bail!("the features must have {outputs} outputs, got {}", cx.outputs());
+        bail!("the features must have {outputs}, got {}", cx.outputs(), outputs = counted(outputs, "output"));
     }
     for feature in 0..counts.sparse {
         let rank = match examples.rank() {
@@ -117,7 +117,7 @@ mod tests {
         {sparse_types: dtypes(&[DType::I64]), dense_shapes: shapes(&[])} "?; ?; ?; ?; ?" => "[?, ?]; [?]; [?]";
         {dense_shapes: shapes(&[&[4]])} "[n]; ?; ?; [2]; ?; ?" => "error the numbers of keys and of features must agree, got 2 and 1";
         {dense_shapes: shapes(&[&[4, -1]])} "[n]; ?; ?; ?; ?; ?" => "error must have known sizes except the first";
-        {dense_shapes: shapes(&[])} "[n]; ?; ?; ?; ?; ?" => "error dense_shapes must have a shape for each of 1 dense features, got 0";
+        {dense_shapes: shapes(&[])} "[n]; ?; ?; ?; ?; ?" => "error dense_shapes must have a shape for each of 1 dense feature, got 0";
     }
     shape_table! { by_keys: parse_examples_by_keys, ["serialized", "names", "operands.."];
         {Nsparse: 1, Ndense: 1, dense_shapes: shapes(&[&[2]])} "[n]; [0]; []; []; []" => "[?, 2]; [?]; [2]; [n, 2]";

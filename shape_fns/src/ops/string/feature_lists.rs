@@ -3,7 +3,7 @@
 
 use super::super::sparse::set_sparse_rows;
 use crate::error::bail;
-use crate::{Attr, Dim, InferenceContext, Result, TensorShape};
+use crate::{Attr, Dim, InferenceContext, Result, TensorShape, counted};
 
 /// The number of features of each kind in the context or in the feature lists of the messages.
 struct FeatureListCounts {
@@ -116,7 +116,11 @@ pub(super) fn dense_shapes(
         _ => Vec::new(),
     };
     if shapes.len() != count {
-        bail!("{name} must have a shape for each of {count} dense features, got {}", shapes.len());
+        bail!(
+            "{name} must have a shape for each of {count}, got {}",
+            shapes.len(),
+            count = counted(count, "dense feature")
+        );
     }
     let sizes = |(entry, shape): (usize, &TensorShape)| {
         let known: Option<Vec<i64>> =
@@ -143,7 +147,7 @@ fn set_features(
     let lengths = if has_lengths { lists.dense } else { 0 };
     let outputs = first_list + 3 * lists.sparse + lists.dense + lengths + 3 * lists.ragged;
     if cx.outputs() != outputs {
-        bail!("the features must have {outputs} outputs, got {}", cx.outputs());
+        bail!("the features must have {outputs}, got {}", cx.outputs(), outputs = counted(outputs, "output"));
     }
     set_sparse(cx, examples, 0, context.sparse, 1);
     let mut next = 3 * context.sparse;

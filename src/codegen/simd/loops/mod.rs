@@ -2,7 +2,7 @@
 //!
 //! - In: a verified [`KernelBody`](crate::lower::kernel_body::KernelBody).
 //! - Out: the bytes of a function with its constants.
-//! - Callers: [`emit`](super::emit) of this emitter.
+//! - Callers: [`emit`](super::emit()) of this emitter.
 //! - Absent: the code of single instructions of a body. This layer emits the control flow around them.
 //!
 //! A body may be emitted in several variants. A check at run time picks one. These functions pass the variant that they

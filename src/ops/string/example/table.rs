@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::fmt;
 
-use shapeflow_shape_fns::DType;
+use shapeflow_shape_fns::{DType, counted};
 
 use super::super::wire::{Fields, WireValue};
 use super::elements::{Damaged, FeatureElements, Values};
@@ -86,10 +86,19 @@ impl<'a> Feature<'a> {
                 let count = self.elements.len() - before;
                 match *arity {
                     Arity::Exactly { count: expected, .. } if count != expected => {
-                        return Err(self.wrong(place, &format!("must have {expected} values, got {count}")));
+                        return Err(self.wrong(
+                            place,
+                            &format!(
+                                "must have {expected}, got {count}",
+                                expected = counted(expected, "value")
+                            ),
+                        ));
                     }
                     Arity::MultipleOf(stride) if !count.is_multiple_of(stride) => {
-                        let text = format!("must have a multiple of {stride} values, got {count}");
+                        let text = format!(
+                            "must have a multiple of {stride}, got {count}",
+                            stride = counted(stride, "value")
+                        );
                         return Err(self.wrong(place, &text));
                     }
                     _ => {}

@@ -1,0 +1,118 @@
+//! [`CallFrame`]: a call of the program that adds several nodes, for the errors of these nodes.
+
+use std::panic::Location;
+use std::sync::Arc;
+
+use shapeflow_shape_fns::Attrs;
+use smallvec::SmallVec;
+
+use super::node::CallPart;
+use super::{GraphData, ValueIx};
+use crate::error::{Error, is_library_line};
+use crate::op::OpDef;
+
+/// A call of the program that adds several nodes: a call of a composite op, or of a method that builds with other ops.
+/// Errors of the nodes name this call, because the program does not mention their ops.
+pub(crate) struct CallFrame {
+    name: &'static str,
+    location: &'static Location<'static>,
+    /// The index in [`GraphData::calls`] of the call that made this call.
+    parent: Option<u32>,
+    /// The operands and attributes; `None` for a method.
+    arguments: Option<Arguments>,
+}
+
+struct Arguments {
+    operands: SmallVec<[ValueIx; 4]>,
+    attrs: Attrs,
+    /// The call with the types of its operands and its attributes.
+    text: String,
+}
+
+impl GraphData {
+    /// Records a call of a method at a line of the program. Returns the index of its frame.
+    pub(super) fn push_method(&mut self, name: &'static str, location: &'static Location<'static>) -> u32 {
+        self.push_frame(CallFrame { name, location, parent: self.parent_of_call(location), arguments: None })
+    }
+
+    /// Records a call of a composite op. Returns the index of its frame.
+    pub(super) fn push_composite(
+        &mut self,
+        op: &OpDef,
+        operands: &[ValueIx],
+        attrs: &Attrs,
+        location: &'static Location<'static>,
+    ) -> u32 {
+        let text = self.call_text(op, operands, attrs);
+        let arguments = Arguments { operands: operands.into(), attrs: attrs.clone(), text };
+        let (name, parent) = (op.name(), self.parent_of_call(location));
+        self.push_frame(CallFrame { name, location, parent, arguments: Some(arguments) })
+    }
+
+    fn push_frame(&mut self, frame: CallFrame) -> u32 {
+        self.calls.push(Arc::new(frame));
+        self.calls.len() as u32 - 1
+    }
+
+    /// Returns the open call that makes a call at `location`, if there is one. A call of the program inside an open
+    /// call, such as in a closure, has another line or column.
+    fn parent_of_call(&self, location: &Location<'_>) -> Option<u32> {
+        let frame = &self.calls[self.open_frame? as usize];
+        (is_library_line(location) || *location == *frame.location).then_some(self.open_frame?)
+    }
+
+    /// Returns the call that adds a node of these operands and attributes at `location`.
+    pub(super) fn call_part(&self, operands: &[ValueIx], attrs: &Attrs, location: &Location<'_>) -> CallPart {
+        let frame = self.parent_of_call(location);
+        let shown = frame.and_then(|frame| self.shown_frames(frame).pop());
+        let is_whole = shown.and_then(|shown| shown.arguments.as_ref()).is_some_and(|arguments| {
+            arguments.operands[..] == *operands && arguments.attrs.iter().eq(attrs.iter())
+        });
+        CallPart { frame, is_whole }
+    }
+
+    /// Returns the calls that an error names: the call of the program, and if it is a method, the first composite op
+    /// below it.
+    fn shown_frames(&self, innermost: u32) -> SmallVec<[&CallFrame; 2]> {
+        let mut chain: SmallVec<[&CallFrame; 4]> = SmallVec::new();
+        let mut next = Some(innermost);
+        while let Some(index) = next {
+            let frame: &CallFrame = &self.calls[index as usize];
+            chain.push(frame);
+            next = frame.parent;
+        }
+        let outermost = chain.last().copied().into_iter();
+        let composite = chain.iter().rev().copied().find(|frame| frame.arguments.is_some());
+        let is_outermost = |frame: &&CallFrame| std::ptr::eq(*frame, chain[chain.len() - 1]);
+        outermost.chain(composite.filter(|frame| !is_outermost(frame))).collect()
+    }
+
+    /// Adds the call of an op to an error. `call` is the text of the call. An op that a call of the program added comes
+    /// after that call: `tensordot: einsum(f32[2, 3], f32[4, 5], equation="ab,bc->ac"): …`.
+    pub(crate) fn blame(&self, error: Error, op: &OpDef, call: String, part: CallPart) -> Error {
+        let Some(frame) = part.frame else { return error.with_op(op.name(), call) };
+        let shown = self.shown_frames(frame);
+        let mut names: SmallVec<[&str; 3]> = shown.iter().map(|frame| frame.name).collect();
+        let mut texts: Vec<String> = Vec::new();
+        for frame in &shown {
+            texts.push(frame.arguments.as_ref().map_or(frame.name, |arguments| &arguments.text).to_string());
+        }
+        let name = names[0];
+        match call.strip_prefix(op.name()).filter(|_| part.is_whole) {
+            Some(arguments) => {
+                let last = names[names.len() - 1];
+                texts.pop();
+                texts.push(format!("{last}{arguments}"));
+            }
+            None => {
+                names.push(op.name());
+                texts.push(call);
+            }
+        }
+        // A method and its op often have one name.
+        if shown[0].arguments.is_none() && names.get(1) == Some(&name) {
+            texts.remove(0);
+        }
+        error.with_op(name, texts.join(": "))
+    }
+}
