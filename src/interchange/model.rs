@@ -1,5 +1,6 @@
 //! `Model`: a TensorFlow graph as a file stores it.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io::Read;
 use std::panic::Location;
@@ -80,7 +81,7 @@ impl Model {
         file.take(limits.file_bytes.saturating_add(1))
             .read_to_end(&mut bytes)
             .map_err(|error| io(path, error))?;
-        let mut model = Model::of_bytes(bytes, limits).map_err(|error| error.about(path.display()))?;
+        let mut model = Model::of_bytes(bytes.into(), limits).map_err(|error| error.about(path.display()))?;
         if let (Some(folder), Some(saved)) = (path.parent(), Arc::get_mut(&mut model.saved))
             && model.is_saved_model
         {
@@ -89,32 +90,29 @@ impl Model {
         Ok(model)
     }
 
-    /// Reads a model from bytes: a GraphDef or a SavedModel, binary or text. Copies the bytes;
-    /// [`Model::from_bytes_limited`] takes them over.
+    /// Reads a model from bytes: a GraphDef or a SavedModel, binary or text. Copies borrowed bytes.
     ///
     /// # Errors
     /// `Parse`: the bytes are damaged or not a model. `Memory`: the model exceeds the default limits.
     #[track_caller]
-    pub fn from_bytes(bytes: impl AsRef<[u8]>) -> Result<Model> {
+    pub fn from_bytes<'a>(bytes: impl Into<Cow<'a, [u8]>>) -> Result<Model> {
         let location = Location::caller();
-        let limits = Limits::default();
-        let checked = check_file_size(bytes.as_ref().len(), &limits);
-        let model = checked.and_then(|()| Model::of_bytes(bytes.as_ref().to_vec(), &limits));
-        model.map_err(|error| error.or_at(location))
+        Model::of_bytes(bytes.into(), &Limits::default()).map_err(|error| error.or_at(location))
     }
 
-    /// Reads a model from bytes within the given limits, as [`Model::from_bytes`] does, without a copy of the bytes.
+    /// Reads a model from bytes within the given limits, as [`Model::from_bytes`] does.
     ///
     /// # Errors
     /// As [`Model::from_bytes`].
     #[track_caller]
-    pub fn from_bytes_limited(bytes: Vec<u8>, limits: &Limits) -> Result<Model> {
+    pub fn from_bytes_limited<'a>(bytes: impl Into<Cow<'a, [u8]>>, limits: &Limits) -> Result<Model> {
         let location = Location::caller();
-        Model::of_bytes(bytes, limits).map_err(|error| error.or_at(location))
+        Model::of_bytes(bytes.into(), limits).map_err(|error| error.or_at(location))
     }
 
-    fn of_bytes(bytes: Vec<u8>, limits: &Limits) -> Result<Model> {
+    fn of_bytes(bytes: Cow<'_, [u8]>, limits: &Limits) -> Result<Model> {
         check_file_size(bytes.len(), limits)?;
+        let bytes = bytes.into_owned();
         if let Some(text) = as_text(&bytes) {
             return Model::from_text_limited(text, limits);
         }
@@ -307,7 +305,7 @@ mod tests {
     #[test]
     fn the_content_decides_the_format() {
         let text = "node { name: \"x\" op: \"NoOp\" }\n";
-        let model = Model::from_bytes(text).unwrap();
+        let model = Model::from_bytes(text.as_bytes()).unwrap();
         assert_eq!((model.len(), model.signatures().count()), (1, 0));
         let binary = model.graph.encode_to_vec();
         assert_eq!(Model::from_bytes(binary.clone()).unwrap().len(), 1);
