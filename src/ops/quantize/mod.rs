@@ -18,10 +18,10 @@ pub(crate) mod quantize_and_dequantize;
 pub(crate) mod quantize_floats;
 pub(crate) mod quantized_concat;
 pub(crate) mod quantized_layers;
+mod quantized_range;
 pub(crate) mod quantized_sums;
 pub(crate) mod requantize;
 pub(crate) mod snap;
-mod steps;
 
 use crate::op::OpDef;
 
