@@ -14,10 +14,10 @@ use crate::ops::nn::window::of_rank;
 use crate::ops::reduce::Axes;
 use crate::{QuantizeMode, QuantizeOptions, shape_fns};
 
-/// `qu8[n, h, w, c], f32[], f32[] -> qu8[n, h, w, c], f32[], f32[]`: `(x - mean) / sqrt(variance + epsilon)`, where mean
-/// and variance are those of a channel of an image. The range of the result is given, or reaches from the least to the
-/// greatest number, and has at least the width `min_separation`. As TensorFlow's `QuantizedInstanceNorm`; the order of
-/// the sums is another one, so an integer may differ by 1.
+/// `qu8[n, h, w, c], f32[], f32[] -> qu8[n, h, w, c], f32[], f32[]`: `(x - mean) / sqrt(variance + epsilon)`, where
+/// mean and variance are those of a channel of an image. The range of the result is given, or reaches from the least to
+/// the greatest number, and has at least the width `min_separation`. As TensorFlow's `QuantizedInstanceNorm`; the order
+/// of the sums is another one, so an integer may differ by 1.
 pub(crate) static INSTANCE: OpDef = OpDef::composite("quantized_instance_norm", |cx, values| {
     let &[x, min, max] = values else { return Err(Error::msg("an image and its range must be given")) };
     bytes(&[x.dtype(), min.dtype(), max.dtype()])?;
@@ -94,8 +94,8 @@ const LIMIT: f64 = 1_048_576.0;
 const ONE_BITS: i64 = 11;
 
 /// `t qu8[n, h, w, c], m qu8[c], v qu8[c], beta qu8[c], gamma qu8[c]`, each followed by the ends of its range,
-/// `-> qi32[n, h, w, c], f32[], f32[]`: `(t - m) / sqrt(v + epsilon) * gamma + beta`, or the same without `gamma`, in the
-/// range from `-2^20` to `2^20`. As TensorFlow's `QuantizedBatchNormWithGlobalNormalization`, bit for bit.
+/// `-> qi32[n, h, w, c], f32[], f32[]`: `(t - m) / sqrt(v + epsilon) * gamma + beta`, or the same without `gamma`, in
+/// the range from `-2^20` to `2^20`. As TensorFlow's `QuantizedBatchNormWithGlobalNormalization`, bit for bit.
 pub(crate) static BATCH: OpDef = OpDef::compute("quantized_batch_norm_global", lower_batch)
     .attrs(&[
         Attribute::dtype_or("dtype", DType::QI32),

@@ -9,15 +9,16 @@ use crate::error::{Error, Result};
 use crate::expr::{Expr, Index, LowerCx, UnaryOp};
 use crate::graph::Value;
 use crate::op::{OpDef, Operand, TfOp};
+use crate::ops::nn::window::{dims_of, of_rank, with_shape};
 use crate::ops::reduce::Axes;
 use crate::shape_fns;
 
 /// The number of integers of qi32 that stand for positive numbers.
 const WORDS: f64 = 2_147_483_648.0;
 
-/// `qi32[.., c], f32[c], f32[c], f32[], f32[] -> q[.., c], f32[], f32[]`: the integers of attribute `dtype` (qi8 or qu8)
-/// that stand for the same numbers, in a range that reaches from the negative to the positive greater magnitude of the
-/// last two operands; for qu8 from 0. One range may be that of all channels. Ties round to even. As TensorFlow's
+/// `qi32[.., c], f32[c], f32[c], f32[], f32[] -> q[.., c], f32[], f32[]`: the integers of attribute `dtype` (qi8 or
+/// qu8) that stand for the same numbers, in a range that reaches from the negative to the positive greater magnitude of
+/// the last two operands; for qu8 from 0. One range may be that of all channels. Ties round to even. As TensorFlow's
 /// `RequantizePerChannel`, whose kernel refuses a minimum of 0 or more for qi8, and a rank other than 4.
 pub(crate) static DEF: OpDef = OpDef::compute("requantize_channels", lower)
     .attrs(&[Attribute::dtype_or("dtype", DType::QU8)])
@@ -57,11 +58,11 @@ pub(crate) static RANGE: OpDef = OpDef::composite("requantization_range_of_chann
         return Err(Error::msg("requantization_range_of_channels needs a tensor and the ends of its ranges"));
     };
     of_words(&[x.dtype(), min.dtype(), max.dtype()])?;
-    let x = crate::ops::nn::window::of_rank(x, 4, "input")?;
-    let channels = &crate::ops::nn::window::dims_of(x)[3..];
+    let x = of_rank(x, 4, "input")?;
+    let channels = &dims_of(x)[3..];
     let fitting = |end: Value<'_>, name: &str| -> Result<()> {
-        let end = crate::ops::nn::window::of_rank(end, 1, name)?;
-        crate::ops::nn::window::with_shape(&format!("{name} and the channels"), end, channels).map(drop)
+        let end = of_rank(end, 1, name)?;
+        with_shape(&format!("{name} and the channels"), end, channels).map(drop)
     };
     fitting(min, "input_min")?;
     fitting(max, "input_max")?;

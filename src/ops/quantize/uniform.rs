@@ -87,10 +87,13 @@ impl<'g> UniformQuantization<'g> {
 
     /// Adds the least and the greatest integer to a call, as the attributes `names`.
     pub(super) fn add_bounds(self, call: OpBuilder<'g>, [min, max]: [&'static str; 2]) -> OpBuilder<'g> {
-        match self.bounds {
-            Some([low, high]) => call.attr(min, i64::from(low)).attr(max, i64::from(high)),
-            None => call,
-        }
+        // TensorFlow's ops have no default values of these attributes. The dtype rule refuses a dtype without integers.
+        let (low, high) = match self.bounds {
+            Some([low, high]) => (i64::from(low), i64::from(high)),
+            None if self.dtype.is_quantized() => bounds(self.dtype),
+            None => return call,
+        };
+        call.attr(min, low).attr(max, high)
     }
 }
 

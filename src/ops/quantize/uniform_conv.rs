@@ -1,18 +1,96 @@
-//! `uniform_quantized_conv` and `uniform_quantized_conv_hybrid`: convolutions of uniformly quantized tensors, for import
-//! only. They are composed of transposes, a convolution of integers and ops on its sums, which fuse into kernels.
+//! `uniform_quantized_conv` and `uniform_quantized_conv_hybrid`: convolutions of uniformly quantized tensors. They are
+//! composed of transposes, a convolution of integers and ops on its sums, which fuse into kernels.
+
+use std::panic::Location;
 
 use shapeflow_shape_fns::{Attribute, Attrs, DType, Dim};
 
-use super::uniform::{Parameters, T_OUT, missing};
+use super::uniform::{Parameters, T_OUT, UniformQuantization, missing};
 use super::uniform_dot::{HYBRID, Product, RoundedSlices, axis_of_channels, hybrid_pair};
 use super::uniform_requantize::{PAIR, quantized_pair};
+use super::uniform_rescale::BOUNDS;
 use crate::error::{Error, ErrorKind, Phase, Result};
-use crate::graph::Value;
+use crate::graph::{IntoParam, Value};
 use crate::op::{OpDef, TfOp};
+use crate::ops::nn::Padding;
 use crate::ops::nn::conv::{Geometry, convolve};
 use crate::ops::nn::conv_gradient::spread;
 use crate::ops::nn::window::{agree, dims_of, of_rank, with_shape};
+use crate::ops::window_sizes::window;
 use crate::shape_fns::quantize::{ConvolutionAxes, ConvolutionWindows, convolution_rank};
+
+impl<'g> Value<'g> {
+    /// Convolves quantized images with quantized filters. The integers, each minus its zero point, are multiplied and
+    /// added in i32, which wraps, and the sums are requantized as by [`Value::uniform_requantize`]. The padding stands
+    /// for 0. `quantizations` are those of the images, of the filters and of the result.
+    ///
+    /// `q[n, h, w, g*c], filter q[kh, kw, c, g*m] -> q[n, oh, ow, g*m]`; windows and groups as in [`Value::conv_2d`],
+    /// but there is one group if `g` is unknown when the graph is built. The images have one scale; the filters may
+    /// have scales along axis 3, and then also the result. As TensorFlow's `UniformQuantizedConvolution`, whose kernel
+    /// takes qi8 and gives qi32. The op is composed of ops that fuse into kernels.
+    ///
+    /// ```
+    /// use shapeflow::{DType, Graph, Padding, UniformQuantization, shape};
+    ///
+    /// let g = Graph::new();
+    /// let x = g.input("x", DType::QI8, shape!["n", "h", 8, 2])?;
+    /// let filter = g.input("filter", DType::QI8, [3, 3, 2, 2])?;
+    /// let of_x = UniformQuantization::of_tensor(&g, DType::QI8, 0.1, 3)?;
+    /// let of_filter = UniformQuantization::of_slices(&g, DType::QI8, 3, &[0.5, 0.25], &[0, 0])?;
+    /// let to = UniformQuantization::of_tensor(&g, DType::QI8, 0.2, -5)?;
+    /// let y = x.uniform_quantized_conv_2d(filter, [2, 2], [1, 1], Padding::Same, [of_x, of_filter, to])?;
+    /// assert_eq!(y.shape().to_string(), "[n, ceildiv(h, 2), 4, 2]");
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// An operand does not have the dtype of its quantization, the dtypes of the operands differ, or a quantization has
+    /// an axis that the op does not allow. Else as [`Value::conv_2d`] and [`Value::uniform_requantize`].
+    #[track_caller]
+    pub fn uniform_quantized_conv_2d(
+        self,
+        filter: Value<'g>,
+        strides: impl IntoParam<'g>,
+        dilations: impl IntoParam<'g>,
+        padding: Padding,
+        quantizations: [UniformQuantization<'g>; 3],
+    ) -> Result<Value<'g>> {
+        let location = Location::caller();
+        let strides: [i64; 2] = window(strides, "strides", location)?;
+        let dilations: [i64; 2] = window(dilations, "dilations", location)?;
+        let [from_self, from_filter, to] = quantizations;
+        from_self.require_dtype("the images", self)?;
+        from_filter.require_dtype("the filter", filter)?;
+        let groups = match (self.shape().dims(), filter.shape().dims()) {
+            (Some([.., channels]), Some([_, _, inputs, _])) => channels.exact_div(inputs),
+            _ => None,
+        };
+        let groups = groups.and_then(|groups| groups.as_known()).unwrap_or(1);
+        let call = self.graph().op(&CONV).data(self).data(filter).attr("dtype", to.dtype);
+        let call =
+            quantizations.into_iter().fold(call, |call, each| call.data(each.scales).data(each.zero_points));
+        let call = call
+            .attr("dimension_numbers", CHANNELS_LAST)
+            .attr("window_strides", strides)
+            .attr("rhs_dilation", dilations)
+            .attr("feature_group_count", groups);
+        let call = match padding {
+            Padding::Valid => call.attr("padding", "VALID"),
+            Padding::Same => call.attr("padding", "SAME"),
+            Padding::Explicit([rows, columns]) => call
+                .attr("padding", "EXPLICIT")
+                .attr("explicit_padding", [rows[0], rows[1], columns[0], columns[1]]),
+        };
+        let call = from_self.add_axis(call, "lhs_quantization_axis");
+        let call =
+            to.add_axis(from_filter.add_axis(call, "rhs_quantization_axis"), "output_quantization_axis");
+        to.add_bounds(call, BOUNDS).finish_at(location)
+    }
+}
+
+/// `dimension_numbers` of images `[n, h, w, c]` and filters `[kh, kw, c, m]`.
+const CHANNELS_LAST: &str =
+    "\x10\x03\x1a\x02\x01\x02\x20\x02\x28\x03\x32\x02\x00\x01\x40\x03\x4a\x02\x01\x02";
 
 /// The attributes of a convolution, and those in `$further`.
 macro_rules! convolution_attrs {
@@ -33,12 +111,12 @@ macro_rules! convolution_attrs {
 }
 
 /// `q[n, g*c, h, w], q[m, c, kh, kw]`, and scales and zero points of `lhs`, `rhs` and the output
-/// `-> dtype[n, m, oh, ow]`, for any number of spatial axes. Attribute `dimension_numbers` names the axes. If the ranks of both operands are
-/// unknown, the attributes tell the rank; without them, it is 4. `rhs` may have
-/// a scale for each output channel, and then also the output. The integers, each minus its zero point, are multiplied
-/// and added in i32, which wraps; the padding and the elements that `lhs_dilation` puts between others stand for 0. The
-/// sums are requantized as by [`Value::uniform_requantize`]. With `batch_group_count` `b`, group `i` of the output
-/// channels is convolved with group `i` of the batch, and the batch of the output is `n/b`. As TensorFlow's
+/// `-> dtype[n, m, oh, ow]`, for any number of spatial axes. Attribute `dimension_numbers` names the axes. If the ranks
+/// of both operands are unknown, the attributes tell the rank; without them, it is 4. `rhs` may have a scale for each
+/// output channel, and then also the output. The integers, each minus its zero point, are multiplied and added in i32,
+/// which wraps; the padding and the elements that `lhs_dilation` puts between others stand for 0. The sums are
+/// requantized as by [`Value::uniform_requantize`]. With `batch_group_count` `b`, group `i` of the output channels is
+/// convolved with group `i` of the batch, and the batch of the output is `n/b`. As TensorFlow's
 /// `UniformQuantizedConvolution`, whose kernel takes qi8 and gives qi32.
 pub(crate) static CONV: OpDef = OpDef::composite("uniform_quantized_conv", |cx, values| {
     let dtypes: Vec<DType> = values.iter().map(|value| value.dtype()).collect();
@@ -169,7 +247,7 @@ impl<'a> Convolution<'a> {
     /// The batch provably is no multiple of the number of groups.
     fn images(&self, batch: &Dim) -> Result<Dim> {
         let groups = self.windows.batch_groups;
-        match (batch.as_known(), batch.exact_div(&Dim::known(groups))) {
+        match (batch.as_known(), batch.exact_div(Dim::known(groups))) {
             (_, Some(images)) => Ok(images),
             (Some(batch), None) => {
                 let message =
@@ -190,7 +268,9 @@ impl<'a> Convolution<'a> {
         }
         let dims = dims_of(x);
         let [batch, spatial @ .., channels] = &dims[..] else { return missing() };
-        let split = [&[Dim::known(batch_groups), self.images(batch)?], spatial, &[channels.clone()]].concat();
+        let split =
+            [&[Dim::known(batch_groups), self.images(batch)?], spatial, std::slice::from_ref(channels)]
+                .concat();
         let last = split.len() - 1;
         let moved: Vec<usize> = (1..last).chain([0, last]).collect();
         let x = x.reshape(&split[..])?.transpose(moved)?;
@@ -218,7 +298,7 @@ impl<'a> Convolution<'a> {
             return Ok(scales);
         }
         let [images, .., channels] = output else { return missing() };
-        let per_group = channels.exact_div(&Dim::known(groups));
+        let per_group = channels.exact_div(Dim::known(groups));
         let per_group = per_group.map_or_else(|| channels.floordiv(Dim::known(groups)), Ok)?;
         let of_groups = scales.reshape(&[Dim::known(groups), images.clone(), Dim::known(1)][..])?;
         let of_images = of_groups.transpose([1usize, 0, 2])?;
@@ -264,6 +344,20 @@ mod tests {
         let [y] = exe.run(&[x.view()]).unwrap();
         assert_eq!(y.to_vec::<i32>().unwrap(), [1, 1, 4, 4]);
         assert!(exe.run::<1>(&[Tensor::from([[[1], [2]]]).view()]).is_err());
+    }
+
+    #[test]
+    fn groups_of_channels_are_those_of_the_sizes() {
+        let g = Graph::new();
+        let one = UniformQuantization::of_tensor(&g, DType::QI8, 1.0, 0).unwrap();
+        let x = g.constant([[[[1i32, 2], [3, 4]]]]).unwrap().cast(DType::QI8).unwrap();
+        let filter = filter(&g, &[1, 2, 1, 2]);
+        let y = |padding| x.uniform_quantized_conv_2d(filter, [1, 1], [1, 1], padding, [one; 3]).unwrap();
+        let [valid, padded] = [Padding::Valid, Padding::Explicit([[0, 0], [1, 0]])].map(y);
+        let integers = [valid, padded].map(|y| y.cast(DType::I32).unwrap());
+        let [valid, padded] = g.compile(integers).unwrap().run(&[]).unwrap();
+        assert_eq!(valid, Tensor::from([[[[4, 6]]]]));
+        assert_eq!(padded, Tensor::from([[[[1, 2], [4, 6]]]]));
     }
 
     #[test]

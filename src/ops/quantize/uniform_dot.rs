@@ -42,8 +42,8 @@ impl<'g> Value<'g> {
     /// ```
     ///
     /// # Errors
-    /// An operand has not the dtype of its quantization, the dtypes of the operands differ, an operand is not a matrix,
-    /// the matrices do not fit, or a quantization has an axis that the op does not allow. Else as
+    /// An operand does not have the dtype of its quantization, the dtypes of the operands differ, an operand is not a
+    /// matrix, the matrices do not fit, or a quantization has an axis that the op does not allow. Else as
     /// [`Value::uniform_requantize`].
     #[track_caller]
     pub fn uniform_quantized_dot(
@@ -65,8 +65,8 @@ impl<'g> Value<'g> {
         to.add_bounds(call, BOUNDS).finish_at(Location::caller())
     }
 
-    /// Multiplies a matrix of floats and a matrix of quantized numbers. Each row of `self` is rounded to the integers of
-    /// qi8 by a scale and a zero point of its own, for which the integers just reach from the least to the greatest
+    /// Multiplies a matrix of floats and a matrix of quantized numbers. Each row of `self` is rounded to the integers
+    /// of qi8 by a scale and a zero point of its own, for which the integers just reach from the least to the greatest
     /// number of the row and 0. The integers, each minus its zero point, are multiplied and added in i32.
     ///
     /// `f32[m, k], q[k, n] -> f32[m, n]`; `other` has one scale, or a scale for each column. As TensorFlow's
@@ -85,9 +85,9 @@ impl<'g> Value<'g> {
     /// ```
     ///
     /// # Errors
-    /// The element type is not f32, `other` has not the dtype of its quantization, an operand is not a matrix, the
-    /// matrices do not fit, or scales or zero points have a wrong dtype or shape. The run fails unless all scales are
-    /// positive.
+    /// The element type is not f32, `other` does not have the dtype of its quantization, an operand is not a matrix,
+    /// the matrices do not fit, or scales or zero points have a wrong dtype or shape. The run fails unless all scales
+    /// are positive.
     #[track_caller]
     pub fn uniform_quantized_dot_hybrid(
         self,

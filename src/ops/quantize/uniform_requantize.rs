@@ -39,8 +39,8 @@ impl<'g> Value<'g> {
     ///
     /// # Errors
     /// The element type is not the dtype of `from`, a dtype is not quantized, the axes differ, the bounds of `to` are
-    /// not integers of its dtype in ascending order, or scales or zero points have a wrong dtype or shape. The run fails
-    /// unless all scales and all quotients of scales are positive and finite.
+    /// not integers of its dtype in ascending order, or scales or zero points have a wrong dtype or shape. The run
+    /// fails unless all scales and all quotients of scales are positive and finite.
     #[track_caller]
     pub fn uniform_requantize(
         self,
@@ -128,7 +128,11 @@ pub(super) fn quantized_pair(dtypes: &[DType], attrs: &Attrs) -> Result<Vec<DTyp
 /// `max`, which belong to slices along attribute `quantization_axis`. As TensorFlow's `UniformQuantizedClipByValue`,
 /// which ignores the scales and the zero points too.
 pub(crate) static CLIP: OpDef = OpDef::compute("uniform_quantized_clip", lower_clip)
-    .attrs(&[Attribute::int_or("quantization_axis", -1)])
+    .attrs(&[
+        Attribute::int_or("quantization_axis", -1),
+        Attribute::int("quantization_min_val").optional(),
+        Attribute::int("quantization_max_val").optional(),
+    ])
     .operands(&[
         Operand::Data("operand"),
         Operand::Data("min"),

@@ -1,5 +1,5 @@
-//! Uniform quantization against loops over exact numbers: an integer `q` stands for `(q - zero) * scale`. The scales are
-//! powers of 2, so a loop has no rounding but the last.
+//! Uniform quantization against loops over exact numbers: an integer `q` stands for `(q - zero) * scale`. The scales
+//! are powers of 2, so a loop has no rounding but the last.
 
 use shapeflow::{Attr, DType, Graph, Tensor, UniformQuantization, Value};
 

@@ -51,7 +51,7 @@ fn elementwise(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueInde
     let (mut axis, mut slices) = (-1, Vec::new());
     if !sizes.is_empty() && g.rng.chance(1, 2) {
         let (position, _) = random_axis(g, sizes.len());
-        (axis, slices) = (position as i64, vec![sizes[position].clone()]);
+        (axis, slices) = (position as i64, vec![sizes[position]]);
     }
     let to = *g.rng.choose(&DTYPES);
     let call = Call::new(op);
@@ -90,7 +90,7 @@ fn elementwise(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueInde
 /// Adds a sum of tensors that broadcast. The axis of its scales is the last one.
 fn sum(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
     let [rows, columns] = [(); 2].map(|()| g.random_size());
-    let column = vec![columns.clone()];
+    let column = vec![columns];
     let lhs = source(g, DType::QI32, &[rows, columns], [-1000, 1000])?;
     let rhs = source(g, DType::QI32, &column, [-1000, 1000])?;
     let mut operands = vec![lhs, rhs];
@@ -119,7 +119,7 @@ fn operands(
         true => g.source(DType::F32, lhs.to_vec(), Content::Ordinary, false)?,
         false => source(g, DType::QI8, lhs, [-128, 127])?,
     };
-    let channels = vec![rhs[channel as usize].clone()];
+    let channels = vec![rhs[channel as usize]];
     let mut operands = vec![lhs, source(g, DType::QI8, rhs, [-128, 127])?];
     if !is_hybrid {
         operands.extend(parameters(g, &[])?);
@@ -138,7 +138,7 @@ fn operands(
 
 fn product(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex> {
     let [rows, inner, columns] = [(); 3].map(|()| g.random_size());
-    let (lhs, rhs) = ([rows, inner.clone()], [inner, columns]);
+    let (lhs, rhs) = ([rows, inner], [inner, columns]);
     operands(g, Call::new(op), [&lhs, &rhs], [1, 1], op.ends_with("hybrid"))
 }
 

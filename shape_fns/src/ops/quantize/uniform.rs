@@ -1,5 +1,5 @@
-//! Uniform quantization: an integer `q` stands for the number `(q - zero_point) * scale`. A tensor has one scale and one
-//! zero point, or one of each per slice along an axis.
+//! Uniform quantization: an integer `q` stands for the number `(q - zero_point) * scale`. A tensor has one scale and
+//! one zero point, or one of each per slice along an axis.
 
 use crate::error::bail;
 use crate::{Dim, InferenceContext, Result, TensorShape};
@@ -156,8 +156,8 @@ fn axis_of_channels(cx: &InferenceContext<'_>, attr: &str, channels: Option<usiz
     }
 }
 
-/// Requires the scales and zero points of a product or a convolution, whose operands 0 and 1 have the output channels at
-/// axis `of_rhs`, and whose output has them at axis `of_output`. Returns the shape of the output.
+/// Requires the scales and zero points of a product or a convolution, whose operands 0 and 1 have the output channels
+/// at axis `of_rhs`, and whose output has them at axis `of_output`. Returns the shape of the output.
 pub(super) fn with_product_parameters(
     cx: &mut InferenceContext<'_>,
     shape: &TensorShape,

@@ -189,9 +189,9 @@ pub struct ConvolutionAxes {
 }
 
 impl ConvolutionAxes {
-    /// Reads attribute `dimension_numbers`, a serialized `UniformQuantizedConvolutionDimensionNumbersAttr`, for operands
-    /// of this rank. An empty text stands for `[batch, channels, spatial..]`, and
-    /// `[output channels, input channels, spatial..]` for the filter.
+    /// Reads attribute `dimension_numbers`, a serialized `UniformQuantizedConvolutionDimensionNumbersAttr`, for
+    /// operands of this rank. An empty text stands for `[batch, channels, spatial..]`, and `[output channels, input
+    /// channels, spatial..]` for the filter.
     ///
     /// # Errors
     /// The text is not such a message, or the axes of an operand are not all axes of this rank.
