@@ -52,8 +52,9 @@ pub use ops::{
     FractionalPool, Glimpse, GlimpseNoise, GridOrder, Interpolation, IntoRaggedAxes, IntoRaggedOperand,
     IntoRows, IntoScalar, LookupTable, LstmWeights, MelScale, MfccOptions, Mirror, Padding, Position,
     ProjectiveTransform, Quantization, QuantizeMode, QuantizeOptions, ResizeMethod, Sampling, SamplingKernel,
-    SetOperation, SliceItem, SliceMasks, StftOptions, StftWindow, WindowPadding, add_n, clip_by_global_norm,
-    concat, concat_offset, dynamic_stitch, einsum, meshgrid, quantized_concat, sparse_concat, stack,
+    SetOperation, SliceItem, SliceMasks, StftOptions, StftWindow, UniformQuantization, WindowPadding, add_n,
+    clip_by_global_norm, concat, concat_offset, dynamic_stitch, einsum, meshgrid, quantized_concat,
+    sparse_concat, stack,
 };
 #[cfg(feature = "strings")]
 pub use ops::{

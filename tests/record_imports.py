@@ -27,6 +27,7 @@ import tensorflow as tf
 from google.protobuf import text_format
 from tensorflow.core.framework import attr_value_pb2, node_def_pb2, tensor_pb2
 from tensorflow.core.protobuf import rewriter_config_pb2
+from tensorflow.core.util.quantization.uniform_quant_ops_attr_pb2 import UniformQuantizedConvolutionDimensionNumbersAttr
 from tensorflow.python.framework import kernels, op_def_registry
 
 OUTPUT = Path(__file__).resolve().parent / "data" / "imports.jsonl"
@@ -3342,6 +3343,278 @@ def quantized_layer_cases(out):
             out.record(op, attrs, input=x, **ends("input", -1.5, 2), error=True)
 
 
+def uniform_quantized_cases(out):
+    """Uniform quantization: a scale and a zero point of a tensor, or of each slice along an axis."""
+    draw = np.random.default_rng(43)
+    single, word = np.float32, np.int32
+
+    def integers(dtype, *sizes, most=None):
+        limits = np.iinfo(dtype.as_numpy_dtype[0])
+        low, high = (limits.min, limits.max) if most is None else (-most, most)
+        flat = draw.integers(low, high, size=int(np.prod(sizes)), endpoint=True)
+        return quantized(dtype, *flat.tolist()).reshape(sizes)
+
+    def parameters(name, count=None, spread=1.0):
+        scales = np.exp(spread * draw.normal(size=count or ())).astype(single)
+        zeros = np.asarray(draw.integers(-40, 40, size=count or ()), word)
+        name = f"{name}_" if name else ""
+        return {f"{name}scales": scales, f"{name}zero_points": zeros}
+
+    def bounds(dtype, name="", narrow=0):
+        limits = np.iinfo(dtype.as_numpy_dtype[0])
+        name = f"{name}_" if name else ""
+        return {f"{name}quantization_min_val": limits.min + narrow, f"{name}quantization_max_val": limits.max}
+
+    x = (20 * draw.normal(size=(3, 4))).astype(single)
+    for dtype in (tf.qint8, tf.quint8, tf.qint32):
+        for axis, count in ((-1, None), (0, 3), (1, 4)):
+            attrs = {"Tout": dtype, "quantization_axis": axis} | bounds(dtype, narrow=1)
+            out.record("UniformQuantize", attrs, input=x, **parameters("", count))
+            attrs = {"Tout": tf.float32, "quantization_axis": axis} | bounds(dtype)
+            q = integers(dtype, 3, 4, most=1 << 24 if dtype == tf.qint32 else None)
+            out.record("UniformDequantize", attrs, input=q, **parameters("", count))
+    attrs = {"Tout": tf.qint8} | bounds(tf.qint8)
+    ties = f32(-2.5, -1.5, -0.5, 0.49999997, 0.5, 1.5, 2.5, 200, -200)
+    out.record("UniformQuantize", attrs, input=ties, scales=single(1), zero_points=word(0))
+    out.record("UniformQuantize", attrs, input=ties, scales=single(-0.5), zero_points=word(3))
+    out.record("UniformQuantize", attrs, input=ties[:0], scales=single(1), zero_points=word(0))
+    for axis, count in ((1, None), (-1, 4), (0, 4), (2, 4), (-2, 4)):
+        wrong = attrs | {"quantization_axis": axis}
+        out.record("UniformQuantize", wrong, error=True, input=x, **parameters("", count))
+        wrong = {"Tout": tf.float32, "quantization_axis": axis} | bounds(tf.qint8)
+        out.record("UniformDequantize", wrong, error=True, input=integers(tf.qint8, 3, 4), **parameters("", count))
+    wrong = {"Tout": tf.float32} | bounds(tf.qint8)
+    for scale in (0, -1):
+        out.record("UniformDequantize", wrong, error=True, input=integers(tf.qint8, 3), scales=single(scale), zero_points=word(0))
+
+    axes = ((-1, -1), (0, -1), (-1, 0), (0, 0), (1, -1), (-1, 1), (1, 1))
+    for dtype in (tf.qint8, tf.qint32):
+        for spread in (0.5, 3.0):
+            for each in axes:
+                attrs = {f"{name}_quantization_axis": axis for name, axis in zip(("input", "output"), each)}
+                attrs |= {"Tout": tf.qint8} | bounds(dtype, "input") | bounds(tf.qint8, "output", 1)
+                counts = [None if axis < 0 else (3, 4)[axis] for axis in each]
+                pairs = parameters("input", counts[0], spread) | parameters("output", counts[1], spread)
+                out.record("UniformRequantize", attrs, input=integers(dtype, 3, 4, most=100), **pairs)
+    attrs = {"Tout": tf.qint8} | bounds(tf.qint32, "input") | bounds(tf.qint8, "output")
+    big = integers(tf.qint32, 8, most=1 << 24)
+    for scale in (1e-5, 1e-10, 2.0**-32, 2.0**-33, 1e8, 2.0**30, 1e12):
+        # The kernel's sum of a great integer and a zero point wraps.
+        out.record("UniformRequantize", attrs, input=big, input_scales=single(scale), input_zero_points=word(5), output_scales=single(1), output_zero_points=word(0))
+    for scales in ((0, 1), (1, 0), (-1, -1), (np.inf, 1), (1, np.inf)):
+        both = {"input_scales": single(scales[0]), "output_scales": single(scales[1])}
+        out.record("UniformRequantize", attrs, error=True, input=big, **both, input_zero_points=word(0), output_zero_points=word(0))
+    attrs |= {"input_quantization_axis": 0, "output_quantization_axis": 1}
+    out.record("UniformRequantize", attrs, error=True, input=integers(tf.qint32, 2, 2), **parameters("input", 2), **parameters("output", 2))
+
+    word_bounds = bounds(tf.qint32, "lhs") | bounds(tf.qint32, "rhs")
+    # Of operands whose rank is less than that of the sum, TensorFlow's kernel reads the axes of the sum.
+    shapes = (((3, 4), (3, 4)), ((3, 4), (4,)), ((), (3, 4)), ((3, 1), (1, 4)))
+    for sizes in shapes:
+        for narrow in ({"output_quantization_min_val": -20, "output_quantization_max_val": 30}, bounds(tf.qint32, "output")):
+            both = [integers(tf.qint32, *each, most=90) for each in sizes]
+            three = parameters("lhs") | parameters("rhs") | parameters("output")
+            out.record("UniformQuantizedAdd", word_bounds | narrow, lhs=both[0], rhs=both[1], **three)
+    for each in ((0, 0, 0), (0, -1, 0), (1, 1, 1), (0, 0, -1), (0, 1, -1), (1, -1, -1)):
+        attrs = {f"{name}_quantization_axis": axis for name, axis in zip(("lhs", "rhs", "output"), each)}
+        three = [parameters(name, None if axis < 0 else (3, 4)[axis]) for name, axis in zip(("lhs", "rhs", "output"), each)]
+        both = [integers(tf.qint32, 3, 4, most=90) for _ in range(2)]
+        attrs |= word_bounds | bounds(tf.qint32, "output")
+        out.record("UniformQuantizedAdd", attrs, lhs=both[0], rhs=both[1], **three[0], **three[1], **three[2])
+    attrs = word_bounds | bounds(tf.qint32, "output")
+    three = parameters("lhs") | parameters("rhs") | parameters("output")
+    out.record("UniformQuantizedAdd", attrs, error=True, lhs=integers(tf.qint32, 3), rhs=integers(tf.qint32, 2), **three)
+    wrong = attrs | {"lhs_quantization_axis": 0, "output_quantization_axis": 1}
+    pair = {name: integers(tf.qint32, 2, 2) for name in ("lhs", "rhs")}
+    out.record("UniformQuantizedAdd", wrong, error=True, **pair, **parameters("lhs", 2), **parameters("rhs"), **parameters("output", 2))
+    zero = three | {"output_scales": single(0)}
+    out.record("UniformQuantizedAdd", attrs, error=True, **pair, **zero)
+
+    x = integers(tf.qint32, 3, 4, most=90)
+    for axis, count in ((-1, None), (0, 3), (1, 4)):
+        attrs = {"quantization_axis": axis} | bounds(tf.qint32)
+        sizes = () if count is None else (count,)
+        ends = {name: integers(tf.qint32, *sizes, most=60) for name in ("min", "max")}
+        out.record("UniformQuantizedClipByValue", attrs, operand=x, **ends, **parameters("", count))
+        other = {name: integers(tf.qint32, 5) for name in ("min", "max")}
+        out.record("UniformQuantizedClipByValue", attrs, error=True, operand=x, **other, **parameters("", count))
+
+    every = {f"{name}_quantization_{end}_val": value for name in ("lhs", "rhs") for end, value in (("min", -128), ("max", 127))}
+    every |= {"Tout": tf.qint32}
+    for spread in (0.5, 2.0):
+        for rhs_axis, output_axis in ((-1, -1), (1, -1), (1, 1)):
+            for narrow in ({"output_quantization_min_val": -500, "output_quantization_max_val": 300}, bounds(tf.qint32, "output")):
+                attrs = every | narrow | {"rhs_quantization_axis": rhs_axis, "output_quantization_axis": output_axis}
+                three = parameters("lhs", None, spread) | parameters("rhs", 3 if rhs_axis > 0 else None, spread)
+                three |= parameters("output", 3 if output_axis > 0 else None, spread)
+                out.record("UniformQuantizedDot", attrs, lhs=integers(tf.qint8, 2, 5), rhs=integers(tf.qint8, 5, 3), **three)
+        for axis, count in ((-1, None), (1, 3)):
+            attrs = {"rhs_quantization_min_val": -128, "rhs_quantization_max_val": 127, "Tout": tf.float32}
+            attrs["rhs_quantization_axis"] = axis
+            x = (np.exp(2 * draw.normal(size=(4, 1))) * draw.normal(size=(4, 5)) + [[0], [3], [-3], [0]]).astype(single)
+            x[3] = 0
+            out.record("UniformQuantizedDotHybrid", attrs, lhs=x, rhs=integers(tf.qint8, 5, 3), **parameters("rhs", count))
+    attrs = every | bounds(tf.qint32, "output")
+    three = parameters("lhs") | parameters("rhs") | parameters("output")
+    pair = {"lhs": integers(tf.qint8, 2, 5), "rhs": integers(tf.qint8, 5, 3)}
+    out.record("UniformQuantizedDot", attrs, error=True, lhs=pair["lhs"], rhs=pair["rhs"][:4], **three)
+    out.record("UniformQuantizedDot", attrs, error=True, lhs=pair["lhs"][0], rhs=pair["rhs"], **three)
+    out.record("UniformQuantizedDot", attrs, error=True, **pair, **(three | {"lhs_scales": single(-1)}))
+    out.record("UniformQuantizedDot", attrs | {"rhs_quantization_axis": 0}, error=True, **pair, **(three | parameters("rhs", 5)))
+    out.record("UniformQuantizedDot", attrs | {"output_quantization_axis": 1}, error=True, **pair, **(three | parameters("output", 3)))
+    out.record("UniformQuantizedDot", attrs | {"lhs_quantization_axis": 0}, error=True, **pair, **(three | parameters("lhs", 2)))
+
+
+def uniform_quantized_convolution_cases(out):
+    """Convolutions of uniformly quantized tensors."""
+    draw = np.random.default_rng(44)
+    single, word = np.float32, np.int32
+
+    def integers(*sizes):
+        return quantized(tf.qint8, *draw.integers(-128, 127, size=int(np.prod(sizes)), endpoint=True).tolist()).reshape(sizes)
+
+    def parameters(name, count=None):
+        scales = np.exp(draw.normal(size=count or ())).astype(single)
+        return {f"{name}_scales": scales, f"{name}_zero_points": np.asarray(draw.integers(-40, 40, size=count or ()), word)}
+
+    def numbers(input, filter, output):
+        # Fields 1 and 2 of each operand are its batch and its channels, or its input and output channels.
+        message = UniformQuantizedConvolutionDimensionNumbersAttr()
+        message.input_batch_dimension, message.input_feature_dimension = input[:2]
+        message.input_spatial_dimensions.extend(input[2:])
+        message.kernel_input_feature_dimension, message.kernel_output_feature_dimension = filter[:2]
+        message.kernel_spatial_dimensions.extend(filter[2:])
+        message.output_batch_dimension, message.output_feature_dimension = output[:2]
+        message.output_spatial_dimensions.extend(output[2:])
+        return message.SerializeToString().decode()
+
+    both_bounds = {"rhs_quantization_min_val": -128, "rhs_quantization_max_val": 127}
+    all_bounds = both_bounds | {"lhs_quantization_min_val": -128, "lhs_quantization_max_val": 127}
+    all_bounds |= {"output_quantization_min_val": -(2**31), "output_quantization_max_val": 2**31 - 1, "Tout": tf.qint32}
+
+    def record(lhs, rhs, channels=(0, 1), axes=(-1, -1), error=False, padding="VALID", filters=None, **attrs):
+        attrs = {"padding": padding} | {name: value for name, value in attrs.items() if value}
+        filters = rhs.shape[channels[0]] if filters is None else filters
+        rhs_axis, output_axis = [channel if axis >= 0 else -1 for channel, axis in zip(channels, axes)]
+        three = parameters("lhs") | parameters("rhs", filters if rhs_axis >= 0 else None)
+        three |= parameters("output", filters if output_axis >= 0 else None)
+        quantized_axes = {"rhs_quantization_axis": rhs_axis, "output_quantization_axis": output_axis}
+        out.record("UniformQuantizedConvolution", all_bounds | attrs | quantized_axes, error=error, lhs=lhs, rhs=rhs, **three)
+        floats = lhs.view(np.int8).astype(single) * single(0.37) + draw.normal(size=lhs.shape).astype(single)
+        given = {name: three[name] for name in ("rhs_scales", "rhs_zero_points")}
+        attrs |= both_bounds | {"Tout": tf.float32, "rhs_quantization_axis": rhs_axis}
+        out.record("UniformQuantizedConvolutionHybrid", attrs, error=error, lhs=floats, rhs=rhs, **given)
+
+    x, filter = integers(2, 2, 5, 4), integers(3, 2, 2, 3)
+    for padding in ("SAME", "VALID"):
+        for axes in ((-1, -1), (0, -1), (0, 0)):
+            record(x, filter, axes=axes, padding=padding)
+        for strides, lhs_dilation, rhs_dilation in (([2, 1], [], []), ([1, 3], [2, 1], []), ([], [1, 2], [2, 1]), ([2, 3], [3, 2], [1, 2])):
+            record(x, filter, padding=padding, window_strides=strides, lhs_dilation=lhs_dilation, rhs_dilation=rhs_dilation)
+    record(x, filter, padding="EXPLICIT", explicit_padding=[1, 0, 2, 3])
+    record(x, filter, padding="EXPLICIT", explicit_padding=[0, 2, 1, 0], lhs_dilation=[2, 2], window_strides=[2, 1])
+    nhwc, hwio = (0, 3, 1, 2), (2, 3, 0, 1)
+    for axes in ((-1, -1), (0, -1), (0, 0)):
+        named = {"dimension_numbers": numbers(nhwc, hwio, nhwc), "channels": (3, 3)}
+        record(x.transpose(0, 2, 3, 1).copy(), filter.transpose(2, 3, 1, 0).copy(), axes=axes, filters=3, **named)
+    mixed = {"dimension_numbers": numbers((1, 2, 3, 0), (0, 1, 2, 3), (3, 0, 2, 1)), "channels": (1, 0)}
+    record(x.transpose(3, 0, 1, 2).copy(), filter.transpose(1, 0, 2, 3).copy(), axes=(0, 0), filters=3, **mixed)
+    for groups, batch_groups, channels, filters in ((2, 1, 4, 6), (4, 1, 4, 4), (1, 2, 2, 4), (2, 2, 4, 4), (3, 2, 6, 6), (2, 3, 4, 6), (1, 6, 1, 6)):
+        attrs = {"feature_group_count": groups, "batch_group_count": batch_groups}
+        record(integers(6, channels, 3, 4), integers(filters, channels // groups, 2, 2), axes=(0, 0), **attrs)
+    record(integers(2, 3, 6), integers(4, 3, 2), padding="SAME", window_strides=[2])
+    record(integers(1, 2, 3, 4, 3), integers(2, 2, 2, 2, 1), padding="SAME", lhs_dilation=[1, 2, 1])
+    record(integers(1, 2, 2, 3, 2, 2), integers(2, 2, 1, 2, 1, 2), axes=(0, 0), window_strides=[1, 1, 1, 1])
+    bad = (
+        {"explicit_padding": [1, 0, 0, 0]},
+        {"padding": "EXPLICIT"},
+        {"padding": "EXPLICIT", "explicit_padding": [-1, 0, 0, 0]},
+        {"padding": "HALF"},
+        {"window_strides": [2]},
+        {"window_strides": [0, 1]},
+        {"lhs_dilation": [1, 0]},
+        {"rhs_dilation": [1, 1, 1]},
+        {"feature_group_count": 2},
+        {"batch_group_count": 2},
+        {"dimension_numbers": "?"},
+        {"dimension_numbers": numbers((0, 1, 2), (1, 0, 2), (0, 1, 2))},
+        {"dimension_numbers": numbers((0, 1, 2, 4), (1, 0, 2, 3), (0, 1, 2, 3))},
+        {"channels": (1, 0), "axes": (0, -1)},
+    )
+    # TensorFlow crashes if the output has scales along an axis and the filter has none.
+    for attrs in bad:
+        record(x, filter, error=True, filters=3, **attrs)
+    record(x, integers(3, 3, 2, 3), error=True)
+    record(x[0], filter, error=True)
+    record(x[0, 0], filter[0, 0], error=True)
+    record(x, integers(3, 2, 8, 3), error=True)
+
+
+def quantized_image_cases(out):
+    """Resized and normalized quantized images, and integers with a range for each channel."""
+    draw = np.random.default_rng(45)
+    single = np.float32
+
+    def integers(dtype, *sizes, most=None):
+        limits = np.iinfo(dtype.as_numpy_dtype[0])
+        low, high = (limits.min, limits.max) if most is None else (-most, most)
+        flat = draw.integers(low, high, size=int(np.prod(sizes)), endpoint=True)
+        return quantized(dtype, *flat.tolist()).reshape(sizes)
+
+    for flags in ({}, {"align_corners": True}, {"half_pixel_centers": True}):
+        for size in ([4, 7], [2, 3], [1, 5]):
+            ends = {"size": P(size), "min": single(-1), "max": single(2)}
+            out.record("QuantizedResizeBilinear", flags, images=integers(tf.quint8, 2, 3, 4, 2), **ends)
+            # The kernel rounds greater pixels to f32.
+            words = integers(tf.qint32, 1, 3, 4, 2, most=1 << 24)
+            out.record("QuantizedResizeBilinear", flags, images=words, **ends)
+            floats = draw.normal(size=(1, 3, 4, 1)).astype(single)
+            out.record("QuantizedResizeBilinear", flags, images=floats, **ends)
+    ends = {"min": single(0), "max": single(1)}
+    out.record("QuantizedResizeBilinear", images=integers(tf.quint8, 1, 2, 2, 1), size=P([0, 2]), **ends, error=True)
+    out.record("QuantizedResizeBilinear", images=integers(tf.quint8, 2, 2, 1), size=P([2, 2]), **ends, error=True)
+
+    x = integers(tf.quint8, 2, 3, 4, 3)
+    for low, high in ((-1.0, 1.0), (-3.7, 9.1), (0.0, 6.0)):
+        ends = {"x_min": single(low), "x_max": single(high)}
+        out.record("QuantizedInstanceNorm", x=x, **ends)
+        given = {"output_range_given": True, "given_y_min": -2.5, "given_y_max": 1.25}
+        out.record("QuantizedInstanceNorm", given, x=x, **ends)
+        out.record("QuantizedInstanceNorm", {"variance_epsilon": 0.5, "min_separation": 9.0}, x=x, **ends)
+    constant = quantized(tf.quint8, *[7] * 8).reshape(1, 2, 2, 2)
+    out.record("QuantizedInstanceNorm", x=constant, x_min=single(-1), x_max=single(1))
+    out.record("QuantizedInstanceNorm", x=x, x_min=single(1), x_max=single(1), error=True)
+    wrong = {"output_range_given": True, "given_y_min": 1.0, "given_y_max": 1.0}
+    out.record("QuantizedInstanceNorm", wrong, x=x, x_min=single(0), x_max=single(1), error=True)
+    out.record("QuantizedInstanceNorm", x=x[0], x_min=single(0), x_max=single(1), error=True)
+
+    for scaled in (True, False):
+        for _ in range(3):
+            attrs = {"out_type": tf.qint32, "variance_epsilon": 0.125, "scale_after_normalization": scaled}
+            inputs = {"t": integers(tf.quint8, 2, 2, 3, 3)} | {name: integers(tf.quint8, 3) for name in ("m", "v", "beta", "gamma")}
+            for name in list(inputs):
+                low, high = (0.0, 3.5) if name == "v" else (-3 * draw.random(), 4 * draw.random())
+                inputs |= {f"{name}_min": single(low), f"{name}_max": single(high)}
+            out.record("QuantizedBatchNormWithGlobalNormalization", attrs, **inputs)
+    out.record("QuantizedBatchNormWithGlobalNormalization", attrs, **(inputs | {"m": inputs["m"][:2]}), error=True)
+
+    for most in (1 << 24, None):
+        x = integers(tf.qint32, 1, 2, 2, 3, most=most)
+        for _ in range(3):
+            ranges = {"input_min": (-3 * draw.random(3)).astype(single), "input_max": (3 * draw.random(3)).astype(single)}
+            for dtype in (tf.qint8, tf.quint8):
+                wanted = {"requested_output_min": single(-0.5 * draw.random()), "requested_output_max": single(draw.random())}
+                out.record("RequantizePerChannel", {"out_type": dtype}, input=x, **ranges, **wanted)
+            for clip in (0.5, 1e3):
+                out.record("RequantizationRangePerChannel", {"clip_value_max": clip}, input=x, **ranges)
+    one = {name: value[:1] for name, value in ranges.items()}
+    out.record("RequantizePerChannel", {"out_type": tf.quint8}, input=x, **one, **wanted)
+    positive = np.abs(x.view(np.int32) // 2).view(x.dtype)
+    out.record("RequantizationRangePerChannel", {"clip_value_max": 1e3}, input=positive, **ranges)
+    two = {name: value[:2] for name, value in ranges.items()}
+    out.record("RequantizationRangePerChannel", {"clip_value_max": 1.0}, input=x, **two, error=True)
+
+
 FAMILIES = (
     unary_cases,
     binary_cases,
@@ -3429,6 +3702,9 @@ FAMILIES = (
     approx_top_k_cases,
     fused_cases,
     quantized_layer_cases,
+    uniform_quantized_cases,
+    uniform_quantized_convolution_cases,
+    quantized_image_cases,
 )
 
 

@@ -2,7 +2,7 @@
 
 use std::panic::Location;
 
-use shapeflow_shape_fns::{Attr, Attrs};
+use shapeflow_shape_fns::{Attr, Attribute, Attrs};
 use smallvec::SmallVec;
 
 use super::{Graph, GraphData, IntoParam, Param, Value, ValueIx};
@@ -125,6 +125,14 @@ impl<'g> OpBuilder<'g> {
     pub fn attr(mut self, name: &'static str, value: impl Into<Attr>) -> Self {
         self.attrs.insert(name, value.into());
         self
+    }
+
+    /// Copies the declared attributes that `attrs` has.
+    pub(crate) fn declared_attrs(self, attrs: &Attrs, declared: &[Attribute]) -> Self {
+        declared.iter().fold(self, |call, attribute| match attrs.get(attribute.name()) {
+            Some(attr) => call.attr(attribute.name(), attr.clone()),
+            None => call,
+        })
     }
 
     /// Sets an attribute that is an integer.

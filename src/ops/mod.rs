@@ -78,7 +78,7 @@ pub use image::{
 pub use linalg::einsum;
 pub use math::add_n;
 pub use nn::{CtcLossOptions, DataFormat, FractionalPool, LstmWeights, Padding, clip_by_global_norm};
-pub use quantize::{Quantization, QuantizeMode, QuantizeOptions, quantized_concat};
+pub use quantize::{Quantization, QuantizeMode, QuantizeOptions, UniformQuantization, quantized_concat};
 pub use signal::{MelScale, StftOptions, StftWindow};
 pub use sparse::{SetOperation, sparse_concat};
 #[cfg(feature = "strings")]

@@ -8,7 +8,7 @@ use shapeflow::interchange::{ImportOptions, Model};
 use shapeflow::{Backend, CompileOptions, DType, ErrorKind, Registry, Result, Tensor};
 
 /// Ops whose result does not depend on the order of some operands.
-const COMMUTATIVE: [&str; 22] = [
+const COMMUTATIVE: [&str; 24] = [
     "AccumulateNV2",
     "Add",
     "AddN",
@@ -33,6 +33,9 @@ const COMMUTATIVE: [&str; 22] = [
     "SparseAdd",
     "SparseSparseMaximum",
     "SparseSparseMinimum",
+    // The minima and the maxima of channels may change places: only the greater magnitude of both counts.
+    "RequantizationRangePerChannel",
+    "RequantizePerChannel",
 ];
 
 /// A line of `tests/data/FILE.jsonl`. Attributes and tensors are protobuf text.

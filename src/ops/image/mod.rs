@@ -25,6 +25,7 @@ mod interpolation;
 pub(crate) mod non_max_suppression;
 mod pixels;
 pub(crate) mod projective_transform;
+pub(crate) mod quantized_resize;
 pub(crate) mod resize;
 pub(crate) mod resize_area;
 pub(crate) mod resize_gradient;
@@ -76,6 +77,7 @@ pub(crate) static ALL: &[&[&OpDef]] = &[&[
     &resize_gradient::BICUBIC,
     &resize_gradient::BILINEAR,
     &resize_gradient::NEAREST,
+    &quantized_resize::DEF,
     &resize::BICUBIC,
     &resize::BILINEAR,
     &resize::NEAREST,

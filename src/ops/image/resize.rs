@@ -102,7 +102,7 @@ fn to_single(dtypes: &[DType], attrs: &Attrs) -> Result<Vec<DType>> {
 }
 
 /// A spatial axis of a resize.
-struct Resized {
+pub(super) struct Resized {
     axis: usize,
     size: Dim,
     /// The pixel of the result, as an f32.
@@ -112,7 +112,7 @@ struct Resized {
 }
 
 impl Resized {
-    fn new(cx: &dyn LowerCx, index: &[Index], axis: usize) -> Resized {
+    pub(super) fn new(cx: &dyn LowerCx, index: &[Index], axis: usize) -> Resized {
         let (size, resized) = (cx.dims(0)[axis].clone(), cx.output_dims(0)[axis].clone());
         let sampling = Sampling::of(cx.attrs());
         let pixel = Expr::iota(index[axis].clone()).cast(DType::F32);
@@ -128,20 +128,20 @@ impl Resized {
     }
 
     /// Returns the point in units of pixels, where a pixel is at its index.
-    fn position(&self) -> Expr {
+    pub(super) fn position(&self) -> Expr {
         match self.sampling {
             Sampling::HalfPixel => self.point() - self.pixel.like(0.5),
             _ => self.point(),
         }
     }
 
-    fn at(&self, cx: &mut dyn LowerCx, position: Expr) -> Index {
+    pub(super) fn at(&self, cx: &mut dyn LowerCx, position: Expr) -> Index {
         pixel(cx, position, &self.size, self.axis)
     }
 }
 
 /// Loads a pixel's channel.
-fn load(cx: &mut dyn LowerCx, index: &[Index], row: &Index, column: &Index) -> Expr {
+pub(super) fn load(cx: &mut dyn LowerCx, index: &[Index], row: &Index, column: &Index) -> Expr {
     cx.operand(0, &[index[0].clone(), row.clone(), column.clone(), index[3].clone()])
 }
 

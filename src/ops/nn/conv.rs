@@ -184,7 +184,7 @@ pub(crate) static DEPTHWISE: OpDef =
         .tensorflow(&[TfOp::new("DepthwiseConv2dNative")]);
 
 /// The attributes of a convolution.
-pub(super) struct Geometry {
+pub(crate) struct Geometry {
     /// The format of the op's images.
     format: DataFormat,
     /// The strides along the spatial axes.
@@ -227,6 +227,22 @@ impl Geometry {
             dilations: of_axes("dilations", entries(attrs, "dilations", None, rank, true)?)?,
             attrs: channels_last,
         })
+    }
+
+    /// Makes the geometry of a convolution with the channels last. The lists have an entry for each spatial axis;
+    /// `explicit` holds the padding before and after each axis for padding `EXPLICIT`.
+    pub(crate) fn channels_last_of(
+        strides: Vec<i64>,
+        dilations: Vec<i64>,
+        padding: &str,
+        explicit: Option<&[[i64; 2]]>,
+    ) -> Geometry {
+        let mut attrs = Attrs::new().with("padding", padding);
+        if let Some(pairs) = explicit {
+            let all: Vec<i64> = [[[0, 0]].as_slice(), pairs, &[[0, 0]]].concat().concat();
+            attrs = attrs.with("explicit_paddings", Attr::Ints(all.into()));
+        }
+        Geometry { format: DataFormat::ChannelsLast, strides, dilations, attrs }
     }
 
     /// Returns the number of spatial axes.
@@ -348,7 +364,7 @@ fn has_short_groups(channels: &Dim, sizes: &[Dim]) -> bool {
 ///
 /// # Errors
 /// A window provably does not fit.
-pub(super) fn convolve<'g>(geometry: &Geometry, x: Value<'g>, filter: Value<'g>) -> Result<Value<'g>> {
+pub(crate) fn convolve<'g>(geometry: &Geometry, x: Value<'g>, filter: Value<'g>) -> Result<Value<'g>> {
     let (dims, sizes) = (dims_of(x), dims_of(filter));
     geometry.windows(&dims, &sizes[..geometry.spatial()])?.require_fit(&dims)?;
     convolve_fitting(geometry, x, filter)
@@ -366,18 +382,19 @@ pub(super) fn convolve_fitting<'g>(
     let windows = geometry.windows(&dims, &sizes[..spatial])?;
     let padded = windows.pad(x, Scalar::zero(x.dtype()))?;
     let has_one_group = dims[spatial + 1].same(&sizes[spatial]) == Some(true);
-    let splits_groups = has_short_groups(&dims[spatial + 1], &sizes);
+    let is_contraction = has_one_group && matches!(spatial, 2 | 3);
+    let splits_groups = !has_one_group && has_short_groups(&dims[spatial + 1], &sizes);
     let def = match (has_one_group, spatial) {
         (true, 2) => &convolve_windows::IMAGES,
-        (true, _) => &convolve_windows::VOLUMES,
+        (true, 3) => &convolve_windows::VOLUMES,
         (false, _) if splits_groups => &convolve_windows::GROUPS,
-        (false, _) => &convolve_windows::GROUPED,
+        _ => &convolve_windows::GROUPED,
     };
     let call = x.graph().op(def).data(padded).data(filter).attr("padding", "VALID");
     let call = call
         .attr("strides", DataFormat::ChannelsLast.attr(&geometry.strides))
         .attr("dilations", DataFormat::ChannelsLast.attr(&geometry.dilations));
-    if !has_one_group {
+    if !is_contraction {
         let y = call.size("positions", &windows.positions()[1..=spatial]).finish()?;
         if !splits_groups {
             return Ok(y);

@@ -229,7 +229,7 @@ pub(super) fn spread_over<'g>(
 }
 
 /// Puts `stride - 1` zeros between the elements along an axis.
-fn spread<'g>(x: Value<'g>, axis: usize, stride: &Dim) -> Result<Value<'g>> {
+pub(crate) fn spread<'g>(x: Value<'g>, axis: usize, stride: &Dim) -> Result<Value<'g>> {
     if stride.as_known() == Some(1) {
         return Ok(x);
     }

@@ -32,13 +32,14 @@ pub(crate) static VOLUMES: OpDef = OpDef::contraction("convolve_volume_windows",
     .dtype_rule(dtype::binary::number)
     .tensorflow(&[TfOp::new("Conv3D").own_shape_fn()]);
 
-/// As [`IMAGES`] and [`VOLUMES`] for groups of channels: `[n, h, w, g*c], [kh, kw, c, g*m] -> [n, oh, ow, g*m]`. Group
+/// As [`IMAGES`] and [`VOLUMES`] for groups of channels, and for any number of spatial axes:
+/// `[n, h, w, g*c], [kh, kw, c, g*m] -> [n, oh, ow, g*m]`. Group
 /// `i` of the channels is convolved with group `i` of the filters. `positions` is the number of windows along each
 /// spatial axis, or -1 for all that fit.
 pub(crate) static GROUPED: OpDef = OpDef::compute("convolve_grouped_windows", lower)
     .attrs(ATTRS)
     .operands(&[Operand::Data("input"), Operand::Data("filter"), Operand::Size("positions")])
-    .shape_fn(|cx| shape(cx, &[2, 3]))
+    .shape_fn(|cx| shape(cx, ANY))
     .dtype_rule(dtype::binary::number);
 
 /// As [`GROUPED`], with an axis for the groups: `[n, h, w, g*c], [kh, kw, c, g*m] -> [n, oh, ow, g, m]`. The index of
@@ -47,13 +48,16 @@ pub(crate) static GROUPS: OpDef = OpDef::compute("convolve_groups", lower)
     .attrs(ATTRS)
     .operands(&[Operand::Data("input"), Operand::Data("filter"), Operand::Size("positions")])
     .shape_fn(|cx| {
-        let (mut dims, groups) = windows_shape(cx, &[2, 3])?;
+        let (mut dims, groups) = windows_shape(cx, ANY)?;
         dims.pop();
         dims.extend(groups);
         cx.set_output(0, TensorShape::from(dims));
         Ok(())
     })
     .dtype_rule(dtype::binary::number);
+
+/// Stands for any number of spatial axes, of at least 1.
+const ANY: &[usize] = &[];
 
 /// Returns the number of groups of channels and the number of filters of a group. `None` means that they are not known
 /// to be whole numbers.
@@ -145,7 +149,7 @@ fn groups_and_filters(
     Ok([groups, filters])
 }
 
-/// Returns the entries of an attribute for the spatial axes. Their number must be one of `ranks`.
+/// Returns the entries of an attribute for the spatial axes. Their number must be one of `ranks`, or of [`ANY`].
 fn spatial(
     cx: &InferenceContext<'_>,
     name: &str,
@@ -153,10 +157,15 @@ fn spatial(
 ) -> shapeflow_shape_fns::Result<SmallVec<[i64; 3]>> {
     match cx.ints(name)?[..] {
         [1, ref spatial @ .., 1]
-            if ranks.contains(&spatial.len()) && spatial.iter().all(|entry| *entry >= 1) =>
+            if !spatial.is_empty()
+                && (ranks == ANY || ranks.contains(&spatial.len()))
+                && spatial.iter().all(|entry| *entry >= 1) =>
         {
             Ok(SmallVec::from_slice(spatial))
         }
+        ref entries if ranks == ANY => Err(ShapeError::new(format_args!(
+            "{name} must have at least 3 entries of at least 1, the first and the last of them 1, got {entries:?}"
+        ))),
         ref entries => {
             let counts: Vec<String> = ranks.iter().map(|rank| (rank + 2).to_string()).collect();
             Err(ShapeError::new(format_args!(

@@ -49,7 +49,7 @@ pub(crate) static CONV: OpDef = OpDef::composite("fused_conv_2d", |cx, values| {
         return refuse(format!("data_format must be NHWC, got {}", cx.attrs().str("data_format")));
     }
     let (x, filter) = of_one_group(x, filter)?;
-    let y = with_attrs(x.graph().op(&conv::DEF).data(x).data(filter), cx.attrs(), conv::IMAGE_ATTRS);
+    let y = x.graph().op(&conv::DEF).data(x).data(filter).declared_attrs(cx.attrs(), conv::IMAGE_ATTRS);
     let following = Following { name: "fused_conv_2d", normalizes: true, activations: AFTER_CONV };
     Ok(vec![following.apply(cx.attrs(), y.finish()?, args)?])
 })
@@ -161,14 +161,6 @@ fn of_one_group<'g>(x: Value<'g>, filter: Value<'g>) -> Result<(Value<'g>, Value
     Ok((x, with_shape("the channels of the filter and the images", filter, &sizes)?))
 }
 
-/// Adds the declared attributes that `attrs` has to a call.
-fn with_attrs<'g>(call: OpBuilder<'g>, attrs: &Attrs, declared: &[Attribute]) -> OpBuilder<'g> {
-    declared.iter().fold(call, |call, attribute| match attrs.get(attribute.name()) {
-        Some(attr) => call.attr(attribute.name(), attr.clone()),
-        None => call,
-    })
-}
-
 /// Adds a parameter to a call: the attribute, or else `value`.
 fn with_param<'g>(
     call: OpBuilder<'g>,
@@ -197,7 +189,7 @@ fn convolve_mirrored<'g>(
     let padded = with_shape("the batches and the channels of the images before and after", padded, &sizes)?;
     let (padded, filter) = of_one_group(padded, filter)?;
     let call = padded.graph().op(&conv::DEF).data(padded).data(filter);
-    with_attrs(call, cx.attrs(), &[Attribute::ints("strides"), Attribute::str("padding")]).finish()
+    call.declared_attrs(cx.attrs(), &[Attribute::ints("strides"), Attribute::str("padding")]).finish()
 }
 
 /// What may follow a product or a convolution.

@@ -57,7 +57,7 @@ pub(crate) mod reduce_window;
 mod row;
 pub(crate) mod softmax;
 pub(crate) mod softmax_cross_entropy;
-mod window;
+pub(crate) mod window;
 
 use crate::op::OpDef;
 

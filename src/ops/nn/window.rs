@@ -102,7 +102,7 @@ fn with_padding<'g>(
 }
 
 /// Windows along the axes of a tensor, and the padding of the tensor.
-pub(super) struct Windows {
+pub(crate) struct Windows {
     pub sizes: Vec<Dim>,
     pub strides: Vec<Dim>,
     pub dilations: Vec<i64>,
@@ -205,7 +205,7 @@ pub(super) fn window_dims(
 }
 
 /// Returns an error about an attribute.
-pub(super) fn refuse<T>(message: String) -> Result<T> {
+pub(crate) fn refuse<T>(message: String) -> Result<T> {
     Err(Error::new(ErrorKind::Attribute, Phase::Build, message))
 }
 
@@ -404,7 +404,7 @@ impl Windows {
 }
 
 /// Adds `border` around `x`.
-pub(super) fn padded<'g>(x: Value<'g>, paddings: &[[Dim; 2]], border: Scalar) -> Result<Value<'g>> {
+pub(crate) fn padded<'g>(x: Value<'g>, paddings: &[[Dim; 2]], border: Scalar) -> Result<Value<'g>> {
     let flat: Vec<Dim> = paddings.iter().flatten().cloned().collect();
     let border = x.graph().constant(scalar_tensor(border)?)?;
     x.pad_with(&flat[..], border)
@@ -421,7 +421,7 @@ fn scalar_tensor(value: Scalar) -> Result<crate::tensor::Tensor> {
 ///
 /// # Errors
 /// The rank differs.
-pub(super) fn of_rank<'g>(x: Value<'g>, rank: usize, name: &str) -> Result<Value<'g>> {
+pub(crate) fn of_rank<'g>(x: Value<'g>, rank: usize, name: &str) -> Result<Value<'g>> {
     match x.shape().rank() {
         Some(actual) if actual == rank => Ok(x),
         None => x.transpose((0..rank).collect::<Vec<_>>()),
@@ -434,7 +434,7 @@ pub(super) fn of_rank<'g>(x: Value<'g>, rank: usize, name: &str) -> Result<Value
 }
 
 /// Returns the dimensions of a value of known rank.
-pub(super) fn dims_of(x: Value<'_>) -> Vec<Dim> {
+pub(crate) fn dims_of(x: Value<'_>) -> Vec<Dim> {
     x.shape().dims().expect("the rank is known").to_vec()
 }
 
@@ -442,14 +442,14 @@ pub(super) fn dims_of(x: Value<'_>) -> Vec<Dim> {
 ///
 /// # Errors
 /// The shapes provably differ; `what` names them.
-pub(super) fn with_shape<'g>(what: &str, x: Value<'g>, dims: &[Dim]) -> Result<Value<'g>> {
+pub(crate) fn with_shape<'g>(what: &str, x: Value<'g>, dims: &[Dim]) -> Result<Value<'g>> {
     let given = dims_of(x);
     agree(what, &given, dims)?;
     if given == dims { Ok(x) } else { x.ensure_shape(TensorShape::from(dims.to_vec())) }
 }
 
 /// Refuses shapes that provably differ.
-pub(super) fn agree(what: &str, a: &[Dim], b: &[Dim]) -> Result<()> {
+pub(crate) fn agree(what: &str, a: &[Dim], b: &[Dim]) -> Result<()> {
     if a.iter().zip(b).any(|(a, b)| a.same(b) == Some(false)) {
         let message = format!("{what} must agree, got [{}] and [{}]", list_text(a), list_text(b));
         return Err(Error::new(ErrorKind::Shape, Phase::Build, message));

@@ -7,7 +7,7 @@ use shapeflow_shape_fns::{Attribute, Attrs, DType, InferenceContext};
 use super::options::{
     QuantizeMode, QuantizeOptions, one_range_if_min_first, quantize_attrs, quantized_and_ranges,
 };
-use super::steps::{StepsOf, bounds};
+use super::quantized_range::{QuantizedRange, bounds};
 use crate::dtype;
 use crate::error::Result;
 use crate::expr::{Expr, Index, LowerCx};
@@ -84,7 +84,7 @@ fn lower(cx: &mut dyn LowerCx, output: usize, index: &[Index]) -> Expr {
     let (low, high) = bounds(dtype);
     let (low, high) = (low as f64, high as f64);
     let value = match options.mode {
-        QuantizeMode::MinFirst => StepsOf::new(dtype, min, max).dequantize(x),
+        QuantizeMode::MinFirst => QuantizedRange::new(dtype, min, max).dequantize(x),
         QuantizeMode::MinCombined => {
             let scale = (max - &min) / number(f64::from(high as f32 - low as f32));
             let half = if low < 0.0 { (high - low + 1.0) / 2.0 } else { 0.0 };

@@ -18,16 +18,25 @@ pub(crate) mod quantize_and_dequantize;
 pub(crate) mod quantize_floats;
 pub(crate) mod quantized_concat;
 pub(crate) mod quantized_layers;
+pub(crate) mod quantized_norm;
+mod quantized_range;
 pub(crate) mod quantized_sums;
 pub(crate) mod requantize;
+pub(crate) mod requantize_channels;
 pub(crate) mod snap;
-mod steps;
+pub(crate) mod uniform;
+pub(crate) mod uniform_add;
+pub(crate) mod uniform_conv;
+pub(crate) mod uniform_dot;
+pub(crate) mod uniform_requantize;
+pub(crate) mod uniform_rescale;
 
 use crate::op::OpDef;
 
 pub use fake_quant::Quantization;
 pub use options::{QuantizeMode, QuantizeOptions};
 pub use quantized_concat::quantized_concat;
+pub use uniform::UniformQuantization;
 
 /// Every op of the family.
 pub(crate) static ALL: &[&[&OpDef]] = &[&[
@@ -52,6 +61,9 @@ pub(crate) static ALL: &[&[&OpDef]] = &[&[
     &quantized_layers::MAX_POOL,
     &quantized_layers::MUL,
     &quantized_layers::ZERO,
+    &quantized_norm::BATCH,
+    &quantized_norm::BYTES,
+    &quantized_norm::INSTANCE,
     &quantized_sums::ADD,
     &quantized_sums::BIAS_ADD,
     &quantized_sums::RELU,
@@ -61,5 +73,21 @@ pub(crate) static ALL: &[&[&OpDef]] = &[&[
     &requantize::DOWN,
     &requantize::INTO_RANGE,
     &requantize::RANGE,
+    &requantize_channels::DEF,
+    &requantize_channels::RANGE,
     &snap::DEF,
+    &uniform::DEQUANTIZE,
+    &uniform::NUMBERS,
+    &uniform::QUANTIZE,
+    &uniform_add::ADD,
+    &uniform_add::SUM,
+    &uniform_conv::CONV,
+    &uniform_conv::CONV_HYBRID,
+    &uniform_dot::DOT,
+    &uniform_dot::DOT_HYBRID,
+    &uniform_dot::SLICE,
+    &uniform_requantize::CLIP,
+    &uniform_requantize::DEF,
+    &uniform_rescale::INTEGERS,
+    &uniform_rescale::RATIO,
 ]];

@@ -7,7 +7,7 @@ use shapeflow_shape_fns::{Attribute, Attrs, DType, InferenceContext};
 use super::options::{
     QuantizeMode, QuantizeOptions, all_f32, one_range_if_min_first, quantize_attrs, quantized_attr,
 };
-use super::steps::{StepsOf, bounds};
+use super::quantized_range::{QuantizedRange, bounds};
 use crate::dtype;
 use crate::error::{Error, Result};
 use crate::expr::{Expr, Index, LowerCx, UnaryOp};
@@ -127,8 +127,8 @@ fn lower(cx: &mut dyn LowerCx, output: usize, index: &[Index]) -> Expr {
     let (range, scale) = match options.mode {
         QuantizeMode::Scaled => range.symmetric(dtype, options.narrow_range),
         _ => {
-            let steps = StepsOf::new(dtype, range.min.clone(), range.max.clone());
-            let scale = (Expr::constant(steps.count()) / steps.width()).cast(DType::F32);
+            let integers = QuantizedRange::new(dtype, range.min.clone(), range.max.clone());
+            let scale = (Expr::constant(integers.count()) / integers.width()).cast(DType::F32);
             (range, scale)
         }
     };
@@ -139,7 +139,7 @@ fn lower(cx: &mut dyn LowerCx, output: usize, index: &[Index]) -> Expr {
     }
     let x = cx.operand(0, index);
     if options.mode == QuantizeMode::MinFirst {
-        return StepsOf::new(dtype, range.min, range.max).quantize(x);
+        return QuantizedRange::new(dtype, range.min, range.max).quantize(x);
     }
     let inside = x.minimum(range.max).maximum(range.min.clone());
     let (low, high) = bounds(dtype);

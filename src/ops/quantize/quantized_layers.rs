@@ -6,13 +6,14 @@ use shapeflow_shape_fns::{Attr, Attribute, Attrs, DType, Dim, TensorShape};
 
 use super::options::quantized_and_ranges;
 use super::quantized_concat::check_range;
+use super::quantized_range::QuantizedRange;
 use super::quantized_sums::{OUT_TYPE, PAIR, T_OUTPUT, TO_QI32, not_empty, of_bytes};
-use super::steps::StepsOf;
 use crate::dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::expr::{Expr, Index, LowerCx};
 use crate::graph::Value;
 use crate::op::{CompositeCx, OpDef, Operand, TfOp};
+use crate::ops::nn::window::{dims_of, of_rank, refuse};
 use crate::ops::nn::{conv, pool};
 
 /// A part of these ops: `min f32[], max f32[] -> i32[]`, the integer of the quantized type `dtype` that stands for 0.
@@ -34,8 +35,8 @@ pub(crate) static ZERO: OpDef = OpDef::compute("quantized_zero", lower_zero)
 
 fn lower_zero(cx: &mut dyn LowerCx, _output: usize, _index: &[Index]) -> Expr {
     let dtype = cx.attrs().dtype("dtype");
-    let steps = StepsOf::new(dtype, cx.operand(0, &[]), cx.operand(1, &[]));
-    steps.quantize_unclamped(Expr::number(DType::F32, 0.0)).cast(DType::I32)
+    let range = QuantizedRange::new(dtype, cx.operand(0, &[]), cx.operand(1, &[]));
+    range.quantize_unclamped(Expr::number(DType::F32, 0.0)).cast(DType::I32)
 }
 
 /// `qu8[..], qu8[..], 4 × f32[] -> qi32[..], f32[], f32[]`: the product of two tensors, which broadcast. TensorFlow's
@@ -55,7 +56,9 @@ pub(crate) static MATMUL: OpDef = OpDef::composite("quantized_matmul", |cx, valu
     let operands = Factors::of(cx, values)?.not_empty()?;
     let transposed = |name| cx.attrs().bool(name);
     let (transpose_a, transpose_b) = (transposed("transpose_a"), transposed("transpose_b"));
-    operands.product(|a, b| of_rank(a, 2)?.matmul_transposed(of_rank(b, 2)?, transpose_a, transpose_b))
+    operands.product(|a, b| {
+        of_rank(a, 2, "operand a")?.matmul_transposed(of_rank(b, 2, "operand b")?, transpose_a, transpose_b)
+    })
 })
 .attrs(&[
     Attribute::dtype_or("dtype", DType::QI32),
@@ -131,21 +134,6 @@ const POOL_ATTRS: &[Attribute] =
 const POOL_OPERANDS: &[Operand] =
     &[Operand::Data("input"), Operand::Data("min_input"), Operand::Data("max_input")];
 
-fn refuse<T>(message: String) -> Result<T> {
-    Err(Error::new(ErrorKind::Attribute, Phase::Build, message))
-}
-
-/// Returns `x`, whose rank must be `rank`.
-fn of_rank(x: Value<'_>, rank: usize) -> Result<Value<'_>> {
-    match x.shape().rank() {
-        Some(given) if given != rank => {
-            Err(Error::new(ErrorKind::Shape, Phase::Build, format!("the rank must be {rank}, got {given}")))
-        }
-        Some(_) => Ok(x),
-        None => x.transpose((0..rank).collect::<Vec<_>>()),
-    }
-}
-
 /// The operands of a product: tensors and the ends of their ranges.
 struct Factors<'g> {
     tensors: [Value<'g>; 2],
@@ -204,9 +192,9 @@ fn convolve<'g>(attrs: &Attrs, x: Value<'g>, filter: Value<'g>) -> Result<Value<
     if list("dilations").is_some_and(|list| list.iter().any(|entry| *entry != 1)) {
         return refuse("dilations must be 1".to_string());
     }
-    let (mut x, filter) = (of_rank(x, 4)?, of_rank(filter, 4)?);
-    let dims = |x: Value<'g>| x.shape().dims().map(<[Dim]>::to_vec).unwrap_or_default();
-    let (sizes, mut filter_sizes) = (dims(x), dims(filter));
+    let mut x = of_rank(x, 4, "the input of a convolution")?;
+    let filter = of_rank(filter, 4, "the filter of a convolution")?;
+    let (sizes, mut filter_sizes) = (dims_of(x), dims_of(filter));
     if filter_sizes[2].same(&sizes[3]) == Some(false) {
         let message = format!("the filter must have all channels, got {} of {}", filter_sizes[2], sizes[3]);
         return Err(Error::new(ErrorKind::Shape, Phase::Build, message));
@@ -261,13 +249,7 @@ fn pooled<'g>(
 }
 
 fn pool_call<'g>(cx: &CompositeCx<'_>, x: Value<'g>, def: &'static OpDef) -> Result<Value<'g>> {
-    let call = x.graph().op(def).data(x);
-    let names = ["ksize", "strides", "padding"];
-    let call = names.into_iter().fold(call, |call, name| match cx.attrs().get(name) {
-        Some(attr) => call.attr(name, attr.clone()),
-        None => call,
-    });
-    call.finish()
+    x.graph().op(def).data(x).declared_attrs(cx.attrs(), POOL_ATTRS).finish()
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 use shapeflow_shape_fns::{Attribute, Attrs, DType};
 
 use super::options::{all_f32, quantized_and_ranges};
-use super::steps::StepsOf;
+use super::quantized_range::QuantizedRange;
 use crate::dtype;
 use crate::error::{Error, Result};
 use crate::expr::{Expr, Index, LowerCx};
@@ -142,16 +142,16 @@ fn clamp(cx: &mut dyn LowerCx, output: usize, index: &[Index], most: Option<f64>
         return cx.operand(output, &[]);
     }
     let dtype = cx.dtype(0);
-    let steps = StepsOf::new(dtype, cx.operand(1, &[]), cx.operand(2, &[]));
-    let x = cx.operand(0, index).cast(DType::I64).maximum(steps.quantize_exactly(number(0.0)));
-    let x = most.map_or(x.clone(), |most| x.minimum(steps.quantize_exactly(number(most))));
+    let range = QuantizedRange::new(dtype, cx.operand(1, &[]), cx.operand(2, &[]));
+    let x = cx.operand(0, index).cast(DType::I64).maximum(range.quantize_exactly(number(0.0)));
+    let x = most.map_or(x.clone(), |most| x.minimum(range.quantize_exactly(number(most))));
     x.cast(dtype)
 }
 
 /// Returns the range of a sum, symmetric around 0, whose maximum is `largest * 2^bits`.
-fn sum_range(largest: Expr, bits: u32) -> StepsOf {
+fn sum_range(largest: Expr, bits: u32) -> QuantizedRange {
     let max = largest * number(f64::from(1u32 << bits));
-    StepsOf::new(DType::QI32, number(0.0) - max.clone(), max)
+    QuantizedRange::new(DType::QI32, number(0.0) - max.clone(), max)
 }
 
 fn lower_bias_add(cx: &mut dyn LowerCx, output: usize, index: &[Index]) -> Expr {
@@ -166,8 +166,9 @@ fn lower_bias_add(cx: &mut dyn LowerCx, output: usize, index: &[Index]) -> Expr 
         _ => return sum.max,
     }
     let channel = &index[index.len() - 1..];
-    let x = StepsOf::new(cx.dtype(0), min_x, max_x).dequantize_from_zero(cx.operand(0, index));
-    let bias = StepsOf::new(cx.dtype(1), min_bias, max_bias).dequantize_from_zero(cx.operand(1, channel));
+    let x = QuantizedRange::new(cx.dtype(0), min_x, max_x).dequantize_from_zero(cx.operand(0, index));
+    let bias =
+        QuantizedRange::new(cx.dtype(1), min_bias, max_bias).dequantize_from_zero(cx.operand(1, channel));
     let [x, bias] = [x, bias].map(|x| sum.quantize(x).cast(DType::I32));
     let zero = sum.quantize_exactly(number(0.0)).cast(DType::I32);
     (x + (bias + zero)).cast(DType::QI32)
@@ -192,7 +193,7 @@ fn lower_sum(cx: &mut dyn LowerCx, output: usize, index: &[Index]) -> Expr {
     let [x_is_one, y_is_one] = has_one;
     let y_is_one = y_is_one & !x_is_one.clone();
     let mut mapped = |operand: usize, min: Expr, max: Expr, is_one: Expr| {
-        let from = StepsOf::new(cx.dtype(operand), min, max);
+        let from = QuantizedRange::new(cx.dtype(operand), min, max);
         let image = |x: Expr| sum.quantize_unclamped(from.dequantize_exactly(x));
         let [first, second] = [0i64, 1].map(|x| image(Expr::constant(x)));
         let x = broadcast_operand(cx, operand, index).cast(DType::I64);

@@ -5,7 +5,7 @@ use std::panic::Location;
 use shapeflow_shape_fns::{Attribute, Attrs, DType};
 
 use super::options::{quantized_and_ranges, quantized_attr};
-use super::steps::StepsOf;
+use super::quantized_range::QuantizedRange;
 use crate::error::{Error, Result};
 use crate::expr::{BinaryOp, Expr, Index, LowerCx, ReduceOp};
 use crate::graph::{IntoOperand, Value};
@@ -181,16 +181,18 @@ fn lower(cx: &mut dyn LowerCx, output: usize, index: &[Index]) -> Expr {
     let to = cx.output_dtype(output);
     let is_same = min.clone().equal(low.clone()) & max.clone().equal(high.clone());
     let joins = cx.attrs().bool("joins");
-    let (from, to_steps) =
-        (StepsOf::new(cx.dtype(0), min.clone(), max.clone()), StepsOf::new(to, low.clone(), high.clone()));
+    let (from, to_range) = (
+        QuantizedRange::new(cx.dtype(0), min.clone(), max.clone()),
+        QuantizedRange::new(to, low.clone(), high.clone()),
+    );
     if joins && cx.dtype(0) == to {
         let number = from.dequantize_from_zero(x.clone());
-        return is_same.select(x, to_steps.quantize(number));
+        return is_same.select(x, to_range.quantize(number));
     }
     if (cx.dtype(0), to) == (DType::QI32, DType::QU8) {
         return in_fixed_point(x, [min, max], [low, high]);
     }
-    to_steps.quantize(from.dequantize(x))
+    to_range.quantize(from.dequantize(x))
 }
 
 /// Maps qi32 to qu8 as TensorFlow's kernel for these types does, with 16 bits after the point.
@@ -225,7 +227,7 @@ fn lower_range(cx: &mut dyn LowerCx, output: usize, _index: &[Index]) -> Expr {
         true => cx.operand(0, &[]).cast(DType::I32),
         false => cx.reduce(op, &dims, &mut |cx, inner| cx.operand(0, inner).cast(DType::I32)),
     };
-    let number = StepsOf::new(dtype, min, max).dequantize_exactly(end.cast(DType::I64));
+    let number = QuantizedRange::new(dtype, min, max).dequantize_exactly(end.cast(DType::I64));
     if output == 0 { number.minimum(Expr::number(DType::F32, 0.0)) } else { number }
 }
 

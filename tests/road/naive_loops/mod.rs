@@ -13,6 +13,7 @@ mod quantized;
 mod reductions;
 mod row;
 mod rows;
+mod uniform;
 
 use std::collections::BTreeSet;
 

@@ -13,6 +13,7 @@ mod list;
 mod movement;
 mod nn;
 mod quantized;
+mod quantized_images;
 mod ragged;
 mod random;
 mod reduction;
@@ -23,6 +24,7 @@ mod sets;
 mod slicing;
 mod sparse;
 mod string_ops;
+mod uniform;
 mod vectors;
 mod window;
 
@@ -327,6 +329,26 @@ pub fn add_op(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex
         | "requantization_range"
         | "requantize"
         | "requantize_into_range" => quantized::add_op(g, op),
+        "quantized_batch_norm_global"
+        | "quantized_bytes"
+        | "quantized_instance_norm"
+        | "quantized_resize_bilinear"
+        | "requantization_range_of_channels"
+        | "requantize_channels" => quantized_images::add_op(g, op),
+        "uniform_dequantize"
+        | "uniform_integers"
+        | "uniform_numbers"
+        | "uniform_quantize"
+        | "uniform_quantized_add"
+        | "uniform_quantized_clip"
+        | "uniform_quantized_conv"
+        | "uniform_quantized_conv_hybrid"
+        | "uniform_quantized_dot"
+        | "uniform_quantized_dot_hybrid"
+        | "uniform_ratio"
+        | "uniform_requantize"
+        | "uniform_slice"
+        | "uniform_sum" => uniform::add_op(g, op),
         "resize_area" | "resize_nearest" | "resize_bilinear" | "resize_bicubic" => image::resize(g, op),
         "resize_with_kernel" | "scale_and_translate" => image::sample(g, op),
         "crop_and_resize" => image::crop_and_resize(g),

@@ -5,6 +5,8 @@ mod fake;
 mod ranged;
 mod requantize;
 mod rows;
+mod uniform;
+mod uniform_convolution;
 
 pub use convert::{dequantize, quantize, quantize_and_dequantize, quantize_and_dequantize_grad};
 pub use fake::{fake_quantize, fake_quantize_channels, fake_quantize_channels_grad, fake_quantize_grad};
@@ -15,3 +17,11 @@ pub use ranged::{
 };
 pub use requantize::{range_per_channel, requantization_range, requantize, requantize_per_channel};
 pub(crate) use rows::OPS;
+pub use uniform::{
+    uniform_quantize, uniform_quantized_add, uniform_quantized_clip, uniform_quantized_dot,
+    uniform_quantized_dot_hybrid, uniform_requantize,
+};
+pub use uniform_convolution::{
+    ConvolutionAxes, ConvolutionWindows, convolution_rank, uniform_quantized_convolution,
+    uniform_quantized_convolution_hybrid,
+};

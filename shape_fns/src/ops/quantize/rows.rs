@@ -39,4 +39,13 @@ pub(crate) static OPS: &[Registered] = &[
     row("RequantizationRangePerChannel", &["input", "input_min", "input_max"], range_per_channel).outputs(Some(2)),
     row("Requantize", &["input", "input_min", "input_max", "requested_output_min", "requested_output_max"], requantize).outputs(Some(3)),
     row("RequantizePerChannel", &["input", "input_min", "input_max", "requested_output_min", "requested_output_max"], requantize_per_channel).outputs(Some(3)),
+    row("UniformDequantize", &["input", "scales", "zero_points"], uniform_quantize),
+    row("UniformQuantize", &["input", "scales", "zero_points"], uniform_quantize),
+    row("UniformQuantizedAdd", &["lhs", "rhs", "lhs_scales", "lhs_zero_points", "rhs_scales", "rhs_zero_points", "output_scales", "output_zero_points"], uniform_quantized_add),
+    row("UniformQuantizedClipByValue", &["operand", "min", "max", "scales", "zero_points"], uniform_quantized_clip),
+    row("UniformQuantizedConvolution", &["lhs", "rhs", "lhs_scales", "lhs_zero_points", "rhs_scales", "rhs_zero_points", "output_scales", "output_zero_points"], uniform_quantized_convolution),
+    row("UniformQuantizedConvolutionHybrid", &["lhs", "rhs", "rhs_scales", "rhs_zero_points"], uniform_quantized_convolution_hybrid),
+    row("UniformQuantizedDot", &["lhs", "rhs", "lhs_scales", "lhs_zero_points", "rhs_scales", "rhs_zero_points", "output_scales", "output_zero_points"], uniform_quantized_dot),
+    row("UniformQuantizedDotHybrid", &["lhs", "rhs", "rhs_scales", "rhs_zero_points"], uniform_quantized_dot_hybrid),
+    row("UniformRequantize", &["input", "input_scales", "input_zero_points", "output_scales", "output_zero_points"], uniform_requantize),
 ];

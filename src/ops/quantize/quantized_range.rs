@@ -1,4 +1,4 @@
-//! `StepsOf`: the steps by which TensorFlow's mode `MIN_FIRST` maps between floats and integers.
+//! `QuantizedRange`: the integers of a quantized dtype and the numbers they stand for in mode `MIN_FIRST`.
 
 use shapeflow_shape_fns::DType;
 
@@ -6,7 +6,7 @@ use crate::expr::{Expr, scalar_dtype};
 use crate::ops::rounding::round_half_away;
 
 /// The integers of a quantized dtype, evenly spaced over a range of f32 numbers.
-pub(super) struct StepsOf {
+pub(super) struct QuantizedRange {
     dtype: DType,
     pub(super) min: Expr,
     pub(super) max: Expr,
@@ -19,9 +19,9 @@ pub(super) fn bounds(dtype: DType) -> (i64, i64) {
     (low as i64, high as i64)
 }
 
-impl StepsOf {
-    pub(super) fn new(dtype: DType, min: Expr, max: Expr) -> StepsOf {
-        StepsOf { dtype, min, max }
+impl QuantizedRange {
+    pub(super) fn new(dtype: DType, min: Expr, max: Expr) -> QuantizedRange {
+        QuantizedRange { dtype, min, max }
     }
 
     /// Returns the number of steps of the range: one less than the number of integers.
@@ -78,13 +78,13 @@ impl StepsOf {
         (self.is_empty().select(self.min.clone(), aligned), scale)
     }
 
-    /// Returns the number that `x`, an i64, stands for. Unlike [`StepsOf::dequantize`], it multiplies in f64.
+    /// Returns the number that `x`, an i64, stands for. Unlike [`QuantizedRange::dequantize`], it multiplies in f64.
     pub(super) fn dequantize_exactly(&self, x: Expr) -> Expr {
         let (low, high) = bounds(self.dtype);
         let integers = (high - low + 1) as f64;
         // `step` is `width / count`, with the roundings of TensorFlow.
-        let width_and_step = self.width() * Expr::constant(integers / self.count());
-        let step = width_and_step / Expr::constant(integers);
+        let width_plus_step = self.width() * Expr::constant(integers / self.count());
+        let step = width_plus_step / Expr::constant(integers);
         let narrow = step.clone().cast(DType::F32);
         let start = (round_half_away(&self.min / &narrow) * narrow).cast(DType::F64);
         let offset = x.cast(DType::F64) - Expr::constant(low as f64);
@@ -93,7 +93,7 @@ impl StepsOf {
     }
 
     /// Returns the integer that stands for `x`, an f32, as an i64, which may be outside the range of the dtype. Unlike
-    /// [`StepsOf::quantize`], it multiplies in f64.
+    /// [`QuantizedRange::quantize`], it multiplies in f64.
     pub(super) fn quantize_unclamped(&self, x: Expr) -> Expr {
         let (low, high) = bounds(self.dtype);
         let integers = (high - low + 1) as f64;
@@ -104,7 +104,7 @@ impl StepsOf {
         self.is_empty().select(low.clone(), steps + low)
     }
 
-    /// Does the same as [`StepsOf::quantize_unclamped`], but returns the nearest integer of the dtype, as an i64.
+    /// Does the same as [`QuantizedRange::quantize_unclamped`], but returns the nearest integer of the dtype, as an i64.
     pub(super) fn quantize_exactly(&self, x: Expr) -> Expr {
         let (low, high) = bounds(self.dtype);
         self.quantize_unclamped(x).maximum(Expr::constant(low)).minimum(Expr::constant(high))
