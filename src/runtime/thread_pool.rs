@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 
+#[cfg(feature = "threads")]
 use shapeflow_shape_fns::counted;
 
 use super::cost::{UNITS_PER_NANOSECOND, element_cost};

@@ -1,6 +1,7 @@
 //! The nodes and the edges of a dataflow, and iterators over them.
 
 use petgraph::Direction;
+#[cfg(feature = "petgraph")]
 use shapeflow_shape_fns::counted;
 
 #[cfg(feature = "petgraph")]
