@@ -317,8 +317,9 @@ fn node_view(data: &GraphData, index: NodeIx, names: &DimNames, explainer: &mut 
     let node = &data.nodes[index.index()];
     let label = data.node_label(index);
     let stands_for = node.op.stands_for(node.attrs());
-    let attrs = data.shown_attrs(node);
-    let attrs = attrs.iter().filter(|_| stands_for.is_none() && node.op.control().is_none());
+    // The op that the node stands for, or the regions of the node, say what the attributes say.
+    let has_attrs = stands_for.is_none() && node.op.control().is_none();
+    let attrs = if has_attrs { data.shown_attrs(node) } else { Default::default() };
     let outputs = node.values().map(|value| {
         let info = &data.values[value.index()];
         let shape = data.table.resolve_shape(&info.shape);
@@ -341,6 +342,7 @@ fn node_view(data: &GraphData, index: NodeIx, names: &DimNames, explainer: &mut 
         named: label != node.op.name(),
         label,
         attrs: attrs
+            .iter()
             .map(|(name, value)| AttrView {
                 name: name.to_string(),
                 value: value.clone(),

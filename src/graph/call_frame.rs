@@ -57,8 +57,9 @@ impl GraphData {
     /// Returns the open call that makes a call at `location`, if there is one. A call of the program inside an open
     /// call, such as in a closure, has another line or column.
     fn parent_of_call(&self, location: &Location<'_>) -> Option<u32> {
-        let frame = &self.calls[self.open_frame? as usize];
-        (is_library_line(location) || *location == *frame.location).then_some(self.open_frame?)
+        let open = self.open_frame?;
+        let frame = &self.calls[open as usize];
+        (is_library_line(location) || *location == *frame.location).then_some(open)
     }
 
     /// Returns the call that adds a node of these operands and attributes at `location`.
@@ -81,10 +82,10 @@ impl GraphData {
             chain.push(frame);
             next = frame.parent;
         }
-        let outermost = chain.last().copied().into_iter();
+        let outermost = chain[chain.len() - 1];
         let composite = chain.iter().rev().copied().find(|frame| frame.arguments.is_some());
-        let is_outermost = |frame: &&CallFrame| std::ptr::eq(*frame, chain[chain.len() - 1]);
-        outermost.chain(composite.filter(|frame| !is_outermost(frame))).collect()
+        let inner = composite.filter(|frame| !std::ptr::eq(*frame, outermost));
+        [outermost].into_iter().chain(inner).collect()
     }
 
     /// Adds the call of an op to an error. `call` is the text of the call. An op that a call of the program added comes

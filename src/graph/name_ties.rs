@@ -243,7 +243,7 @@ impl GraphData {
     }
 
     /// Returns the ties of names that a run checks, as text, with the nodes that tied the names: equalities and
-    /// broadcasts. A tie with an exception is a guard.
+    /// broadcasts. A tie with an exception is among the guards instead.
     pub(crate) fn checked_ties(&self, names: &DimNames) -> Vec<(String, NodeIx)> {
         let ties = self.equalities_of_names(0).chain(self.broadcasts(0));
         let made = ties.filter(|tie| (tie.origin as usize) < self.nodes.len());

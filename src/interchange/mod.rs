@@ -37,7 +37,6 @@ mod checkpoint;
 #[cfg(feature = "graphdef")]
 mod constant;
 #[cfg(feature = "graphdef")]
-#[cfg(feature = "graphdef")]
 mod export;
 #[cfg(feature = "graphdef")]
 mod fields;
@@ -51,7 +50,6 @@ mod imported;
 mod limits;
 #[cfg(feature = "graphdef")]
 mod model;
-#[cfg(feature = "graphdef")]
 #[cfg(feature = "graphdef")]
 mod node_usage;
 #[cfg(feature = "npz")]

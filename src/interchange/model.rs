@@ -133,6 +133,7 @@ impl Model {
     }
 
     fn from_text_limited(text: &str, limits: &Limits) -> Result<Model> {
+        check_file_size(text.len(), limits)?;
         // A GraphDef has neither of these fields.
         let first = text_parse::first_field(text);
         let is_saved = matches!(first, Some("saved_model_schema_version" | "meta_graphs"));
@@ -287,6 +288,8 @@ fn count_messages(mut bytes: &[u8], path: &[u32], limit: usize) -> usize {
                 Some(length) => length,
                 None => break,
             },
+            // Groups: fields of unknown messages, which the decoder skips.
+            3 | 4 => continue,
             _ => break,
         };
         let Some((value, after)) = bytes.split_at_checked(length) else { break };
@@ -334,6 +337,10 @@ mod tests {
         let many = [0x0a, 0].repeat(1000);
         let limits = Limits { nodes: 999, ..Limits::default() };
         let error = Model::from_bytes_limited(many.clone(), &limits).unwrap_err();
+        assert_eq!(error.message(), "a model may have at most 999 nodes");
+        // The decoder skips an unknown group.
+        let after_group = [vec![0x7b, 0x7c], many.clone()].concat();
+        let error = Model::from_bytes_limited(after_group, &limits).unwrap_err();
         assert_eq!(error.message(), "a model may have at most 999 nodes");
         let limits = Limits { file_bytes: 10, ..Limits::default() };
         assert_eq!(Model::from_bytes_limited(many, &limits).unwrap_err().kind(), ErrorKind::Memory);

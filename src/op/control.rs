@@ -35,7 +35,7 @@ pub(crate) enum ControlForm<'a> {
     Branches(BranchesForm<'a>),
     While(WhileForm<'a>),
     Rows(RowsForm<'a>),
-    /// The node computes the region once. The captures of the region are all operands.
+    /// The node computes the region once. Input `i` of the region is operand `i`; `captures` is empty.
     Call(BodyRegion<'a>),
 }
 
@@ -44,11 +44,12 @@ pub(crate) enum ControlForm<'a> {
 pub(crate) struct BodyRegion<'a> {
     /// The name in messages and dumps: `then`, `body`.
     pub name: &'a str,
-    /// A `GraphData`, a type of the module `graph`. The inputs of the graph are the captures.
+    /// A `GraphData`, a type of the module `graph`.
     pub graph: &'a dyn Any,
     /// The numbers of the values of the graph that are the results.
     pub outputs: Vec<u32>,
-    /// For each input of the graph, the number of the node's operand that is passed to the input.
+    /// For each input of the graph, the number of the node's operand that is passed to the input. Empty for the body of
+    /// a loop, whose inputs `sources` gives.
     pub captures: &'a [usize],
 }
 

@@ -118,6 +118,19 @@ pub fn control_samples() -> Vec<Sample> {
             runs_in_tensorflow: true,
         },
         Sample {
+            name: "loop_over_no_rows",
+            build: |g| {
+                let x = g.input("x", DType::F32, shape!["n", "m"])?;
+                let y = g.input("y", DType::F32, shape!["k", ?])?;
+                Ok(vec![g.map(&[x, y], |rows| Ok(concat(&[rows[0], rows[1], rows[0]], 0)? * 2.0))?[0]])
+            },
+            feeds: vec![
+                ("x", Tensor::zeros(DType::F32, &[0, 3]).unwrap()),
+                ("y", Tensor::zeros(DType::F32, &[0, 2]).unwrap()),
+            ],
+            runs_in_tensorflow: true,
+        },
+        Sample {
             name: "loop_over_ragged_rows",
             build: |g| Ok(vec![doubled_rows(g)?.flat_values()]),
             feeds: Vec::new(),

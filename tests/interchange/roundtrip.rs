@@ -180,3 +180,53 @@ fn the_limit_of_a_loop_is_read_back() -> Result<()> {
     assert!(error.message().contains("at most 3 iterations"), "{}", error.message());
     Ok(())
 }
+
+/// Returns the compiled graph of `outputs` after an export and an import.
+fn read_back(graph: &Graph, outputs: &[Value<'_>]) -> Result<shapeflow::Executable> {
+    let imported = Model::from_bytes(to_graphdef(graph, outputs)?)?.import(None, &ImportOptions::new())?;
+    let names = tensor_names(graph, outputs)?;
+    let values = names.iter().map(|name| imported.value(name)).collect::<Result<Vec<_>>>()?;
+    imported.graph().compile(values)
+}
+
+#[test]
+fn an_exported_loop_over_rows_refuses_other_numbers_of_rows() -> Result<()> {
+    let graph = Graph::new();
+    let a = graph.input("a", DType::F32, shape!["n"])?;
+    let b = graph.input("b", DType::F32, shape!["m"])?;
+    let sums = graph.map(&[a, b], |rows| Ok(rows[0] + rows[1]))?;
+    let exe = read_back(&graph, &sums)?;
+    let (two, three) = (Tensor::from([1.0f32, 2.0]), Tensor::from([1.0f32, 2.0, 3.0]));
+    let [sums] = exe.run(&[two.view(), two.view()])?;
+    assert_eq!(sums, Tensor::from([2.0f32, 4.0]));
+    let error = exe.run::<1>(&[two.view(), three.view()]).unwrap_err();
+    let expected = "all tensors must have the same number of rows, got";
+    assert!(error.message().contains(expected), "{}", error.message());
+    assert!(exe.run::<1>(&[three.view(), two.view()]).is_err());
+    Ok(())
+}
+
+#[test]
+fn equal_names_are_equal_in_an_exported_graph() -> Result<()> {
+    let graph = Graph::new();
+    let x = graph.input("x", DType::F32, shape!["n"])?;
+    let y = graph.input("y", DType::F32, shape!["m"])?;
+    graph.assume_eq("n", "m")?;
+    let exe = read_back(&graph, &[(x + y).ok()?])?;
+    let (one, two) = (Tensor::from([1.0f32]), Tensor::from([1.0f32, 2.0]));
+    let [sum] = exe.run(&[two.view(), two.view()])?;
+    assert_eq!(sum, Tensor::from([2.0f32, 4.0]));
+    assert!(exe.run::<1>(&[two.view(), one.view()]).is_err());
+    Ok(())
+}
+
+#[test]
+fn large_factors_of_sizes_are_numbers_of_64_bits() -> Result<()> {
+    let graph = Graph::new();
+    let x = graph.input("x", DType::F32, shape![?])?;
+    let limit = 5_000_000_000i64 * x.dim(0)?;
+    let numbers = graph.range(0, limit, 5_000_000_000i64)?;
+    let [numbers] = read_back(&graph, &[numbers])?.run(&[Tensor::from([1.0f32, 2.0]).view()])?;
+    assert_eq!(numbers, Tensor::from([0i64, 5_000_000_000]));
+    Ok(())
+}

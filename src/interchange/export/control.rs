@@ -1,6 +1,6 @@
 //! Exports nodes of control flow. Their regions become functions.
 
-use shapeflow_shape_fns::{DType, Dim, TensorShape};
+use shapeflow_shape_fns::{DType, Dim, PartialElements, TensorShape};
 
 use super::super::LIMIT;
 use super::super::proto::{AttrKind, ListValue, NameAttrList, NodeDef};
@@ -38,14 +38,17 @@ impl Exporter<'_> {
                 self.function(name, region, arguments, |inner| inner.region(&inputs, &region.outputs))?,
             );
         }
-        let mut def = match (form.select, &functions[..]) {
-            (Some(_), [otherwise, then]) => {
+        let mut def = match form.select {
+            Some(_) => {
+                let [otherwise, then] = &functions[..] else {
+                    unreachable!("a bool chooses one of two regions")
+                };
                 let mut def = self.typed_node(name, "If", self.operands(node), &[("Tcond", DType::Bool)]);
                 put(&mut def, "then_branch", function_attr(then));
                 put(&mut def, "else_branch", function_attr(otherwise));
                 def
             }
-            _ => {
+            None => {
                 let mut def = self.typed_node(name, "Case", self.operands(node), &[]);
                 let func = functions.iter().map(|name| name_of(name)).collect();
                 put(&mut def, "branches", AttrKind::List(ListValue { func, ..ListValue::default() }));
@@ -53,7 +56,9 @@ impl Exporter<'_> {
             }
         };
         put(&mut def, "Tin", types(arguments));
-        self.put_results(&mut def, node);
+        let results: Vec<ValueIx> = node.values().collect();
+        put(&mut def, "Tout", types(&self.dtypes(&results)));
+        put(&mut def, "output_shapes", shapes_attr(&self.shapes(results.into_iter())));
         Ok(def)
     }
 
@@ -73,7 +78,8 @@ impl Exporter<'_> {
         let mut def = self.typed_node(name, "StatefulPartitionedCall", self.operands(node), &[]);
         put(&mut def, "f", function_attr(&function));
         put(&mut def, "Tin", types(&arguments));
-        self.put_results(&mut def, node);
+        let results: Vec<ValueIx> = node.values().collect();
+        put(&mut def, "Tout", types(&self.dtypes(&results)));
         Ok(def)
     }
 
@@ -120,13 +126,7 @@ impl Exporter<'_> {
     fn rows_node(&mut self, node: &Node, name: &str, form: &RowsForm<'_>) -> Result<NodeDef> {
         let (body, graph) = (&form.body, graph_of(&form.body));
         let outputs = &body.outputs[form.changing.len()..];
-        let items: Vec<(DType, TensorShape)> = outputs
-            .iter()
-            .map(|output| {
-                let info = &graph.values[*output as usize];
-                (info.dtype, graph.table.resolve_shape(&info.shape))
-            })
-            .collect();
+        let items: Vec<DType> = outputs.iter().map(|output| graph.values[*output as usize].dtype).collect();
         let operands = node.operands.len();
         let mut state = vec![DType::I32, DType::I32];
         state.extend(self.dtypes(&node.operands));
@@ -139,11 +139,14 @@ impl Exporter<'_> {
         let body_function = self.function(name, body, &state, |inner| inner.row(form, &state, operands))?;
 
         let count = self.size(name, node.operands[form.states], 0, DType::I32)?;
+        let checks = self.row_counts(node, name, form, &count)?;
         let mut inputs = vec![self.known(name, &[], &[0], DType::I32)?, count.clone()];
         inputs.extend(self.operands(node));
         let mut item_shapes = Vec::with_capacity(items.len());
-        for (dtype, shape) in &items {
-            let shape = self.item_shape(name, shape)?;
+        // A joined output gives two results: its rows and their splits.
+        let stacked = node.values().skip(form.states).step_by(1 + usize::from(form.is_joined));
+        for (dtype, result) in items.iter().zip(stacked) {
+            let shape = self.item_shape(name, node, result, form.is_joined)?;
             let list = self.typed_node(
                 name,
                 "TensorListReserve",
@@ -159,12 +162,13 @@ impl Exporter<'_> {
         shapes.extend(self.shapes(node.operands.iter().copied().skip(form.states)));
         shapes.extend(items.iter().map(|_| scalar()));
         let functions = [&*condition, &*body_function];
+        inputs.extend(checks.iter().map(|check| format!("^{check}")));
         let last = self.while_node(name, inputs, &state, &shapes, functions, form.limit);
         let last = self.extra(&format!("{name}/loop"), last);
 
         let mut results: Vec<String> =
             (0..form.states).map(|number| format!("{last}:{}", 2 + number)).collect();
-        for (number, ((dtype, _), shape)) in items.iter().zip(item_shapes).enumerate() {
+        for (number, (dtype, shape)) in items.iter().zip(item_shapes).enumerate() {
             let list = format!("{last}:{}", 2 + operands + number);
             match form.is_joined {
                 true => results.extend(self.joined(name, list, shape, *dtype)?),
@@ -253,13 +257,57 @@ impl Exporter<'_> {
         Ok([concat, self.extra(&format!("{name}/splits"), splits)])
     }
 
-    /// Adds a constant with the shape of the items of a list, and returns its name. Unknown sizes are -1.
-    fn item_shape(&mut self, name: &str, shape: &TensorShape) -> Result<String> {
-        let Some(dims) = shape.dims() else { return self.known(name, &[], &[-1], DType::I32) };
-        let sizes: Vec<i64> = dims.iter().map(|dim| dim.as_known().unwrap_or(-1)).collect();
-        let narrow: Vec<i32> = sizes.iter().map(|size| i32::try_from(*size).unwrap_or(-1)).collect();
-        let tensor = Tensor::from_slice(&[narrow.len()], &narrow)?;
-        Ok(self.extra(&format!("{name}/item_shape"), constant_def("", &tensor)?))
+    /// Adds nodes that check that all operands with rows have `count` rows, and returns their names.
+    fn row_counts(
+        &mut self,
+        node: &Node,
+        name: &str,
+        form: &RowsForm<'_>,
+        count: &str,
+    ) -> Result<Vec<String>> {
+        let xs = &node.operands[form.states..form.states + form.xs];
+        let rows: Vec<Option<Dim>> = self
+            .shapes(xs.iter().copied())
+            .iter()
+            .map(|shape| shape.dims().and_then(|dims| dims.first().cloned()))
+            .collect();
+        let mut checks = Vec::new();
+        for (x, own) in xs.iter().zip(&rows).skip(1) {
+            if own.is_some() && *own == rows[0] {
+                continue;
+            }
+            let size = self.size(name, *x, 0, DType::I32)?;
+            let mut equal =
+                self.typed_node(name, "Equal", vec![count.to_string(), size.clone()], &[("T", DType::I32)]);
+            put(&mut equal, "incompatible_shape_error", AttrKind::B(true));
+            let equal = self.extra(&format!("{name}/equal"), equal);
+            let text = "all tensors must have the same number of rows, got";
+            let text = self.extra(&format!("{name}/text"), constant_def("", &Tensor::from(text))?);
+            let inputs = vec![equal, text, count.to_string(), size];
+            let mut assert = self.typed_node(name, "Assert", inputs, &[]);
+            put(&mut assert, "T", types(&[DType::String, DType::I32, DType::I32]));
+            checks.push(self.extra(&format!("{name}/assert"), assert));
+        }
+        Ok(checks)
+    }
+
+    /// Adds nodes that compute the shape of the items of a list, and returns the name of the tensor. `result` is the
+    /// result that the list becomes. A size that only the loop knows is -1, and so is the first size of an item that is
+    /// joined with others.
+    fn item_shape(&mut self, name: &str, node: &Node, result: ValueIx, is_joined: bool) -> Result<String> {
+        let shapes = self.shapes([result].into_iter());
+        let Some(dims) = shapes[0].dims() else { return self.known(name, &[], &[-1], DType::I32) };
+        let first = is_joined.then(|| Dim::known(-1));
+        let rest = dims[1..].iter().map(|dim| match self.is_known_before(node, dim) {
+            true => dim.clone(),
+            false => Dim::known(-1),
+        });
+        let sizes = PartialElements::vector(first.into_iter().chain(rest));
+        if let Some(known) = sizes.as_known() {
+            return self.known(name, &[known.len()], &known, DType::I32);
+        }
+        let shape = self.elements(name, &sizes, DType::I32)?;
+        Ok(shape.expect("the nodes before the loop determine the sizes"))
     }
 
     /// Returns a `While` with these inputs and this state.
@@ -306,6 +354,7 @@ impl Exporter<'_> {
     /// take the places of the graph's inputs.
     fn region(&mut self, inputs: &[String], outputs: &[u32]) -> Result<Vec<Returned>> {
         let data = self.data;
+        assert_eq!(data.inputs.len(), inputs.len(), "each input of a region has a tensor");
         let wanted: Vec<ValueIx> = outputs.iter().map(|output| ValueIx(*output)).collect();
         self.exported = match wanted.is_empty() {
             true => vec![false; data.nodes.len()],
@@ -325,13 +374,6 @@ impl Exporter<'_> {
             .iter()
             .map(|value| Returned { tensor: self.tensor_name(*value), dtype: self.dtype(*value) })
             .collect())
-    }
-
-    /// Adds the dtypes and shapes of the results of a branch or a call.
-    fn put_results(&self, def: &mut NodeDef, node: &Node) {
-        let results: Vec<ValueIx> = node.values().collect();
-        put(def, "Tout", types(&self.dtypes(&results)));
-        put(def, "output_shapes", shapes_attr(&self.shapes(results.into_iter())));
     }
 
     fn operands(&self, node: &Node) -> Vec<String> {

@@ -12,7 +12,7 @@ use super::unique_name::unique_name;
 use crate::graph::GraphData;
 use crate::op::dtype_number::number_of;
 
-/// The output of an op that the table of signatures lacks, because the op has variants or resources.
+/// The outputs of the ops that the table of signatures lacks, because they have variants or resources.
 const OUTPUTS: [(&str, &[&str]); 6] = [
     ("HashTableV2", &["table_handle"]),
     ("LookupTableFindV2", &["values"]),
@@ -62,8 +62,11 @@ impl Library {
             nodes.iter().map(|node| (node.name.clone(), outputs_of(node))).collect();
         let inside = |tensor: &str| {
             let (node, number) = split_name(tensor);
-            // Only an argument is no node, except for the nodes that `^` names.
+            // Arguments keep their names, and so do control inputs (`^NODE`).
             let Some(outputs) = outputs.get(node) else { return tensor.to_string() };
+            if outputs.is_empty() {
+                return format!("{node}:output:{number}");
+            }
             let mut before = 0;
             for (output, count) in outputs {
                 if number < before + count {
@@ -71,7 +74,7 @@ impl Library {
                 }
                 before += count;
             }
-            format!("{node}:output:{number}")
+            panic!("a node has the output that another node reads, got {tensor}")
         };
         for input in nodes.iter_mut().flat_map(|node| &mut node.input) {
             *input = inside(input);

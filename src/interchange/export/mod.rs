@@ -9,7 +9,7 @@ mod spelling;
 mod table;
 mod unique_name;
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 
 use prost::Message;
 use shapeflow_shape_fns::{DType, Dim, PartialElements, Symbol};
@@ -37,14 +37,16 @@ const OUTPUT_SHAPES: &str = "_output_shapes";
 /// is its expression. TensorFlow runs the graph if it has all ops of the graph. An op that TensorFlow lacks keeps the
 /// name that it has in this crate. A lookup in a table of constants becomes nodes that make, fill and read a hash table
 /// of TensorFlow. A branch or a loop becomes an `If`, a `Case` or a `While`, and its regions become functions. A loop
-/// over rows, as of [`Graph::scan`], becomes a `While` that fills tensor lists. Attributes that start with `_shapeflow` hold what TensorFlow does not need, so that
-/// [`Model::import`](super::Model::import) gives an equal graph, with two exceptions. A lookup becomes a lookup in
+/// over rows, as of [`Graph::scan`], becomes a `While` that fills tensor lists. TensorFlow ignores the limit of a loop.
+///
+/// Attributes that start with `_shapeflow` hold what TensorFlow does not need, so that
+/// [`Model::import`](super::Model::import) gives an equal graph, with these exceptions. A lookup becomes a lookup in
 /// another table with equal keys and values; if the values are not scalars, it becomes a lookup of their numbers and a
 /// gather. A branch or a loop becomes one with the same results. A token that cancels a loop is lost.
 ///
 /// # Errors
-/// `Attribute`: the graph has a lookup in a table that refuses keys. `DType`: a constant is a
-/// tensor list. Else an output is poisoned or belongs to another graph.
+/// `Attribute`: a table refuses keys, or an attribute mentions a size that has no name and that no node gives. `DType`:
+/// a constant is a tensor list. Otherwise, an output is poisoned or belongs to another graph.
 pub fn to_graphdef(graph: &Graph, outputs: &[Value<'_>]) -> Result<Vec<u8>> {
     Ok(export(graph, outputs)?.encode_to_vec())
 }
@@ -193,7 +195,8 @@ impl<'a> Exporter<'a> {
                 let info = &data.values[node.first_output.index()];
                 let mut def = node_def(&name, "Placeholder");
                 put(&mut def, "dtype", AttrKind::Type(number_of(info.dtype)));
-                put(&mut def, "shape", AttrKind::Shape(shape::to_proto(&info.shape)));
+                let shape = data.table.resolve_shape(&info.shape);
+                put(&mut def, "shape", AttrKind::Shape(shape::to_proto(&shape)));
                 def
             }
             (_, Some(tensor)) => constant_def(&name, tensor)?,
@@ -288,7 +291,6 @@ fn put(def: &mut NodeDef, name: &str, kind: AttrKind) {
 
 fn constant_def(name: &str, tensor: &crate::tensor::Tensor) -> Result<NodeDef> {
     let mut def = node_def(name, "Const");
-    def.attr = BTreeMap::new();
     put(&mut def, "dtype", AttrKind::Type(number_of(tensor.dtype())));
     put(&mut def, "value", AttrKind::Tensor(Box::new(constant::to_proto(tensor)?)));
     Ok(def)

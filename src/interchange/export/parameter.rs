@@ -6,9 +6,9 @@ use shapeflow_shape_fns::{Attr, DType, Dim, DimFactor, DimFunction, PartialEleme
 use super::super::proto::{AttrKind, NodeDef};
 use super::{Exporter, axis_of, constant_def, has_unnamed_sizes, node_def, put};
 use crate::error::Result;
-use crate::graph::ValueIx;
-use crate::op::Absent;
+use crate::graph::{Node, ValueIx};
 use crate::op::dtype_number::number_of;
+use crate::op::{Absent, Body};
 use crate::tensor::Tensor;
 
 /// The value of a parameter, in a form that TensorFlow nodes can compute.
@@ -59,10 +59,7 @@ impl Parameter {
     /// Returns whether every element fits i32.
     pub(super) fn is_narrow(&self) -> bool {
         match self {
-            Parameter::Elements(elements) => elements
-                .elements()
-                .iter()
-                .all(|element| element.as_known().is_none_or(|value| i32::try_from(value).is_ok())),
+            Parameter::Elements(elements) => elements.elements().iter().all(is_narrow),
             _ => true,
         }
     }
@@ -107,12 +104,32 @@ impl Exporter<'_> {
         tensor
     }
 
+    /// Returns whether nodes before `node` determine a dimension, as a number that i32 nodes can compute.
+    pub(super) fn is_known_before(&self, node: &Node, dim: &Dim) -> bool {
+        let mut is_known = true;
+        self.data.table.resolve(dim).symbols(&mut |symbol| {
+            is_known &= axis_of(self.data, &self.exported, symbol).is_some_and(|(value, _)| {
+                let made_by = &self.data.nodes[self.data.values[value.index()].node.index()];
+                value < node.first_output || matches!(made_by.op.body, Body::Input)
+            });
+        });
+        is_known && self.element_form(dim).is_some_and(|form| form.is_narrow())
+    }
+
     /// Adds the nodes that compute elements of `dtype`, i32 or i64: see [`Exporter::parameter`].
-    fn elements(&mut self, name: &str, elements: &PartialElements, dtype: DType) -> Result<Option<String>> {
+    pub(super) fn elements(
+        &mut self,
+        name: &str,
+        elements: &PartialElements,
+        dtype: DType,
+    ) -> Result<Option<String>> {
         // No node is added unless all elements can be computed.
         let forms: Option<Vec<ElementForm>> =
             elements.elements().iter().map(|element| self.element_form(element)).collect();
         let Some(forms) = forms else { return Ok(None) };
+        if dtype == DType::I32 && !forms.iter().all(ElementForm::is_narrow) {
+            return Ok(None);
+        }
         let mut inputs = Vec::new();
         for form in forms {
             inputs.push(self.element(name, &form, dtype)?);
@@ -258,9 +275,8 @@ impl Exporter<'_> {
     /// Adds nodes that compute the size of an axis, and returns the name of the scalar tensor.
     pub(super) fn size(&mut self, name: &str, value: ValueIx, axis: usize, dtype: DType) -> Result<String> {
         let (source, axis) = (self.tensor_name(value), axis as i64);
-        let mut shape =
+        let shape =
             self.typed_node(name, "Shape", vec![source], &[("T", self.dtype(value)), ("out_type", dtype)]);
-        shape.name = format!("{name}/shape");
         let shape = self.auxiliary(&format!("{name}/shape"), shape);
         self.element_at(name, shape, axis, dtype)
     }
@@ -301,8 +317,7 @@ impl Exporter<'_> {
         Ok(self.auxiliary(name, def))
     }
 
-    /// Adds a constant with these integers, and returns its name. Its elements have `dtype`, or i64 if a value does not
-    /// fit `dtype`.
+    /// Adds a constant with these integers, which fit `dtype`, and returns its name.
     pub(super) fn known(
         &mut self,
         name: &str,
@@ -310,10 +325,7 @@ impl Exporter<'_> {
         values: &[i64],
         dtype: DType,
     ) -> Result<String> {
-        let tensor = match integers(sizes, values, dtype)? {
-            Some(tensor) => tensor,
-            None => Tensor::from_slice(sizes, values)?,
-        };
+        let tensor = integers(sizes, values, dtype)?.expect("the callers check that the integers fit");
         let def = constant_def(name, &tensor)?;
         Ok(self.auxiliary(&format!("{name}/const"), def))
     }
@@ -340,6 +352,39 @@ enum ElementForm {
     Known(i64),
     /// The sum of products, each of a coefficient and factors.
     Sum(Vec<(i64, Vec<Factor>)>),
+}
+
+impl ElementForm {
+    /// Returns whether all constants of the form fit i32.
+    fn is_narrow(&self) -> bool {
+        let fits = |value: i64| i32::try_from(value).is_ok();
+        match self {
+            ElementForm::Known(value) => fits(*value),
+            ElementForm::Sum(terms) => terms.iter().all(|(coefficient, factors)| {
+                fits(*coefficient)
+                    && factors.iter().all(|factor| match factor {
+                        Factor::Size(..) => true,
+                        Factor::Call(_, args) => args.iter().all(ElementForm::is_narrow),
+                    })
+            }),
+        }
+    }
+}
+
+/// Returns whether all constants in a dimension fit i32.
+fn is_narrow(dim: &Dim) -> bool {
+    let fits = |value: i64| i32::try_from(value).is_ok();
+    match (dim.as_known(), dim.terms()) {
+        (Some(value), _) => fits(value),
+        (None, Some(terms)) => terms.iter().all(|(coefficient, factors)| {
+            fits(*coefficient)
+                && factors.iter().all(|factor| match factor {
+                    DimFactor::Call(_, args) => args.iter().all(is_narrow),
+                    _ => true,
+                })
+        }),
+        (None, None) => true,
+    }
 }
 
 /// A factor of an element.

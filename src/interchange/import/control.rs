@@ -112,7 +112,10 @@ impl<'a, 'g> Importer<'a, 'g> {
         let state = values_of(inputs);
         let (graph, location, built_before) = (self.graph, self.location, self.built.len());
         let loops = match frame.attr(index, LIMIT) {
-            Some(AttrKind::I(limit)) => self.options.loops.clone().at_most(limit.unsigned_abs()),
+            Some(AttrKind::I(limit)) => match u64::try_from(*limit) {
+                Ok(limit) => self.options.loops.clone().at_most(limit),
+                Err(_) => return damaged(format!("the limit of a loop must not be negative, got {limit}")),
+            },
             _ => self.options.loops.clone(),
         };
         let counts = self.sharing.is_random(&frame.nodes[index..=index]);

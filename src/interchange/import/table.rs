@@ -87,13 +87,21 @@ impl<'a, 'g> Importer<'a, 'g> {
                 self.record_table(table.name.clone(), content);
                 Built::default()
             }
-            // The readers in the function have a control input from this node.
+            // The nodes that read the table in the function have a control input from this node.
             ("InitializeTable", [keys, values]) if !self.source.is_saved_model && frame.depth > 0 => {
                 let content = self.content(keys, values, name)?;
-                self.filled_in_functions.insert(table.name.clone(), content);
+                let before = self.filled_in_functions.insert(table.name.clone(), content.clone());
+                if let (Some(TableContent::Known(before)), TableContent::Known(content)) = (before, content)
+                    && before != content
+                {
+                    let message =
+                        format!("a table must be filled once, got two contents for the table {}", table.name);
+                    return Err(Error::new(ErrorKind::Compile, Phase::Build, message));
+                }
                 Built::default()
             }
-            // In a graph that is not from a SavedModel, the reader may have a control input from this node.
+            // `initial_content` has the content of a table of the main graph. A reader of the table may have a control
+            // input from this node.
             ("InitializeTable", _) if !self.source.is_saved_model => Built::default(),
             ("InitializeTableFromTextFile", [file]) if self.recording.is_some() => {
                 let content = match self.constant_tensor(file.value) {
