@@ -95,7 +95,8 @@ const ONE_BITS: i64 = 11;
 
 /// `t qu8[n, h, w, c], m qu8[c], v qu8[c], beta qu8[c], gamma qu8[c]`, each followed by the ends of its range,
 /// `-> qi32[n, h, w, c], f32[], f32[]`: `(t - m) / sqrt(v + epsilon) * gamma + beta`, or the same without `gamma`, in
-/// the range from `-2^20` to `2^20`. As TensorFlow's `QuantizedBatchNormWithGlobalNormalization`, bit for bit.
+/// the range from `-2^20` to `2^20`. As TensorFlow's `QuantizedBatchNormWithGlobalNormalization`, bit for bit, unless a
+/// factor or an offset exceeds i64.
 pub(crate) static BATCH: OpDef = OpDef::compute("quantized_batch_norm_global", lower_batch)
     .attrs(&[
         Attribute::dtype_or("dtype", DType::QI32),
