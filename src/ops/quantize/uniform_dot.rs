@@ -351,4 +351,15 @@ mod tests {
         let bounds = UniformQuantization { bounds: Some([-200, 5]), dtype: DType::QI8, ..to };
         refused(one, one, bounds, "must be ascending integers of qi8, from -128 to 127, got -200 and 5");
     }
+
+    #[test]
+    fn rows_with_nan_are_taken_as_zeros() {
+        let g = Graph::new();
+        let x = g.constant([[f32::NAN, 1.0], [1e-40, -1e-40], [0.0, 255.0]]).unwrap();
+        let columns = g.constant([[1i32], [1]]).unwrap().cast(DType::QI8).unwrap();
+        let one = UniformQuantization::of_tensor(&g, DType::QI8, 1.0, 0).unwrap();
+        let y = x.uniform_quantized_dot_hybrid(columns, one).unwrap();
+        let [y] = g.compile(y).unwrap().run(&[]).unwrap();
+        assert_eq!(y.to_vec::<f32>().unwrap(), [0.0, 0.0, 255.0]);
+    }
 }

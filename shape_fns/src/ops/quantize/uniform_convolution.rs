@@ -339,7 +339,7 @@ mod tests {
         {padding: "VALID", window_strides: [2, 2]} "[n, 3, 5]; [8, 3, 2]; []; []; []; []; []; []" => "error window_strides must have 1 entry, one for each spatial axis, got 2";
         {padding: "SAME", explicit_padding: [1, 2]} "[n, 3, 5]; [8, 3, 2]; []; []; []; []; []; []" => "error explicit_padding must be empty unless padding is EXPLICIT";
         {padding: "VALID", batch_group_count: 2} "[3, 3, 5]; [8, 3, 2]; []; []; []; []; []; []" => "error the batch must be a multiple of batch_group_count, got 3 and 2";
-        {padding: "VALID", batch_group_count: 2147483648} "[n, 3, 5]; [?, 3, 2]; []; []; []; []; []; []" => "error batch_group_count must be from 1 to 2147483647, got 2147483648";
+        {padding: "VALID", batch_group_count: 2_147_483_648i64} "[n, 3, 5]; [?, 3, 2]; []; []; []; []; []; []" => "error batch_group_count must be from 1 to 2147483647, got 2147483648";
         {padding: "VALID", feature_group_count: 0} "[n, 3, 5]; [?, 3, 2]; []; []; []; []; []; []" => "error feature_group_count must be from 1 to 2147483647, got 0";
         {padding: "VALID", dimension_numbers: "?"} "[3, 3, 5]; [8, 3, 2]; []; []; []; []; []; []" => "error dimension_numbers must be a serialized";
     }
