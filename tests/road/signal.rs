@@ -158,17 +158,17 @@ fn an_inverse_transform_gives_the_signal_back() -> Result<()> {
 
 #[test]
 fn a_transform_of_type_1_keeps_the_size_and_needs_two_samples() -> Result<()> {
-    for name in ["n", "?"] {
+    for shape in [shape!["n"], shape![Dim::UNKNOWN]] {
         let g = Graph::new();
-        let y = g.input("x", DType::F64, shape![name])?.dct(1, false)?;
-        if name == "n" {
+        let y = g.input("x", DType::F64, shape.clone())?.dct(1, false)?;
+        if shape.to_string() == "[n]" {
             assert_eq!(y.shape().to_string(), "[n]");
         }
         let exe = g.compile(y)?;
         let [y] = exe.run(&[Tensor::from([1.0f64, 2.0]).view()])?;
         y.allclose(&Tensor::from([3.0f64, -1.0]), 0.0, 1e-12).unwrap();
         let error = exe.run::<1>(&[Tensor::from([1.0f64]).view()]).unwrap_err();
-        assert!(error.message().contains("type 1 must have at least 2 samples"), "{error}");
+        assert!(error.message().contains("shapes must agree"), "{error}");
     }
     Ok(())
 }
