@@ -51,13 +51,20 @@ def main():
             if length > 1:
                 window = tf.signal.kaiser_bessel_derived_window(length, 4.0, dtype)
                 record("kaiser_bessel_derived_window", args, window)
+            if dtype == tf.float64:
+                # The Bessel function of this number exceeds f64.
+                args = {"length": length, "beta": 1000.0}
+                record("kaiser_window", args, tf.signal.kaiser_window(length, 1000.0, dtype))
+                if length > 3:
+                    window = tf.signal.kaiser_bessel_derived_window(length, 1000.0, dtype)
+                    record("kaiser_bessel_derived_window", args, window)
             record("vorbis_window", {"length": length}, tf.signal.vorbis_window(length, dtype))
         for samples, length, step in ((10, 4, 2), (10, 4, 3), (3, 4, 2), (12, 3, 5), (0, 2, 1)):
             x = signal(2, samples).astype(numpy)
             args = {"frame_length": length, "frame_step": step}
             record("frame", args, tf.signal.frame(x, length, step), x)
             record("frame_padded", args, tf.signal.frame(x, length, step, pad_end=True, pad_value=-1), x)
-        for frames, length, step in ((3, 4, 2), (4, 5, 2), (1, 3, 3), (3, 2, 3), (2, 4, 1)):
+        for frames, length, step in ((3, 4, 2), (4, 5, 2), (1, 3, 3), (3, 2, 3), (2, 4, 1), (0, 4, 2), (0, 2, 3)):
             x = signal(2, frames, length).astype(numpy)
             record("overlap_and_add", {"frame_step": step}, tf.signal.overlap_and_add(x, step), x)
         for samples, length, step, fft, pad in (
@@ -72,6 +79,10 @@ def main():
             record("stft", args, y, x)
             back = tf.signal.inverse_stft(y, length, step, fft_length=fft)
             record("inverse_stft", args, back, y)
+            window = tf.signal.hann_window(length, dtype=dtype)
+            inverse = tf.signal.inverse_stft_window_fn(step)(length, dtype)
+            record("inverse_stft_window", {"frame_step": step}, inverse, window)
+        for length, step in ((3, 3), (4, 4), (4, 5)):
             window = tf.signal.hann_window(length, dtype=dtype)
             inverse = tf.signal.inverse_stft_window_fn(step)(length, dtype)
             record("inverse_stft_window", {"frame_step": step}, inverse, window)

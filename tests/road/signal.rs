@@ -3,7 +3,8 @@
 
 use serde_json::Value as Json;
 use shapeflow::{
-    DType, Dim, Graph, MelScale, Result, StftOptions, StftWindow, Tensor, TensorShape, Value, shape,
+    DType, Dim, ErrorKind, Graph, MelScale, Result, StftOptions, StftWindow, Tensor, TensorShape, Value,
+    shape,
 };
 
 use crate::rng::Rng;
@@ -156,6 +157,23 @@ fn an_inverse_transform_gives_the_signal_back() -> Result<()> {
 }
 
 #[test]
+fn a_transform_of_type_1_keeps_the_size_and_needs_two_samples() -> Result<()> {
+    for shape in [shape!["n"], shape![Dim::UNKNOWN]] {
+        let g = Graph::new();
+        let y = g.input("x", DType::F64, shape.clone())?.dct(1, false)?;
+        if shape.to_string() == "[n]" {
+            assert_eq!(y.shape().to_string(), "[n]");
+        }
+        let exe = g.compile(y)?;
+        let [y] = exe.run(&[Tensor::from([1.0f64, 2.0]).view()])?;
+        y.allclose(&Tensor::from([3.0f64, -1.0]), 0.0, 1e-12).unwrap();
+        let error = exe.run::<1>(&[Tensor::from([1.0f64]).view()]).unwrap_err();
+        assert!(error.message().contains("shapes must agree"), "{error}");
+    }
+    Ok(())
+}
+
+#[test]
 fn errors_name_the_call_of_the_program() -> Result<()> {
     let g = Graph::new();
     let x = g.input("x", DType::F32, shape!["n"])?;
@@ -166,12 +184,20 @@ fn errors_name_the_call_of_the_program() -> Result<()> {
         error.message().to_string()
     };
     assert_eq!(message(x.frame(0, 1)), "frame_length must be at least 1, got 0");
+    assert_eq!(message(x.frame_padded(2, 0, 0.0)), "frame_step must be at least 1, got 0");
+    let text = message(x.stft(i64::MAX, 1, StftOptions::default()));
+    assert!(
+        text.contains("frame_length must be at most 2^62 without fft_length, got 9223372036854775807"),
+        "{text}"
+    );
     assert_eq!(message(x.overlap_and_add(2)), "frames must have a known rank of at least 2, got shape [n]");
     assert_eq!(message(x.dct(5, false)), "kind must be 1, 2, 3 or 4, got 5");
     assert_eq!(message(ints.dct(2, false)), "the element type must be f32 or f64, got i64");
     let text = message(ints.stft(4, 2, StftOptions::default()));
     assert!(text.contains("the element type must be a float, got i64"), "{text}");
     assert!(message(g.hann_window(-1, true, DType::F32)).starts_with("hann_window: range("));
+    let scale = MelScale { mel_bins: usize::MAX, ..MelScale::default() };
+    assert_eq!(g.linear_to_mel_weight_matrix(scale, DType::F32).unwrap_err().kind(), ErrorKind::Memory);
     let scale = MelScale { highest: 5000.0, ..MelScale::default() };
     let text = message(g.linear_to_mel_weight_matrix(scale, DType::F32));
     assert!(text.contains("at most half of the sample rate, got 125 to 5000"), "{text}");

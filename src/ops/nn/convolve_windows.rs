@@ -33,9 +33,8 @@ pub(crate) static VOLUMES: OpDef = OpDef::contraction("convolve_volume_windows",
     .tensorflow(&[TfOp::new("Conv3D").own_shape_fn()]);
 
 /// As [`IMAGES`] and [`VOLUMES`] for groups of channels, and for any number of spatial axes:
-/// `[n, h, w, g*c], [kh, kw, c, g*m] -> [n, oh, ow, g*m]`. Group
-/// `i` of the channels is convolved with group `i` of the filters. `positions` is the number of windows along each
-/// spatial axis, or -1 for all that fit.
+/// `[n, h, w, g*c], [kh, kw, c, g*m] -> [n, oh, ow, g*m]`. Group `i` of the channels is convolved with group `i` of the
+/// filters. `positions` is the number of windows along each spatial axis, or -1 for all that fit.
 pub(crate) static GROUPED: OpDef = OpDef::compute("convolve_grouped_windows", lower)
     .attrs(ATTRS)
     .operands(&[Operand::Data("input"), Operand::Data("filter"), Operand::Size("positions")])

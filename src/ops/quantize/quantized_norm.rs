@@ -95,7 +95,8 @@ const ONE_BITS: i64 = 11;
 
 /// `t qu8[n, h, w, c], m qu8[c], v qu8[c], beta qu8[c], gamma qu8[c]`, each followed by the ends of its range,
 /// `-> qi32[n, h, w, c], f32[], f32[]`: `(t - m) / sqrt(v + epsilon) * gamma + beta`, or the same without `gamma`, in
-/// the range from `-2^20` to `2^20`. As TensorFlow's `QuantizedBatchNormWithGlobalNormalization`, bit for bit.
+/// the range from `-2^20` to `2^20`. As TensorFlow's `QuantizedBatchNormWithGlobalNormalization`, bit for bit, unless a
+/// factor or an offset exceeds i64.
 pub(crate) static BATCH: OpDef = OpDef::compute("quantized_batch_norm_global", lower_batch)
     .attrs(&[
         Attribute::dtype_or("dtype", DType::QI32),
@@ -164,6 +165,7 @@ fn lower_batch(cx: &mut dyn LowerCx, output: usize, index: &[Index]) -> Expr {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Graph;
     use crate::ops::testing::shape_table;
 
     shape_table! { BATCH, {"variance_epsilon": 0.1, "scale_after_normalization": true},
@@ -173,5 +175,28 @@ mod tests {
     shape_table! { bytes_of: BYTES, {},
         "[n, 3]; []; []" => "qu8[n, 3]",
         "[n, 3]; [2]; []" => error "must have rank 0",
+    }
+
+    #[test]
+    fn numbers_beyond_i64_become_the_nearest_integer() {
+        let g = Graph::new();
+        let normalized = |integer: i32, limit: f32| {
+            let call = g.op(&BATCH).attr("variance_epsilon", 0.0).attr("scale_after_normalization", true);
+            let call = call.data(g.constant([[[[integer]]]]).unwrap().cast(DType::QU8).unwrap());
+            let call = call.data(g.constant(-limit).unwrap()).data(g.constant(limit).unwrap());
+            // The mean and beta are 0, the variance and gamma 1.
+            let call = [0, 255, 0, 255].into_iter().fold(call, |call, byte: i32| {
+                let call = call.data(g.constant([byte]).unwrap().cast(DType::QU8).unwrap());
+                call.data(g.constant(0.0f32).unwrap()).data(g.constant(1.0f32).unwrap())
+            });
+            let y = call.finish_all().unwrap()[0].cast(DType::I32).unwrap();
+            let [y] = g.compile(y).unwrap().run(&[]).unwrap();
+            y.to_vec::<i32>().unwrap()[0]
+        };
+        let [least, greatest] = [0, 255].map(|integer| normalized(integer, 2_097_152.0));
+        assert!(least < -1_000_000_000 && greatest > 1_000_000_000, "{least} {greatest}");
+        for limit in [1e18, 1e20, 1e30] {
+            assert_eq!([0, 255].map(|integer| normalized(integer, limit)), [least, greatest]);
+        }
     }
 }

@@ -99,7 +99,9 @@ impl QuantizedRange {
         let integers = (high - low + 1) as f64;
         let scale = Expr::constant(integers) / (self.width() * Expr::constant(integers / self.count()));
         let start = round_half_away(self.min.clone().cast(DType::F64) * &scale);
-        let steps = (round_half_away(x.cast(DType::F64) * scale) - start).cast(DType::I64);
+        // Above this bound, adding `low` doesn't wrap.
+        let least = Expr::constant((i64::MIN + (1 << 32)) as f64);
+        let steps = (round_half_away(x.cast(DType::F64) * scale) - start).maximum(least).cast(DType::I64);
         let low = Expr::constant(low);
         self.is_empty().select(low.clone(), steps + low)
     }

@@ -17,8 +17,8 @@ use crate::shape_fns;
 const WORDS: f64 = 2_147_483_648.0;
 
 /// `qi32[.., c], f32[c], f32[c], f32[], f32[] -> q[.., c], f32[], f32[]`: the integers of attribute `dtype` (qi8 or
-/// qu8) that stand for the same numbers, in a range that reaches from the negative to the positive greater magnitude of
-/// the last two operands; for qu8 from 0. One range may be that of all channels. Ties round to even. As TensorFlow's
+/// qu8) that stand for the same numbers in another range. With `m` the greater magnitude of the last two operands, the
+/// range is `-m` to `m` for qi8 and `0` to `m` for qu8. The second and the third result are these operands. One range may be that of all channels. Ties round to even. As TensorFlow's
 /// `RequantizePerChannel`, whose kernel refuses a minimum of 0 or more for qi8, and a rank other than 4.
 pub(crate) static DEF: OpDef = OpDef::compute("requantize_channels", lower)
     .attrs(&[Attribute::dtype_or("dtype", DType::QU8)])
@@ -51,8 +51,8 @@ pub(crate) static DEF: OpDef = OpDef::compute("requantize_channels", lower)
 
 /// `qi32[n, h, w, c], f32[c], f32[c] -> f32[], f32[]`: a range for all numbers. It reaches from the negative to the
 /// positive greatest magnitude, or from 0 if no integer is negative, and not beyond attribute `clip_value_max` and its
-/// negative. As TensorFlow's `RequantizationRangePerChannel`, whose kernel takes the magnitude of the lowest integer
-/// for negative.
+/// negative. As TensorFlow's `RequantizationRangePerChannel`, whose kernel computes the magnitude of the lowest
+/// i32 in i32, where it stays negative.
 pub(crate) static RANGE: OpDef = OpDef::composite("requantization_range_of_channels", |cx, values| {
     let &[x, min, max] = values else {
         return Err(Error::msg("requantization_range_of_channels needs a tensor and the ends of its ranges"));

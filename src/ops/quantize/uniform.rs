@@ -43,7 +43,8 @@ pub struct UniformQuantization<'g> {
     pub zero_points: Value<'g>,
     /// The axis whose slices have scales and zero points of their own. `None` for one scale and one zero point.
     pub axis: Option<usize>,
-    /// The least and the greatest integer in use. `None` for the whole range of `dtype`.
+    /// The least and the greatest integer of a result. `None` for the whole range of `dtype`. The quantizations of
+    /// operands do not use them.
     pub bounds: Option<[i32; 2]>,
 }
 
@@ -324,6 +325,12 @@ impl<'g> Parameters<'g> {
         let are_positive = scales.greater(0.0)?.reduce_all(Axes::all())?;
         let scales = scales.checked(are_positive, &format!("{prefix}scales must be positive"))?;
         Ok(Parameters { scales, zero_points, axis })
+    }
+
+    /// Returns the integers of `tensor`, each minus its zero point, as i32. The last axis of `tensor` is the quantized
+    /// one, if any.
+    pub fn steps(&self, tensor: Value<'g>) -> Result<Value<'g>> {
+        tensor.cast(DType::I32)?.sub(self.zero_points)
     }
 }
 

@@ -38,8 +38,7 @@ impl<'g> Value<'g> {
     /// ```
     ///
     /// # Errors
-    /// As [`Value::uniform_requantize`]; or the operands do not broadcast, their dtypes differ, or a rank that an axis
-    /// needs is unknown.
+    /// As [`Value::uniform_requantize`]; or the operands do not broadcast, or their dtypes differ.
     #[track_caller]
     pub fn uniform_quantized_add(
         self,

@@ -15,9 +15,10 @@ use crate::op::{OpDef, TfOp};
 use crate::ops::nn::Padding;
 use crate::ops::nn::conv::{Geometry, convolve};
 use crate::ops::nn::conv_gradient::spread;
-use crate::ops::nn::window::{agree, dims_of, of_rank, with_shape};
+use crate::ops::nn::window::{agree, dims_of, of_rank, refuse, with_shape};
 use crate::ops::window_sizes::window;
 use crate::shape_fns::quantize::{ConvolutionAxes, ConvolutionWindows, convolution_rank};
+use crate::tensor::{Tensor, reserved_vec};
 
 impl<'g> Value<'g> {
     /// Convolves quantized images with quantized filters. The integers, each minus its zero point, are multiplied and
@@ -154,7 +155,7 @@ pub(crate) static CONV_HYBRID: OpDef = OpDef::composite("uniform_quantized_conv_
     let rhs_parameters = Parameters::of("rhs_", rhs, axis, [scales, zero_points])?;
     let of_image: Vec<i64> = (1..conv.rank() as i64).collect();
     let rounded = RoundedSlices::of(conv.channels_last(lhs)?, &of_image)?;
-    let steps = conv.filter(rhs)?.cast(DType::I32)?.sub(rhs_parameters.zero_points)?;
+    let steps = rhs_parameters.steps(conv.filter(rhs)?)?;
     let sums = conv.convolve(rounded.steps, steps)?.cast(DType::F32)?;
     let scales = conv.image_scales(rounded.scales, &dims_of(sums))?;
     Ok(vec![conv.in_order(sums.mul(scales)?.mul(rhs_parameters.scales)?)?])
@@ -222,12 +223,12 @@ impl<'a> Convolution<'a> {
     fn convolve<'g>(&self, images: Value<'g>, filter: Value<'g>) -> Result<Value<'g>> {
         let last = self.rank() - 1;
         let mut dims = dims_of(images);
-        let inputs = dims_of(filter)[last - 1].clone();
+        let [.., inputs, outputs] = &dims_of(filter)[..] else { return missing() };
         let channels = inputs.checked_mul(Dim::known(self.windows.feature_groups))?;
         let what = "the channels of lhs and feature_group_count times the input channels of rhs";
         agree(what, &dims[last..], std::slice::from_ref(&channels))?;
         dims[last] = channels;
-        let mut x = self.groups_as_channels(with_shape(what, images, &dims)?, &inputs)?;
+        let mut x = self.groups_as_channels(with_shape(what, images, &dims)?, [inputs, outputs])?;
         for (index, dilation) in self.windows.lhs_dilations.iter().enumerate() {
             x = spread(x, index + 1, &Dim::known(*dilation))?;
         }
@@ -260,8 +261,11 @@ impl<'a> Convolution<'a> {
     }
 
     /// Moves the groups of the batch to the channels, so that a convolution with groups of `inputs` channels convolves
-    /// the channels of each output channel.
-    fn groups_as_channels<'g>(&self, x: Value<'g>, inputs: &Dim) -> Result<Value<'g>> {
+    /// the channels of each of the `outputs` output channels.
+    ///
+    /// # Errors
+    /// The batch or `outputs` provably is no multiple of a number of groups.
+    fn groups_as_channels<'g>(&self, x: Value<'g>, [inputs, outputs]: [&Dim; 2]) -> Result<Value<'g>> {
         let (batch_groups, groups) = (self.windows.batch_groups, self.windows.feature_groups);
         if batch_groups == 1 {
             return Ok(x);
@@ -275,14 +279,21 @@ impl<'a> Convolution<'a> {
         let moved: Vec<usize> = (1..last).chain([0, last]).collect();
         let x = x.reshape(&split[..])?.transpose(moved)?;
         let all = least_common_multiple(batch_groups, groups);
+        if let Some(outputs) = outputs.as_known().filter(|outputs| outputs % all != 0) {
+            return refuse(format!(
+                "the number of filters must be a multiple of batch_group_count and feature_group_count, got \
+                 {outputs}, {batch_groups} and {groups}"
+            ));
+        }
         let x = match groups {
             1 => x,
             _ => {
                 // Output channels of one group have both a group of the batch and a group of the channels.
                 let pairs = [&split[1..last], &[Dim::known(batch_groups * groups), inputs.clone()]].concat();
-                let pair = |group: i64| group * batch_groups / all * groups + group * groups / all;
-                let order: Vec<i64> = (0..all).map(pair).collect();
-                let order = x.graph().constant(crate::Tensor::from_slice(&[order.len()], &order)?)?;
+                let pair = |group: i64| group / (all / batch_groups) * groups + group / (all / groups);
+                let mut order = reserved_vec::<i64>(usize::try_from(all).unwrap_or(usize::MAX))?;
+                order.extend((0..all).map(pair));
+                let order = x.graph().constant(Tensor::from_vec(&[order.len()], order)?)?;
                 x.reshape(&pairs[..])?.gather(order, last as i64 - 1)?
             }
         };
@@ -309,6 +320,7 @@ impl<'a> Convolution<'a> {
     }
 }
 
+/// Returns the least common multiple of two positive numbers of at most 31 bits.
 fn least_common_multiple(a: i64, b: i64) -> i64 {
     let (mut divisor, mut rest) = (a, b);
     while rest != 0 {
@@ -320,7 +332,7 @@ fn least_common_multiple(a: i64, b: i64) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Graph, Tensor, shape};
+    use crate::{Graph, shape};
 
     fn call<'g>(g: &'g Graph, x: Value<'g>, filter: Value<'g>) -> crate::OpBuilder<'g> {
         let parameters = || [g.constant(1.0f32).unwrap(), g.constant(0i32).unwrap()];
@@ -371,14 +383,34 @@ mod tests {
         refused(call(&g, x, filter(&g, &[3, 3, 1])), "must agree, got [2] and [3]");
         refused(call(&g, x, filter(&g, &[3, 2])), "rhs must have rank 3, got rank 2");
         let good = || call(&g, x, filter(&g, &[3, 2, 1]));
-        refused(good().attr("window_strides", [2, 2]), "window_strides must have 1 entries");
+        refused(good().attr("window_strides", [2, 2]), "window_strides must have 1 entry");
         refused(good().attr("rhs_dilation", [0]), "rhs_dilation must be at least 1, got 0");
         refused(good().attr("batch_group_count", 2), "multiple of batch_group_count, got 3 and 2");
+        refused(
+            good().attr("batch_group_count", 1i64 << 40),
+            "batch_group_count must be from 1 to 2147483647",
+        );
         refused(good().attr("padding", "EXPLICIT"), "explicit_padding must have 2 entries, got 0");
         refused(
             good().attr("dimension_numbers", "\x10\x02"),
             "dimension_numbers must have every axis of the input once",
         );
         refused(good().attr("rhs_quantization_axis", 1), "rhs_quantization_axis must be -1 or the axis 0");
+    }
+
+    #[test]
+    fn large_numbers_of_groups_are_refused() {
+        let g = Graph::new();
+        let x = g.input("x", DType::I32, shape!["n", "c", "w"]).unwrap().cast(DType::QI8).unwrap();
+        let y = call(&g, x, filter(&g, &[4, 1, 1])).attr("batch_group_count", i64::from(i32::MAX));
+        let error = y.attr("feature_group_count", 2).finish().unwrap_err();
+        let expected =
+            "the number of filters must be a multiple of batch_group_count and feature_group_count";
+        assert!(error.message().contains(expected), "{error}");
+        // With an unknown number of filters, the least common multiple counts.
+        let filters = g.input("filters", DType::I32, shape!["m", 1, 1]).unwrap().cast(DType::QI8).unwrap();
+        let y = call(&g, x, filters).attr("batch_group_count", i64::from(i32::MAX));
+        let error = y.attr("feature_group_count", i64::from(i32::MAX) - 1).finish().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Memory, "{error}");
     }
 }

@@ -9,11 +9,11 @@ use super::uniform::{Parameters, T_OUT, UniformQuantization, axis_of, missing, s
 use super::uniform_requantize::{PAIR, quantized_pair};
 use super::uniform_rescale::{BOUNDS, Rescaling, ratio_of};
 use crate::dtype;
-use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::error::Result;
 use crate::expr::{Expr, Index, LowerCx};
 use crate::graph::{OpBuilder, Value};
 use crate::op::{OpDef, Operand, TfOp};
-use crate::ops::nn::window::of_rank;
+use crate::ops::nn::window::{of_rank, refuse};
 use crate::ops::reduce::Axes;
 use crate::ops::rounding::round_half_away;
 
@@ -66,8 +66,9 @@ impl<'g> Value<'g> {
     }
 
     /// Multiplies a matrix of floats and a matrix of quantized numbers. Each row of `self` is rounded to the integers
-    /// of qi8 by a scale and a zero point of its own, for which the integers just reach from the least to the greatest
-    /// number of the row and 0. The integers, each minus its zero point, are multiplied and added in i32.
+    /// of qi8 by a scale and a zero point of its own, chosen so that -128 to 127 cover the row and 0 exactly. The
+    /// integers, each minus its zero point, are multiplied and added in i32. A row with NaN, or whose numbers all are
+    /// so small that the inverse of the scale is not finite, is taken as zeros.
     ///
     /// `f32[m, k], q[k, n] -> f32[m, n]`; `other` has one scale, or a scale for each column. As TensorFlow's
     /// `UniformQuantizedDotHybrid`. The op is composed of ops that fuse into kernels.
@@ -138,8 +139,7 @@ pub(crate) static DOT_HYBRID: OpDef = OpDef::composite("uniform_quantized_dot_hy
     let axis = axis_of_channels(cx.attrs(), "rhs_quantization_axis", 1)?;
     let rhs_parameters = Parameters::of("rhs_", rhs, axis, [scales, zero_points])?;
     let rounded = RoundedSlices::of(lhs, &[1])?;
-    let steps = rhs.cast(DType::I32)?.sub(rhs_parameters.zero_points)?;
-    let sums = rounded.steps.matmul(steps)?;
+    let sums = rounded.steps.matmul(rhs_parameters.steps(rhs)?)?;
     Ok(vec![sums.cast(DType::F32)?.mul(rounded.scales)?.mul(rhs_parameters.scales)?])
 })
 .attrs(&[Attribute::int_or("rhs_quantization_axis", -1)])
@@ -169,10 +169,6 @@ pub(super) fn axis_of_channels(attrs: &Attrs, name: &str, channels: usize) -> Re
         }
         axis => Ok(axis),
     }
-}
-
-fn refuse<T>(message: String) -> Result<T> {
-    Err(Error::new(ErrorKind::Attribute, Phase::Build, message))
 }
 
 /// The parameters of a product or a convolution of two quantized tensors.
@@ -217,12 +213,12 @@ impl<'g> Product<'g> {
 
     /// Returns the integers of `lhs`, each minus the zero point.
     pub fn lhs_steps(&self, lhs: Value<'g>) -> Result<Value<'g>> {
-        lhs.cast(DType::I32)?.sub(self.lhs.zero_points)
+        self.lhs.steps(lhs)
     }
 
     /// Returns the integers of `rhs`, each minus its zero point. The last axis of `rhs` has the output channels.
     pub fn rhs_steps(&self, rhs: Value<'g>) -> Result<Value<'g>> {
-        rhs.cast(DType::I32)?.sub(self.rhs.zero_points)
+        self.rhs.steps(rhs)
     }
 
     /// Requantizes sums of products. The last axis of `sums` has the output channels.
@@ -354,5 +350,16 @@ mod tests {
         );
         let bounds = UniformQuantization { bounds: Some([-200, 5]), dtype: DType::QI8, ..to };
         refused(one, one, bounds, "must be ascending integers of qi8, from -128 to 127, got -200 and 5");
+    }
+
+    #[test]
+    fn rows_with_nan_are_taken_as_zeros() {
+        let g = Graph::new();
+        let x = g.constant([[f32::NAN, 1.0], [1e-40, -1e-40], [0.0, 255.0]]).unwrap();
+        let columns = g.constant([[1i32], [1]]).unwrap().cast(DType::QI8).unwrap();
+        let one = UniformQuantization::of_tensor(&g, DType::QI8, 1.0, 0).unwrap();
+        let y = x.uniform_quantized_dot_hybrid(columns, one).unwrap();
+        let [y] = g.compile(y).unwrap().run(&[]).unwrap();
+        assert_eq!(y.to_vec::<f32>().unwrap(), [0.0, 0.0, 255.0]);
     }
 }

@@ -5,10 +5,9 @@ use std::panic::Location;
 
 use shapeflow_shape_fns::{DType, Dim};
 
-use super::{positions, refuse};
+use super::{number, positions, refuse, samples_of};
 use crate::error::{ErrorKind, Result};
 use crate::graph::Value;
-use crate::ops::array::range::dim_value;
 use crate::ops::{SliceItem, concat};
 
 impl<'g> Value<'g> {
@@ -92,7 +91,7 @@ impl<'g> Value<'g> {
     /// Computes mel-frequency cepstral coefficients of the logarithms of mel bands: the [`dct`](Value::dct) of type 2,
     /// divided by `√(2 bands)`.
     ///
-    /// `[.., bands] -> [.., bands]`, floats (f32 and f64); usually only the first 13 coefficients are kept. As TensorFlow's
+    /// `[.., bands] -> [.., bands]`, f32 and f64; usually only the first 13 coefficients are kept. As TensorFlow's
     /// `tf.signal.mfccs_from_log_mel_spectrograms`. The Fourier transform inside runs on the host, with the feature
     /// `fft`.
     ///
@@ -115,32 +114,16 @@ impl<'g> Value<'g> {
         let location = Location::caller();
         let _call = self.graph().open_call_at("mfccs_from_log_mel_spectrograms", location);
         let coefficients = || {
-            let bands = count_of(self)?;
-            let factor = (number(self, &bands)? * 2.0).ok()?.rsqrt()?;
+            let bands = samples_of(self)?;
+            let factor = (number(self.graph(), &bands, self.dtype())? * 2.0).ok()?.rsqrt()?;
             (transformed(self, 2, false)? * factor).ok()
         };
         coefficients().map_err(|error| error.or_at(location))
     }
 }
 
-/// Returns the number of samples.
-fn count_of(x: Value<'_>) -> Result<Dim> {
-    match x.shape().dims() {
-        Some([.., count]) => Ok(count.clone()),
-        _ => {
-            let message = format!("a signal must have a known rank of at least 1, got shape {}", x.shape());
-            refuse(ErrorKind::Shape, message)
-        }
-    }
-}
-
-/// Returns a dimension as a scalar of the dtype of `x`.
-fn number<'g>(x: Value<'g>, dim: &Dim) -> Result<Value<'g>> {
-    dim_value(x.graph(), dim.clone())?.cast(x.dtype())
-}
-
 fn transformed(x: Value<'_>, kind: i64, orthonormal: bool) -> Result<Value<'_>> {
-    let count = count_of(x)?;
+    let count = samples_of(x)?;
     if !matches!(x.dtype(), DType::F32 | DType::F64) {
         let message = format!("the element type must be f32 or f64, got {}", x.dtype());
         return refuse(ErrorKind::DType, message);
@@ -158,7 +141,7 @@ fn transformed(x: Value<'_>, kind: i64, orthonormal: bool) -> Result<Value<'_>> 
         3 => {
             let x = match orthonormal {
                 true => scaled(x, &count, [1.0, 0.5f64.sqrt()], false)?,
-                false => (x * number(x, &count)?).ok()?,
+                false => (x * number(x.graph(), &count, x.dtype())?).ok()?,
             };
             third(x, &count)
         }
@@ -178,7 +161,8 @@ fn first<'g>(x: Value<'g>, count: &Dim) -> Result<Value<'g>> {
         return refuse(ErrorKind::Shape, message);
     }
     let mirrored = concat(&[x, x.slice_with(&[SliceItem::Rest, SliceItem::span(-2, 0).step(-1)])?], -1)?;
-    mirrored.rfft([count.clone() * 2 - 2])?.real()
+    // A run with 1 sample has an empty spectrum, which ensure_shape refuses.
+    mirrored.rfft([count.clone() * 2 - 2])?.real()?.ensure_shape(x.shape())
 }
 
 /// Type 2 of the samples and zeros behind them, `padded` numbers together.
@@ -198,7 +182,7 @@ fn third<'g>(x: Value<'g>, count: &Dim) -> Result<Value<'g>> {
 
 /// Returns `cos(π k / (2 count))` and `sin(π k / (2 count))` for each `k` below `count`, in the dtype of `x`.
 fn quarter_turns<'g>(x: Value<'g>, count: &Dim) -> Result<[Value<'g>; 2]> {
-    let size = dim_value(x.graph(), count.clone())?.cast(DType::F64)?;
+    let size = number(x.graph(), count, DType::F64)?;
     let angle = (positions(x.graph(), count)? * (PI / 2.0) / size).ok()?;
     Ok([angle.cos()?.cast(x.dtype())?, angle.sin()?.cast(x.dtype())?])
 }
@@ -207,7 +191,7 @@ fn quarter_turns<'g>(x: Value<'g>, count: &Dim) -> Result<[Value<'g>; 2]> {
 /// `count`, or by its inverse.
 fn scaled<'g>(x: Value<'g>, count: &Dim, factors: [f64; 2], is_inverse: bool) -> Result<Value<'g>> {
     let graph = x.graph();
-    let size = dim_value(graph, count.clone())?.cast(DType::F64)?;
+    let size = number(graph, count, DType::F64)?;
     let root = if is_inverse { size.rsqrt()? } else { size.sqrt()? };
     let is_first = graph.range(0i64, count, 1i64)?.equal(0i64)?;
     let [head, rest] = [graph.constant(factors[0])?, graph.constant(factors[1])?];

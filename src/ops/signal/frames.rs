@@ -4,7 +4,7 @@ use std::panic::Location;
 
 use shapeflow_shape_fns::{Dim, TensorShape};
 
-use super::refuse;
+use super::{at_least_1, refuse, samples_of};
 use crate::error::{ErrorKind, Result};
 use crate::graph::{IntoOperand, Value};
 use crate::ops::SliceItem;
@@ -13,9 +13,10 @@ impl<'g> Value<'g> {
     /// Cuts the samples of the last axis into frames of `frame_length` samples, which start `frame_step` samples apart.
     /// Samples behind the last whole frame are dropped.
     ///
-    /// `[.., samples] -> [.., frames, frame_length]`, where `frames` is
-    /// `max(0, 1 + (samples - frame_length) / frame_step)`; any dtype. As TensorFlow's `tf.signal.frame`. Fuses into
-    /// kernels. See also [`Value::frame_padded`].
+    /// `[.., samples] -> [.., frames, frame_length]`, any dtype. The number `frames` is
+    /// `1 + (samples - frame_length) / frame_step`, where the quotient is rounded down, or 0 if
+    /// `samples < frame_length`. As TensorFlow's `tf.signal.frame`. Fuses into kernels. See also
+    /// [`Value::frame_padded`].
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor};
@@ -34,7 +35,7 @@ impl<'g> Value<'g> {
         let location = Location::caller();
         let _call = self.graph().open_call_at("frame", location);
         let framed = || {
-            let samples = samples_of(self, frame_length, frame_step)?;
+            let samples = samples_to_cut(self, frame_length, frame_step)?;
             let count = (samples - frame_length).floordiv(frame_step)? + 1;
             framed(self, count.max(0)?, frame_length, frame_step)
         };
@@ -67,10 +68,10 @@ impl<'g> Value<'g> {
         pad_value: impl IntoOperand<'g>,
     ) -> Result<Value<'g>> {
         let location = Location::caller();
-        let _call = self.graph().open_call_at("frame", location);
+        let _call = self.graph().open_call_at("frame_padded", location);
         let pad_value = pad_value.into_operand(self, location);
         let framed = || {
-            let samples = samples_of(self, frame_length, frame_step)?;
+            let samples = samples_to_cut(self, frame_length, frame_step)?;
             let count = samples.ceil_div(frame_step)?;
             let missing = (count.clone() - 1) * frame_step + frame_length - samples;
             let padded = pad_end(self, missing.max(0)?, |paddings| self.pad_with(paddings, pad_value))?;
@@ -81,8 +82,8 @@ impl<'g> Value<'g> {
 
     /// Adds overlapping frames up to a signal: frame `i` starts at sample `i * frame_step`.
     ///
-    /// `[.., frames, frame_length] -> [.., samples]`, where `samples` is `(frames - 1) * frame_step + frame_length`; any
-    /// number. As TensorFlow's `tf.signal.overlap_and_add`. Fuses into kernels.
+    /// `[.., frames, frame_length] -> [.., samples]`, where `samples` is `(frames - 1) * frame_step + frame_length`, or 0
+    /// if this is negative; any number. As TensorFlow's `tf.signal.overlap_and_add`. Fuses into kernels.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor};
@@ -105,19 +106,10 @@ impl<'g> Value<'g> {
 }
 
 /// Checks the arguments of a call that cuts frames. Returns the number of samples.
-fn samples_of(x: Value<'_>, frame_length: i64, frame_step: i64) -> Result<Dim> {
-    for (name, number) in [("frame_length", frame_length), ("frame_step", frame_step)] {
-        if number < 1 {
-            return refuse(ErrorKind::Attribute, format!("{name} must be at least 1, got {number}"));
-        }
-    }
-    match x.shape().dims() {
-        Some([.., samples]) => Ok(samples.clone()),
-        _ => refuse(
-            ErrorKind::Shape,
-            format!("a signal must have a known rank of at least 1, got shape {}", x.shape()),
-        ),
-    }
+fn samples_to_cut(x: Value<'_>, frame_length: i64, frame_step: i64) -> Result<Dim> {
+    at_least_1("frame_length", frame_length)?;
+    at_least_1("frame_step", frame_step)?;
+    samples_of(x)
 }
 
 /// Pads the end of the last axis by `missing` elements. `pad` gets the paddings of all axes.
@@ -150,9 +142,7 @@ fn overlapped(x: Value<'_>, frame_step: i64) -> Result<Value<'_>> {
         let message = format!("frames must have a known rank of at least 2, got shape {shape}");
         return refuse(ErrorKind::Shape, message);
     };
-    if frame_step < 1 {
-        return refuse(ErrorKind::Attribute, format!("frame_step must be at least 1, got {frame_step}"));
-    }
+    at_least_1("frame_step", frame_step)?;
     // A frame becomes segments of `frame_step` samples. Segment `s` of frame `f` adds to segment `f + s` of the signal:
     // with as many empty frames at the end as there are segments, a reshape shifts each row of segments by one more.
     let segments = length.ceil_div(frame_step)?;

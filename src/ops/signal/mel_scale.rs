@@ -88,7 +88,7 @@ impl MelScale {
             return refuse(ErrorKind::Attribute, message);
         }
         let mel = |hertz: f64| 1127.0 * (hertz / 700.0).ln_1p();
-        let width = (mel(highest) - mel(lowest)) / (mel_bins + 1) as f64;
+        let width = (mel(highest) - mel(lowest)) / (mel_bins as f64 + 1.0);
         let count = spectrogram_bins.saturating_mul(mel_bins);
         let mut weights = reserved_vec::<f64>(count)?;
         weights.resize(mel_bins, 0.0);

@@ -1,8 +1,8 @@
 //! Ops on signals, as `tf.signal` has them: windows, frames, short-time Fourier transforms, cosine transforms and the
 //! mel scale.
 //!
-//! All are composites of ordinary ops. The transforms run on the host, with the feature `fft`; everything else fuses
-//! into kernels. A signal has its samples on the last axis.
+//! All are composites of ordinary ops. The transforms, with the feature `fft`, and the Bessel function of the Kaiser
+//! windows run on the host; everything else fuses into kernels. A signal has its samples on the last axis.
 //!
 //! ```
 //! use shapeflow::{DType, Graph, MelScale, StftOptions, shape};
@@ -23,10 +23,11 @@ mod mel_scale;
 mod stft;
 mod windows;
 
-use shapeflow_shape_fns::DType;
+use shapeflow_shape_fns::{DType, Dim};
 
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::{Graph, Value};
+use crate::ops::array::range::dim_value;
 
 pub use mel_scale::MelScale;
 pub use stft::{StftOptions, StftWindow};
@@ -44,7 +45,38 @@ fn check_float(dtype: DType) -> Result<()> {
     }
 }
 
+/// Checks that argument `name` is at least 1.
+fn at_least_1(name: &str, number: i64) -> Result<()> {
+    match number {
+        1.. => Ok(()),
+        _ => refuse(ErrorKind::Attribute, format!("{name} must be at least 1, got {number}")),
+    }
+}
+
+/// Returns the number of samples of a signal.
+///
+/// # Errors
+/// The rank is unknown or 0.
+fn samples_of(x: Value<'_>) -> Result<Dim> {
+    match x.shape().dims() {
+        Some([.., samples]) => Ok(samples.clone()),
+        _ => {
+            let message = format!("a signal must have a known rank of at least 1, got shape {}", x.shape());
+            refuse(ErrorKind::Shape, message)
+        }
+    }
+}
+
+/// Returns a dimension as a scalar.
+fn number<'g>(graph: &'g Graph, dim: &Dim, dtype: DType) -> Result<Value<'g>> {
+    let number = match dim.as_known() {
+        Some(known) => graph.constant(known as f64)?,
+        None => dim_value(graph, dim.clone())?,
+    };
+    number.cast(dtype)
+}
+
 /// Returns the numbers 0, 1, … of an axis of size `count`, in f64.
-fn positions<'g>(graph: &'g Graph, count: &shapeflow_shape_fns::Dim) -> Result<Value<'g>> {
+fn positions<'g>(graph: &'g Graph, count: &Dim) -> Result<Value<'g>> {
     graph.range(0i64, count, 1i64)?.cast(DType::F64)
 }

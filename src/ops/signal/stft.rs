@@ -5,7 +5,7 @@ use std::panic::Location;
 use shapeflow_shape_fns::{Dim, TensorShape};
 
 use super::frames::pad_end;
-use super::refuse;
+use super::{at_least_1, refuse};
 use crate::error::{ErrorKind, Result};
 use crate::graph::Value;
 use crate::ops::SliceItem;
@@ -82,8 +82,8 @@ impl<'g> Value<'g> {
     /// the transform.
     ///
     /// `[.., frames, fft_length / 2 + 1] -> [.., samples]`, where `samples` is
-    /// `(frames - 1) * frame_step + frame_length`; c64 to f32 and c128 to f64. As TensorFlow's `tf.signal.inverse_stft`.
-    /// The transform runs on the host, with the feature `fft`; the rest fuses into kernels.
+    /// `(frames - 1) * frame_step + frame_length`, or 0 if this is negative; c64 to f32 and c128 to f64. As TensorFlow's
+    /// `tf.signal.inverse_stft`. The transform runs on the host, with the feature `fft`; the rest fuses into kernels.
     ///
     /// [`inverse_stft_window`]: Value::inverse_stft_window
     ///
@@ -116,10 +116,7 @@ impl<'g> Value<'g> {
         let location = Location::caller();
         let _call = self.graph().open_call_at("inverse_stft", location);
         let transformed = || {
-            if frame_length < 1 {
-                let message = format!("frame_length must be at least 1, got {frame_length}");
-                return refuse(ErrorKind::Attribute, message);
-            }
+            at_least_1("frame_length", frame_length)?;
             let fft_length = fft_length(options.fft_length, frame_length)?;
             let frames = self.irfft([fft_length])?;
             let missing = Dim::known((frame_length - fft_length).max(0));
@@ -131,7 +128,7 @@ impl<'g> Value<'g> {
     }
 
     /// Returns the window for [`Value::inverse_stft`] that undoes this window of [`Value::stft`]: divides each element
-    /// by the sum of the squares of all elements that overlap it.
+    /// by the sum of the squares of all elements that overlap it; an element whose sum is 0 becomes 0.
     ///
     /// `[frame_length] -> [frame_length]`, a float. As TensorFlow's `tf.signal.inverse_stft_window_fn`, which returns
     /// the window as a function. Fuses into kernels.
@@ -171,18 +168,15 @@ impl<'g> StftWindow<'g> {
 
 /// Returns the length of a transform: the given one, or the least power of 2 that is at least `frame_length`.
 fn fft_length(given: Option<i64>, frame_length: i64) -> Result<i64> {
-    let length = match given {
-        Some(given) => Some(given),
-        None => u64::try_from(frame_length)
-            .ok()
-            .and_then(u64::checked_next_power_of_two)
-            .and_then(|length| i64::try_from(length).ok()),
-    };
-    match length {
-        Some(length) if length >= 1 => Ok(length),
+    if let Some(given) = given {
+        return at_least_1("fft_length", given).map(|()| given);
+    }
+    at_least_1("frame_length", frame_length)?;
+    match frame_length.unsigned_abs().checked_next_power_of_two().map(i64::try_from) {
+        Some(Ok(length)) => Ok(length),
         _ => refuse(
             ErrorKind::Attribute,
-            format!("fft_length must be at least 1, got {}", length.unwrap_or(frame_length)),
+            format!("frame_length must be at most 2^62 without fft_length, got {frame_length}"),
         ),
     }
 }
@@ -193,9 +187,7 @@ fn inverse_window(window: Value<'_>, frame_step: i64) -> Result<Value<'_>> {
     let Some([length]) = shape.dims() else {
         return refuse(ErrorKind::Shape, format!("a window must be a vector, got shape {shape}"));
     };
-    if frame_step < 1 {
-        return refuse(ErrorKind::Attribute, format!("frame_step must be at least 1, got {frame_step}"));
-    }
+    at_least_1("frame_step", frame_step)?;
     let overlaps = length.ceil_div(frame_step)?;
     let missing = overlaps.clone() * frame_step - length.clone();
     let squares = window.square()?;
@@ -203,5 +195,5 @@ fn inverse_window(window: Value<'_>, frame_step: i64) -> Result<Value<'_>> {
     let rows = TensorShape::new([overlaps.clone(), Dim::known(frame_step)]);
     let sums = squares.reshape(&rows)?.reduce_sum(0)?;
     let sums = sums.broadcast_to(&rows)?.reshape(TensorShape::new([overlaps * frame_step]))?;
-    (window / sums.slice_with(&[SliceItem::from(..length.clone())])?).ok()
+    window.div_no_nan(sums.slice_with(&[SliceItem::from(..length.clone())])?)
 }

@@ -5,15 +5,15 @@ use std::panic::Location;
 
 use shapeflow_shape_fns::{DType, Dim, IntoDim};
 
-use super::{check_float, positions};
+use super::{check_float, number, positions};
 use crate::error::Result;
 use crate::graph::{Graph, Value};
 use crate::ops::array::range::dim_value;
 use crate::ops::{SliceItem, concat};
 
 impl Graph {
-    /// Makes a Hann window: element `i` is `0.5 - 0.5 cos(2π i / n)`, where `n` is `length - 1`, or with `periodic` the
-    /// even one of `length` and `length - 1`. A window of length 1 is `[1]`.
+    /// Makes a Hann window: element `i` is `0.5 - 0.5 cos(2π i / n)`, where `n` is `length - 1`; with `periodic`, `n` is
+    /// `length` if that is even. A window of length 1 is `[1]`.
     ///
     /// `-> [length]`, a float, computed in f64 and rounded once. As TensorFlow's `tf.signal.hann_window`, whose default
     /// is `periodic`. Fuses into kernels.
@@ -63,8 +63,8 @@ impl Graph {
     /// `(length - 1) / 2`. A window of length 1 is `[1]`. A larger `beta` gives a narrower window; TensorFlow's default
     /// is 12.
     ///
-    /// `-> [length]`, a float, computed in f64 and rounded once. As TensorFlow's `tf.signal.kaiser_window`. The Bessel
-    /// function runs on the host.
+    /// `-> [length]`, a float, computed in f64 and rounded once. As TensorFlow's `tf.signal.kaiser_window`, whose result
+    /// for a negative `beta` is not a window. The Bessel function runs on the host.
     ///
     /// ```
     /// use shapeflow::{DType, Graph, Tensor};
@@ -88,8 +88,9 @@ impl Graph {
         window().map_err(|error| error.or_at(location))
     }
 
-    /// Makes a window of the square roots of the running sums of a Kaiser window, divided by its whole sum. The squares
-    /// of two such windows that overlap by half add up to 1.
+    /// Makes a window from the running sums `s` of a Kaiser window of length `h + 1`, where `h` is `length / 2`: element
+    /// `i` of the first half is `√(s[i] / s[h])`, and the second half is its mirror image. The squares of two such
+    /// windows that overlap by half add up to 1.
     ///
     /// `-> [2 * (length / 2)]`, a float, computed in f64 and rounded once. As TensorFlow's
     /// `tf.signal.kaiser_bessel_derived_window`, whose default `beta` is 12. The Bessel function runs on the host.
@@ -152,18 +153,10 @@ impl Graph {
         let window = || {
             check_float(dtype)?;
             let length = length.into_dim();
-            let angle = ((positions(self, &length)? + 0.5) * PI / number(self, &length)?).ok()?;
+            let angle = ((positions(self, &length)? + 0.5) * PI / number(self, &length, DType::F64)?).ok()?;
             (angle.sin()?.square()? * (PI / 2.0)).sin()?.cast(dtype)
         };
         window().map_err(|error| error.or_at(location))
-    }
-}
-
-/// Returns a dimension as an f64 scalar.
-fn number<'g>(graph: &'g Graph, dim: &Dim) -> Result<Value<'g>> {
-    match dim.as_known() {
-        Some(known) => graph.constant(known as f64),
-        None => dim_value(graph, dim.clone())?.cast(DType::F64),
     }
 }
 
@@ -171,18 +164,22 @@ fn number<'g>(graph: &'g Graph, dim: &Dim) -> Result<Value<'g>> {
 fn raised_cosine(graph: &Graph, length: Dim, periodic: bool, dtype: DType, share: f64) -> Result<Value<'_>> {
     check_float(dtype)?;
     let n = if periodic { length.floordiv(2)? * 2 } else { length.clone() - 1 };
-    let angle = (positions(graph, &length)? * (2.0 * PI) / number(graph, &n)?).ok()?;
+    let angle = (positions(graph, &length)? * (2.0 * PI) / number(graph, &n, DType::F64)?).ok()?;
     let window = (share - angle.cos()? * (1.0 - share)).ok()?;
     one_at_length_one(window, &length)?.cast(dtype)
 }
 
 /// Returns the Kaiser window in f64.
 fn kaiser<'g>(graph: &'g Graph, length: &Dim, beta: f64) -> Result<Value<'g>> {
-    let half = (number(graph, &(length.clone() - 1))? / 2.0).ok()?;
+    let half = (number(graph, &(length.clone() - 1), DType::F64)? / 2.0).ok()?;
     let distance = (positions(graph, length)? / half - 1.0).ok()?;
     // A length of 1 divides 0 by 0.
     let root = (1.0 - distance.square()?).ok()?.maximum(0.0)?.sqrt()?;
-    let window = ((root * beta).bessel_i0()? / graph.constant(beta)?.bessel_i0()?).ok()?;
+    // `I0` itself exceeds f64 if `beta` is large.
+    let beta = beta.abs();
+    let exponential = (root * beta - beta).ok()?.exp()?;
+    let quotient = (root * beta).bessel_i0e()? / graph.constant(beta)?.bessel_i0e()?;
+    let window = (exponential * quotient).ok()?;
     one_at_length_one(window, length)
 }
 

@@ -3,7 +3,7 @@
 use super::uniform::with_product_parameters;
 use crate::error::bail;
 use crate::nn::window::{Padding, Window};
-use crate::{Attr, Attrs, Dim, Guard, InferenceContext, Result, ShapeError, TensorShape};
+use crate::{Attr, Attrs, Dim, Guard, InferenceContext, Result, ShapeError, TensorShape, counted};
 
 /// `lhs[n, g*c, h, w], rhs[m, c, kh, kw]`, and scales and zero points of `lhs`, `rhs` and the output
 /// `-> [n, m, oh, ow]`, for any number of spatial axes. [`ConvolutionAxes`] are the axes of attribute
@@ -101,6 +101,9 @@ fn spread(cx: &mut InferenceContext<'_>, size: &Dim, dilation: i64) -> Result<Di
     cx.max(&spread, &Dim::known(0))
 }
 
+/// The greatest number of groups of a convolution.
+const MAX_GROUPS: i64 = i32::MAX as i64;
+
 /// The attributes of a convolution other than its axes. A list has an entry for each spatial axis.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ConvolutionWindows<'a> {
@@ -136,7 +139,8 @@ impl<'a> ConvolutionWindows<'a> {
                 return Ok(vec![1; spatial]);
             }
             if list.len() != spatial {
-                bail!("{name} must have {spatial} entries, one for each spatial axis, got {}", list.len());
+                let entries = counted(spatial, "entry");
+                bail!("{name} must have {entries}, one for each spatial axis, got {}", list.len());
             }
             match list.iter().find(|entry| **entry < 1) {
                 Some(entry) => bail!("{name} must be at least 1, got {entry}"),
@@ -145,8 +149,8 @@ impl<'a> ConvolutionWindows<'a> {
         };
         let count = |name: &str| match attrs.get(name) {
             None => Ok(1),
-            Some(Attr::Int(count)) if *count >= 1 => Ok(*count),
-            Some(other) => bail!("{name} must be at least 1, got {other}"),
+            Some(Attr::Int(count)) if (1..=MAX_GROUPS).contains(count) => Ok(*count),
+            Some(other) => bail!("{name} must be from 1 to {MAX_GROUPS}, got {other}"),
         };
         let padding = match attrs.get("padding") {
             Some(Attr::Str(padding)) => &**padding,
@@ -157,7 +161,7 @@ impl<'a> ConvolutionWindows<'a> {
             "VALID" | "SAME" if pairs.is_empty() => None,
             "VALID" | "SAME" => bail!("explicit_padding must be empty unless padding is EXPLICIT"),
             "EXPLICIT" if pairs.len() != 2 * spatial => {
-                bail!("explicit_padding must have {} entries, got {}", 2 * spatial, pairs.len())
+                bail!("explicit_padding must have {}, got {}", counted(2 * spatial, "entry"), pairs.len())
             }
             "EXPLICIT" => match pairs.iter().find(|entry| **entry < 0) {
                 Some(entry) => bail!("explicit_padding must not be negative, got {entry}"),
@@ -332,9 +336,11 @@ mod tests {
         {padding: "VALID"} "?; ?; []; []; []; []; []; []" => "?";
         {padding: "VALID"} "[3, 5]; [8, 3]; []; []; []; []; []; []" => "error the operands of a convolution must have rank at least 3, got rank 2";
         {padding: "VALID"} "[n, 4, 5]; [8, 3, 2]; []; []; []; []; []; []" => "error the number of input channels must be the filter's times feature_group_count, got 4, 3 and 1";
-        {padding: "VALID", window_strides: [2, 2]} "[n, 3, 5]; [8, 3, 2]; []; []; []; []; []; []" => "error window_strides must have 1 entries, one for each spatial axis, got 2";
+        {padding: "VALID", window_strides: [2, 2]} "[n, 3, 5]; [8, 3, 2]; []; []; []; []; []; []" => "error window_strides must have 1 entry, one for each spatial axis, got 2";
         {padding: "SAME", explicit_padding: [1, 2]} "[n, 3, 5]; [8, 3, 2]; []; []; []; []; []; []" => "error explicit_padding must be empty unless padding is EXPLICIT";
         {padding: "VALID", batch_group_count: 2} "[3, 3, 5]; [8, 3, 2]; []; []; []; []; []; []" => "error the batch must be a multiple of batch_group_count, got 3 and 2";
+        {padding: "VALID", batch_group_count: 2_147_483_648i64} "[n, 3, 5]; [?, 3, 2]; []; []; []; []; []; []" => "error batch_group_count must be from 1 to 2147483647, got 2147483648";
+        {padding: "VALID", feature_group_count: 0} "[n, 3, 5]; [?, 3, 2]; []; []; []; []; []; []" => "error feature_group_count must be from 1 to 2147483647, got 0";
         {padding: "VALID", dimension_numbers: "?"} "[3, 3, 5]; [8, 3, 2]; []; []; []; []; []; []" => "error dimension_numbers must be a serialized";
     }
 
