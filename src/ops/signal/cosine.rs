@@ -91,9 +91,9 @@ impl<'g> Value<'g> {
     /// Computes mel-frequency cepstral coefficients of the logarithms of mel bands: the [`dct`](Value::dct) of type 2,
     /// divided by `√(2 bands)`.
     ///
-    /// `[.., bands] -> [.., bands]`, f32 and f64; usually only the first 13 coefficients are kept. As TensorFlow's
-    /// `tf.signal.mfccs_from_log_mel_spectrograms`. The Fourier transform inside runs on the host, with the feature
-    /// `fft`.
+    /// `[.., bands] -> [.., bands]`; the dtypes are f32 and f64. Usually only the first 13 coefficients are kept. As
+    /// TensorFlow's `tf.signal.mfccs_from_log_mel_spectrograms`. The Fourier transform inside runs on the host, with the
+    /// feature `fft`.
     ///
     /// ```
     /// # #[cfg(feature = "fft")] {
