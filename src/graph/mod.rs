@@ -63,7 +63,7 @@ pub use param::{IntoParam, Param, ParamElement};
 pub(crate) use poison::Poison;
 pub use ragged::{AnyValue, RaggedValue, RowPartitionValue};
 pub(crate) use ragged::{Encodings, Partitions};
-pub(crate) use region::{MetRegions, OpenRegion, RegionGraph};
+pub(crate) use region::{MetRegions, OpenRegion, RegionGraph, graph_of};
 pub use scope::Scope;
 pub use value::{Value, ValueId};
 

@@ -7,7 +7,7 @@ use shapeflow_shape_fns::{DType, Dim, IntoDim, Symbol, TensorShape, Unknown};
 
 use super::insert::Checkpoint;
 use super::{Extra, Graph, GraphData, INPUT, Node, NodeIx, Value, ValueInfo, ValueIx};
-use crate::op::Control;
+use crate::op::{BodyRegion, Control};
 
 /// A graph inside a node of control flow: a branch, or the body or the condition of a loop. The inputs of the graph are
 /// its parameters, then the values that it reads from the graph around it.
@@ -135,6 +135,11 @@ impl MetRegions {
     pub(crate) fn is_new(&mut self, region: &RegionGraph) -> bool {
         self.0.insert(region)
     }
+}
+
+/// Returns the graph of a region.
+pub(crate) fn graph_of<'a>(region: &BodyRegion<'a>) -> &'a GraphData {
+    region.graph.downcast_ref().expect("a region is a `GraphData`")
 }
 
 impl GraphData {

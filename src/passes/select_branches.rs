@@ -13,7 +13,7 @@ use super::late_knowledge::LateKnowledge;
 use super::rebuilder::Rebuilder;
 use crate::error::Result;
 use crate::expr::{BinaryOp, Expr, ExprKind};
-use crate::graph::{GraphData, Node, NodeIx, ValueIx};
+use crate::graph::{GraphData, Node, NodeIx, ValueIx, graph_of};
 use crate::op::{Body, BodyRegion, BranchesForm, ControlForm, OpDef};
 
 /// The maximum number of nodes of a region.
@@ -119,10 +119,6 @@ fn selection(node: &Node) -> Option<Selection<'_>> {
         return None;
     };
     regions.try_into().ok().map(|regions| Selection { regions, select })
-}
-
-pub(super) fn graph_of<'a>(region: &BodyRegion<'a>) -> &'a GraphData {
-    region.graph.downcast_ref().expect("a region is a `GraphData`")
 }
 
 /// Returns whether the results of both regions have the same known sizes, so that no size depends on the predicate.

@@ -8,9 +8,9 @@
 use rustc_hash::FxHashMap;
 
 use super::rebuilder::Rebuilder;
-use super::select_branches::{MAX_DEPTH, RegionLimits, graph_of, known_sizes, nodes_of};
+use super::select_branches::{MAX_DEPTH, RegionLimits, known_sizes, nodes_of};
 use crate::error::Result;
-use crate::graph::{GraphData, NodeIx, ValueIx};
+use crate::graph::{GraphData, NodeIx, ValueIx, graph_of};
 use crate::op::{Body, BodyRegion, ControlForm, LoopSource, WhileForm};
 use crate::tensor::Tensor;
 

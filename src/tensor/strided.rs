@@ -47,36 +47,21 @@ impl<'a> TensorView<'a> {
             .all(|((size, stride), row_major)| *size == 1 || *stride == row_major);
         let bytes = element::as_bytes(data);
         let size = size_of::<T>();
-        Ok(if len == 0 {
-            let data = ViewData::Bytes { bytes: &[], first: 0, size };
-            TensorView {
-                dtype: T::DTYPE,
-                sizes: sizes.into(),
-                strides: None,
-                len,
-                data,
-                role: TensorRole::default(),
-            }
+        let (data, strides) = if len == 0 {
+            (ViewData::Bytes { bytes: &[], first: 0, size }, None)
         } else if plain {
-            let data = ViewData::Bytes { bytes: &bytes[first * size..(first + len) * size], first: 0, size };
-            TensorView {
-                dtype: T::DTYPE,
-                sizes: sizes.into(),
-                strides: None,
-                len,
-                data,
-                role: TensorRole::default(),
-            }
+            let bytes = &bytes[first * size..(first + len) * size];
+            (ViewData::Bytes { bytes, first: 0, size }, None)
         } else {
-            let data = ViewData::Bytes { bytes, first, size };
-            TensorView {
-                dtype: T::DTYPE,
-                sizes: sizes.into(),
-                strides: Some(strides.into()),
-                len,
-                data,
-                role: TensorRole::default(),
-            }
+            (ViewData::Bytes { bytes, first, size }, Some(strides.into()))
+        };
+        Ok(TensorView {
+            dtype: T::DTYPE,
+            sizes: sizes.into(),
+            strides,
+            len,
+            data,
+            role: TensorRole::default(),
         })
     }
 }

@@ -8,7 +8,7 @@ use super::super::shape;
 use super::library::{Returned, argument};
 use super::{Exporter, OUTPUT_SHAPES, constant_def, exported_nodes, put};
 use crate::error::Result;
-use crate::graph::{GraphData, Node, NodeIx, ValueIx};
+use crate::graph::{GraphData, Node, NodeIx, ValueIx, graph_of};
 use crate::op::dtype_number::number_of;
 use crate::op::{Body, BodyRegion, BranchesForm, Control, ControlForm, LoopSource, RowsForm, WhileForm};
 use crate::tensor::Tensor;
@@ -392,10 +392,6 @@ impl Exporter<'_> {
 /// Returns the arguments of a function as its results.
 fn arguments(dtypes: &[DType]) -> Vec<Returned> {
     (0..).map(argument).zip(dtypes).map(|(tensor, dtype)| Returned { tensor, dtype: *dtype }).collect()
-}
-
-fn graph_of<'a>(region: &BodyRegion<'a>) -> &'a GraphData {
-    region.graph.downcast_ref().expect("a region is a `GraphData`")
 }
 
 fn types(dtypes: &[DType]) -> AttrKind {

@@ -106,14 +106,15 @@ impl Exporter<'_> {
 
     /// Returns whether nodes before `node` determine a dimension, as a number that i32 nodes can compute.
     pub(super) fn is_known_before(&self, node: &Node, dim: &Dim) -> bool {
+        let dim = self.data.table.resolve(dim);
         let mut is_known = true;
-        self.data.table.resolve(dim).symbols(&mut |symbol| {
+        dim.symbols(&mut |symbol| {
             is_known &= axis_of(self.data, &self.exported, symbol).is_some_and(|(value, _)| {
                 let made_by = &self.data.nodes[self.data.values[value.index()].node.index()];
                 value < node.first_output || matches!(made_by.op.body, Body::Input)
             });
         });
-        is_known && self.element_form(dim).is_some_and(|form| form.is_narrow())
+        is_known && is_narrow(&dim) && self.element_form(&dim).is_some()
     }
 
     /// Adds the nodes that compute elements of `dtype`, i32 or i64: see [`Exporter::parameter`].
@@ -127,7 +128,8 @@ impl Exporter<'_> {
         let forms: Option<Vec<ElementForm>> =
             elements.elements().iter().map(|element| self.element_form(element)).collect();
         let Some(forms) = forms else { return Ok(None) };
-        if dtype == DType::I32 && !forms.iter().all(ElementForm::is_narrow) {
+        let is_narrow = |element: &Dim| is_narrow(&self.data.table.resolve(element));
+        if dtype == DType::I32 && !elements.elements().iter().all(is_narrow) {
             return Ok(None);
         }
         let mut inputs = Vec::new();
@@ -352,23 +354,6 @@ enum ElementForm {
     Known(i64),
     /// The sum of products, each of a coefficient and factors.
     Sum(Vec<(i64, Vec<Factor>)>),
-}
-
-impl ElementForm {
-    /// Returns whether all constants of the form fit i32.
-    fn is_narrow(&self) -> bool {
-        let fits = |value: i64| i32::try_from(value).is_ok();
-        match self {
-            ElementForm::Known(value) => fits(*value),
-            ElementForm::Sum(terms) => terms.iter().all(|(coefficient, factors)| {
-                fits(*coefficient)
-                    && factors.iter().all(|factor| match factor {
-                        Factor::Size(..) => true,
-                        Factor::Call(_, args) => args.iter().all(ElementForm::is_narrow),
-                    })
-            }),
-        }
-    }
 }
 
 /// Returns whether all constants in a dimension fit i32.
