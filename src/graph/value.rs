@@ -9,6 +9,7 @@ use shapeflow_shape_fns::{DType, TensorShape};
 use super::{Extra, Graph, Poison, ValueInfo, ValueIx};
 use crate::dtype::type_text;
 use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::tensor::Tensor;
 
 /// The bit of `Value::id` that marks a poisoned value. The other bits are then the index of the value's error in
 /// `GraphData::poisons`.
@@ -143,6 +144,28 @@ impl<'g> Value<'g> {
             Some(info) => data.table.resolve_shape(&info.shape),
             None => TensorShape::unranked(),
         }
+    }
+
+    /// Returns the value's elements if they are known before a run: those of a constant, or of a small expression of
+    /// constants. A value that depends on an input, a variable, a random number or a host op gives `None`, and so does an
+    /// expression with more than 256 nodes or with a tensor of more than 4,096 elements.
+    ///
+    /// ```
+    /// use shapeflow::{DType, Graph, Tensor, shape};
+    ///
+    /// let g = Graph::new();
+    /// let x = g.input("x", DType::F32, shape![2])?;
+    /// let scale = g.constant([2.0f32, 3.0])? + 1.0;
+    /// assert_eq!(scale.static_value(), Some(Tensor::from([3.0f32, 4.0])));
+    /// assert_eq!((x * scale).static_value(), None);
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    #[doc(alias = "get_static_value")]
+    #[doc(alias = "constant_value")]
+    pub fn static_value(self) -> Option<Tensor> {
+        let data = self.graph.read();
+        let info = data.values.get(self.id as usize).filter(|_| self.id & POISONED == 0)?;
+        data.constants.get(&info.node).cloned().or_else(|| data.const_fold(ValueIx(self.id)))
     }
 
     /// Names the node that made this value. Errors and dumps show the name after the names of the node's scopes.
