@@ -44,7 +44,7 @@ const FUNCTIONS: [MathFunction; 29] = functions! {
     sigmoid Some(|x| if x < 0.0 { x.exp() / (1.0 + x.exp()) } else { 1.0 / (1.0 + (-x).exp()) }), 2.5, 2.1;
     sinh Some(f64::sinh), 0.6, 2.2;
     cosh Some(f64::cosh), 0.6, 1.2;
-    erf None, 1.9, 1.0;
+    erf None, 2.6, 1.0;
     erfc None, 0.6, 3.0;
     asin Some(f64::asin), 1.2, 1.1;
     acos Some(f64::acos), 1.2, 1.2;
