@@ -59,6 +59,12 @@
 //! needs the `cholesky`, so the run takes an `x` that is not square. An op that was built with a size which another op
 //! had found needs this size: the run then checks it even without the other op.
 //!
+//! # Values known before a run
+//!
+//! [`Value::static_value`](crate::Value::static_value) gives the elements of a value that only constants determine, as
+//! TensorFlow's `tf.get_static_value`. A shape function uses the same knowledge: `reshape` by such a value has known
+//! sizes.
+//!
 //! # Sizes from data
 //!
 //! [`Value::as_dim`](crate::Value::as_dim) makes a dimension of an integer scalar. Every shape, size and offset

@@ -141,7 +141,7 @@ impl<'a> Positions<'a> {
         }
     }
 
-    /// Does what [`Positions::each`] does, for one integer per row, which is the destination itself. If `f` reports a
+    /// Does what [`Positions::each`] does, for one integer per row, which is the destination itself. At the first
     /// destination out of bounds, all indices are checked: an invalid index is an error, the index of a dropped row is
     /// not.
     fn each_of<I: Copy + Into<i64>, T: Copy, U>(
@@ -152,32 +152,15 @@ impl<'a> Positions<'a> {
         prefetch: impl Fn(&[U], usize),
         mut f: impl FnMut(&mut [U], usize, T) -> bool,
     ) -> Result<()> {
-        // A negative index becomes a number above every size.
-        let destination = |index: &I| (*index).into() as usize;
-        let mut inside = true;
-        if size_of_val(target) <= CACHED {
-            // In groups, because one jump per row would take longer than the row itself.
-            let ((groups, last_ints), (rows, last_rows)) = (ints.as_chunks::<4>(), rows.as_chunks::<4>());
-            for ([i0, i1, i2, i3], [r0, r1, r2, r3]) in groups.iter().zip(rows) {
-                inside &= f(target, destination(i0), *r0);
-                inside &= f(target, destination(i1), *r1);
-                inside &= f(target, destination(i2), *r2);
-                inside &= f(target, destination(i3), *r3);
+        let (mut first, mut is_checked) = (0, false);
+        while let Some(outside) = first_outside(target, &ints[first..], &rows[first..], &prefetch, &mut f) {
+            if !is_checked {
+                each_block(ints.len(), self, |_, _| {})?;
+                is_checked = true;
             }
-            for (index, row) in last_ints.iter().zip(last_rows) {
-                inside &= f(target, destination(index), *row);
-            }
-            return if inside { Ok(()) } else { each_block(ints.len(), self, |_, _| {}) };
+            first += outside + 1;
         }
-        let ahead = ints.get(AHEAD..).unwrap_or_default();
-        for ((index, ahead), row) in ints.iter().zip(ahead).zip(rows) {
-            prefetch(target, destination(ahead));
-            inside &= f(target, destination(index), *row);
-        }
-        for (index, row) in ints.iter().zip(rows).skip(ahead.len()) {
-            inside &= f(target, destination(index), *row);
-        }
-        if inside { Ok(()) } else { each_block(ints.len(), self, |_, _| {}) }
+        Ok(())
     }
 
     /// Computes the destinations of rows `first..`, each below the product of the sizes, or [`NOWHERE`].
@@ -235,6 +218,41 @@ impl<'a> Positions<'a> {
         }
         Ok(())
     }
+}
+
+/// Calls `f` for each row until it reports a destination out of bounds; returns the number of that row.
+fn first_outside<I: Copy + Into<i64>, T: Copy, U>(
+    target: &mut [U],
+    ints: &[I],
+    rows: &[T],
+    prefetch: &impl Fn(&[U], usize),
+    f: &mut impl FnMut(&mut [U], usize, T) -> bool,
+) -> Option<usize> {
+    // A negative index becomes a number above every size.
+    let destination = |index: &I| (*index).into() as usize;
+    if size_of_val(target) <= CACHED {
+        // In groups, because one jump per row would take longer than the row itself.
+        let ((groups, last_ints), (row_groups, last_rows)) = (ints.as_chunks::<8>(), rows.as_chunks::<8>());
+        for (number, (group, rows)) in groups.iter().zip(row_groups).enumerate() {
+            for (place, (index, row)) in group.iter().zip(rows).enumerate() {
+                if !f(target, destination(index), *row) {
+                    return Some(8 * number + place);
+                }
+            }
+        }
+        let outside =
+            last_ints.iter().zip(last_rows).position(|(index, row)| !f(target, destination(index), *row));
+        return outside.map(|place| 8 * groups.len() + place);
+    }
+    let ahead = ints.get(AHEAD..).unwrap_or_default();
+    for (number, ((index, ahead), row)) in ints.iter().zip(ahead).zip(rows).enumerate() {
+        prefetch(target, destination(ahead));
+        if !f(target, destination(index), *row) {
+            return Some(number);
+        }
+    }
+    let mut last = ints.iter().zip(rows).enumerate().skip(ahead.len());
+    last.find(|(_, (index, row))| !f(target, destination(index), **row)).map(|(number, _)| number)
 }
 
 /// Computes destinations from indices of `N` integers. Returns whether an index is out of range.
