@@ -15,8 +15,9 @@ pub(super) const BLOCK: usize = 1024;
 /// The number of rows from the current row to the row whose destination is prefetched.
 const AHEAD: usize = 32;
 
-/// A target of at most this number of bytes stays in the second cache, so its destinations are not prefetched.
-const CACHED: usize = 1 << 18;
+/// A target of at most this number of bytes stays in the last cache. To prefetch its destinations takes longer than the
+/// accesses themselves, which the processor overlaps.
+const CACHED: usize = 1 << 22;
 
 /// The number of indices inspected to predict whether the remaining indices repeat.
 const SAMPLE: usize = 256;
