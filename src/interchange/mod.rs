@@ -59,6 +59,8 @@ mod npz;
 #[cfg(feature = "graphdef")]
 mod options;
 #[cfg(feature = "graphdef")]
+mod own_ops;
+#[cfg(feature = "graphdef")]
 mod proto;
 mod raw;
 #[cfg(feature = "safetensors")]
@@ -85,7 +87,7 @@ mod usage;
 mod vocabulary;
 
 #[cfg(feature = "graphdef")]
-pub use export::{tensor_names, to_graphdef, to_pbtxt};
+pub use export::{ops_missing_in_tensorflow, tensor_names, to_graphdef, to_pbtxt};
 #[cfg(feature = "graphdef")]
 #[doc(hidden)]
 pub use fuzz::{fuzz, fuzz_checkpoint};
@@ -122,6 +124,10 @@ const OWN_PARAM: &str = "_shapeflow_param_";
 /// the operand that input `i` belongs to.
 #[cfg(feature = "graphdef")]
 const OWN_OPERANDS: &str = "_shapeflow_operands";
+/// Attribute of a call of a function: the name of the op in this crate that the function computes. The reader of a model
+/// replaces the call by the op.
+#[cfg(feature = "graphdef")]
+const OWN_OP: &str = "_shapeflow_op";
 /// Attribute that lists type attributes of the node which this crate infers. TensorFlow requires them in the file.
 #[cfg(feature = "graphdef")]
 const IMPLIED: &str = "_shapeflow_implied";

@@ -14,6 +14,7 @@ use shapeflow_shape_fns::counted;
 
 use super::fields::{GRAPH, SAVED_MODEL};
 use super::limits::{Limits, refuse};
+use super::own_ops;
 use super::proto::{GraphDef, MetaGraphDef, SavedModel, SignatureDef};
 use super::saved_state::SavedState;
 use super::text_parse;
@@ -151,7 +152,8 @@ impl Model {
         }
         let bytes = Bytes::from(bytes);
         if !is_saved {
-            let graph = GraphDef::decode(bytes).map_err(|error| damaged("GraphDef", &error))?;
+            let mut graph = GraphDef::decode(bytes).map_err(|error| damaged("GraphDef", &error))?;
+            own_ops::restore(&mut graph);
             let (signatures, saved) = (BTreeMap::new(), Arc::default());
             return Ok(Model { graph: Arc::new(graph), signatures, saved, is_saved_model: false });
         }
@@ -170,7 +172,8 @@ impl Model {
             ));
         }
         let mut meta = graphs.swap_remove(chosen);
-        let graph = meta.graph_def.take().unwrap_or_default();
+        let mut graph = meta.graph_def.take().unwrap_or_default();
+        own_ops::restore(&mut graph);
         let saved = Arc::new(SavedState::of(&meta)?);
         let signatures = meta
             .signature_def

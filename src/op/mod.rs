@@ -51,6 +51,7 @@ pub(crate) use operand::{spread, spread_names};
 pub(crate) use prepared::{NodePreparation, PreparedSlot};
 pub use registry::Registry;
 pub(crate) use strings::StringHandles;
+pub(crate) use tensorflow::TfFunction;
 pub use tensorflow::{Absent, TfOp};
 
 /// Computes the dtypes of the outputs from the dtypes of the operands and the attributes.
@@ -145,6 +146,7 @@ pub struct OpDef {
     /// Whether output `k` of a call is operand `k`, unchanged.
     forwards: Option<ForwardsFn>,
     tensorflow: &'static [TfOp],
+    tensorflow_function: Option<TfFunction>,
     /// The operands that are the keys and the values of a table.
     table_operands: Option<[usize; 2]>,
     /// For a compiled node of control flow: the graphs inside the node, as built and compiled.
@@ -183,6 +185,7 @@ impl OpDef {
             string_handles: None,
             forwards: None,
             tensorflow: &[],
+            tensorflow_function: None,
             table_operands: None,
             inside: None,
         }
@@ -309,6 +312,18 @@ impl OpDef {
     pub const fn tensorflow(mut self, spellings: &'static [TfOp]) -> OpDef {
         self.tensorflow = spellings;
         self
+    }
+
+    /// Sets how TensorFlow computes the op, which it lacks.
+    pub(crate) const fn in_tensorflow(mut self, function: TfFunction) -> OpDef {
+        self.tensorflow_function = Some(function);
+        self
+    }
+
+    /// Returns how TensorFlow computes the op, if it lacks the op and a function is known.
+    #[cfg(feature = "graphdef")]
+    pub(crate) fn tensorflow_function(&self) -> Option<TfFunction> {
+        self.tensorflow_function
     }
 
     /// Returns the op's name.

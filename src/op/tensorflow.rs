@@ -1,4 +1,6 @@
-//! `TfOp`: how TensorFlow spells an op.
+//! `TfOp`: how TensorFlow spells an op. `TfFunction`: how TensorFlow computes an op that it lacks.
+
+use super::CompositeFn;
 
 /// The default value of an omitted operand. TensorFlow's op requires the operand, so an export writes this value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -14,6 +16,18 @@ pub enum Absent {
     AllAxes,
     /// Every axis of the first data operand, from the last to the first.
     ReversedAxes,
+}
+
+/// How an export writes an op that TensorFlow lacks: as a function that computes the op with TensorFlow's ops.
+#[derive(Clone, Copy)]
+#[cfg_attr(not(feature = "graphdef"), expect(dead_code, reason = "only an export writes functions"))]
+pub(crate) enum TfFunction {
+    /// The function composes other ops. It gets all operands in their declared order. A parameter that is an attribute
+    /// of known integers stays an attribute; any other parameter is an i64 tensor. An error says that the function
+    /// cannot express the call.
+    Composed(CompositeFn),
+    /// The function passes operand 0 on, after it has asserted operand 1.
+    Assertion,
 }
 
 /// How TensorFlow spells an op.

@@ -161,7 +161,7 @@ pub fn control_samples() -> Vec<Sample> {
             name: "splits_of_ragged_rows",
             build: |g| Ok(vec![doubled_rows(g)?.row_splits()]),
             feeds: Vec::new(),
-            runs_in_tensorflow: false,
+            runs_in_tensorflow: true,
         },
     ]
 }

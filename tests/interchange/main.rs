@@ -9,6 +9,7 @@ mod imports;
 mod inner_tensors;
 mod large_checkpoint;
 mod mutated;
+mod own_op_samples;
 mod positions;
 mod prints;
 mod recorded_dtypes;

@@ -6,6 +6,7 @@ use shapeflow::interchange::{ImportOptions, Model, tensor_names, to_graphdef, to
 use shapeflow::{Attr, DType, Graph, LoopOptions, Result, Tensor, TensorView, Unknown, Value, ragged, shape};
 
 use crate::control_samples::control_samples;
+use crate::own_op_samples::own_op_samples;
 use crate::samples::samples;
 use crate::tables;
 
@@ -55,7 +56,8 @@ fn exported_graphs_import_unchanged() -> Result<()> {
 #[test]
 fn imported_graphs_give_the_same_results() -> Result<()> {
     let folder = std::env::var_os("SHAPEFLOW_ROUNDTRIP");
-    for sample in samples().into_iter().chain([tables::sample()]).chain(control_samples()) {
+    let others = [tables::sample()].into_iter().chain(control_samples()).chain(own_op_samples());
+    for sample in samples().into_iter().chain(others) {
         let graph = Graph::new();
         let outputs = (sample.build)(&graph)?;
         let bytes = to_graphdef(&graph, &outputs)?;

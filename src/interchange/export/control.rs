@@ -346,13 +346,14 @@ impl Exporter<'_> {
         inner.library = std::mem::take(&mut self.library);
         let results = build(&mut inner);
         self.library = inner.library;
+        self.missing.append(&mut inner.missing);
         let name = [name, region.name].iter().filter(|part| !part.is_empty()).copied().collect::<Vec<_>>();
         Ok(self.library.add(&name.join("_"), arguments, inner.nodes, &results?))
     }
 
     /// Exports the nodes of this graph, the graph of a region, that compute the values `outputs`. The tensors `inputs`
     /// take the places of the graph's inputs.
-    fn region(&mut self, inputs: &[String], outputs: &[u32]) -> Result<Vec<Returned>> {
+    pub(super) fn region(&mut self, inputs: &[String], outputs: &[u32]) -> Result<Vec<Returned>> {
         let data = self.data;
         assert_eq!(data.inputs.len(), inputs.len(), "each input of a region has a tensor");
         let wanted: Vec<ValueIx> = outputs.iter().map(|output| ValueIx(*output)).collect();
@@ -394,7 +395,7 @@ fn arguments(dtypes: &[DType]) -> Vec<Returned> {
     (0..).map(argument).zip(dtypes).map(|(tensor, dtype)| Returned { tensor, dtype: *dtype }).collect()
 }
 
-fn types(dtypes: &[DType]) -> AttrKind {
+pub(super) fn types(dtypes: &[DType]) -> AttrKind {
     let r#type = dtypes.iter().map(|dtype| number_of(*dtype)).collect();
     AttrKind::List(ListValue { r#type, ..ListValue::default() })
 }
@@ -407,6 +408,6 @@ fn name_of(function: &str) -> NameAttrList {
     NameAttrList { name: function.to_string(), ..NameAttrList::default() }
 }
 
-fn function_attr(function: &str) -> AttrKind {
+pub(super) fn function_attr(function: &str) -> AttrKind {
     AttrKind::Func(name_of(function))
 }

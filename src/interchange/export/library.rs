@@ -1,7 +1,7 @@
 //! `Library`: the functions of an exported graph. The inputs of a function's nodes name tensors in another way than the
 //! inputs of the main graph's nodes: see [`Library::add`].
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use shapeflow_shape_fns::DType;
 
@@ -30,6 +30,9 @@ pub(super) struct Library {
     taken: HashMap<String, u64>,
     /// The functions of graphs that several nodes call.
     pub shared: HashMap<*const GraphData, String>,
+    /// The functions of ops that TensorFlow lacks, by a text that names the op, the dtypes and ranks of its operands, and
+    /// its attributes. `None` if TensorFlow cannot compute the op.
+    pub of_ops: HashMap<String, Option<String>>,
 }
 
 /// A tensor that a function returns.
@@ -100,10 +103,26 @@ impl Library {
         name
     }
 
+    /// Returns the number of functions.
+    pub(super) fn len(&self) -> usize {
+        self.functions.len()
+    }
+
+    /// Removes all functions but the first `len`. No other function may name them.
+    pub(super) fn truncate(&mut self, len: usize) {
+        let removed: HashSet<String> =
+            self.functions.drain(len..).map(|function| name_of(&function)).collect();
+        self.of_ops.retain(|_, name| name.as_ref().is_none_or(|name| !removed.contains(name)));
+    }
+
     /// Returns the functions as a message; `None` if there are none.
     pub(super) fn into_message(self) -> Option<FunctionDefLibrary> {
         (!self.functions.is_empty()).then_some(FunctionDefLibrary { function: self.functions })
     }
+}
+
+fn name_of(function: &FunctionDef) -> String {
+    function.signature.as_ref().map(|signature| signature.name.clone()).unwrap_or_default()
 }
 
 /// Returns the named outputs of a node, each with the number of its tensors. Returns nothing if TensorFlow lacks the op.

@@ -2,6 +2,7 @@
 
 mod attrs;
 mod control;
+mod function;
 mod library;
 mod own_op;
 mod parameter;
@@ -9,7 +10,7 @@ mod spelling;
 mod table;
 mod unique_name;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use prost::Message;
 use shapeflow_shape_fns::{DType, Dim, PartialElements, Symbol};
@@ -48,7 +49,7 @@ const OUTPUT_SHAPES: &str = "_output_shapes";
 /// `Attribute`: a table refuses keys, or an attribute mentions a size that has no name and that no node gives. `DType`:
 /// a constant is a tensor list. Otherwise, an output is poisoned or belongs to another graph.
 pub fn to_graphdef(graph: &Graph, outputs: &[Value<'_>]) -> Result<Vec<u8>> {
-    Ok(export(graph, outputs)?.encode_to_vec())
+    Ok(export(graph, outputs)?.0.encode_to_vec())
 }
 
 /// Returns the graph as protobuf text, with the same content as [`to_graphdef`].
@@ -85,7 +86,27 @@ fn indices(graph: &Graph, values: &[Value<'_>]) -> Result<Vec<ValueIx>> {
     values.iter().map(index).collect()
 }
 
-fn export(graph: &Graph, outputs: &[Value<'_>]) -> Result<GraphDef> {
+/// Returns the names of the ops that TensorFlow lacks in the exported graph, sorted: TensorFlow refuses to load the graph
+/// if there are any. See [`to_graphdef`].
+///
+/// ```
+/// use shapeflow::interchange::ops_missing_in_tensorflow;
+/// use shapeflow::{DType, Graph, Unknown};
+///
+/// let graph = Graph::new();
+/// let x = graph.input("x", DType::F32, [Unknown])?;
+/// assert!(ops_missing_in_tensorflow(&graph, &[x.sort(0, false)?])?.is_empty());
+/// # Ok::<(), shapeflow::Error>(())
+/// ```
+///
+/// # Errors
+/// As [`to_graphdef`].
+pub fn ops_missing_in_tensorflow(graph: &Graph, outputs: &[Value<'_>]) -> Result<Vec<String>> {
+    Ok(export(graph, outputs)?.1.into_iter().collect())
+}
+
+/// Returns the exported graph, and the ops in it that TensorFlow lacks.
+fn export(graph: &Graph, outputs: &[Value<'_>]) -> Result<(GraphDef, BTreeSet<String>)> {
     let wanted = indices(graph, outputs)?;
     let data = graph.read();
     let mut exporter = Exporter::new(&data, std::iter::empty());
@@ -95,12 +116,13 @@ fn export(graph: &Graph, outputs: &[Value<'_>]) -> Result<GraphDef> {
             exporter.node(NodeIx(number as u32))?;
         }
     }
-    Ok(GraphDef {
+    let graph = GraphDef {
         node: exporter.nodes,
         library: exporter.library.into_message(),
         versions: Some(VersionDef { producer: PRODUCER, min_consumer: 0 }),
         ..GraphDef::default()
-    })
+    };
+    Ok((graph, exporter.missing))
 }
 
 /// Returns, by node, whether it is exported: the nodes that the `wanted` values need, and inputs whose sizes the
@@ -160,6 +182,8 @@ struct Exporter<'a> {
     /// Whether the import computes the nodes that [`Exporter::auxiliary`] adds. They compute a parameter with a size
     /// that has no name, which an attribute in a file cannot mention.
     is_imported: bool,
+    /// The ops of exported nodes that TensorFlow can neither run nor compute with a function.
+    missing: BTreeSet<String>,
     /// The exported name of every node of the graph.
     names: Vec<String>,
     /// The names that are in use: of the nodes of the graph, and of auxiliary nodes, which only TensorFlow needs. See
@@ -180,6 +204,7 @@ impl<'a> Exporter<'a> {
             nodes: Vec::new(),
             library: Library::default(),
             is_imported: false,
+            missing: BTreeSet::new(),
             names,
             taken,
         }

@@ -1,18 +1,21 @@
-//! Exports a node whose op TensorFlow lacks, or cannot express, under the name that the op has in this crate.
+//! Exports a node whose op TensorFlow lacks, or cannot express: as a call of a function, or else under the name that the
+//! op has in this crate.
 
 use shapeflow_shape_fns::{Attr, DType};
 
 use super::super::OWN_OPERANDS;
 use super::super::proto::{AttrKind, ListValue, NodeDef};
 use super::attrs::add_own;
+use super::function::{Argument, make_call};
 use super::parameter::Parameter;
 use super::{Exporter, has_unnamed_sizes, node_def, put};
 use crate::error::{Error, ErrorKind, Phase, Result};
-use crate::graph::Node;
+use crate::graph::{Node, ValueIx};
 use crate::op::Body;
 
 impl Exporter<'_> {
-    /// Exports a node under this crate's op name, with all its attributes.
+    /// Exports a node with all its attributes of this crate. The node calls a function if TensorFlow can compute the op,
+    /// and otherwise has this crate's op name.
     ///
     /// # Errors
     /// The kernel of the op has content that a GraphDef cannot hold.
@@ -27,34 +30,85 @@ impl Exporter<'_> {
             _ => node.op.name().to_string(),
         };
         let mut def = node_def(name, &op);
-        let mut inputs: Vec<(usize, String)> = self
+        let argument = |value: ValueIx| {
+            let info = &self.data.values[value.index()];
+            let rank = self.data.table.resolve_shape(&info.shape).rank();
+            Argument { dtype: info.dtype, rank }
+        };
+        let mut inputs: Vec<Input> = self
             .operand_positions(node)
-            .map(|(position, operand)| (position, self.tensor_name(operand)))
+            .map(|(position, operand)| Input {
+                position,
+                tensor: self.tensor_name(operand),
+                argument: argument(operand),
+                is_read_back: true,
+            })
             .collect();
+        // The attributes that are no inputs.
+        let mut attrs = node.attrs().clone();
+        let mut is_computable = node.op.tensorflow_function().is_some();
         for (attr_name, attr) in node.attrs().iter() {
-            let Some(elements) = attr.to_elements().filter(has_unnamed_sizes) else {
+            let elements = attr.to_elements().filter(|elements| elements.as_known().is_none());
+            let is_read_back = elements.as_ref().is_some_and(has_unnamed_sizes);
+            if !is_read_back {
                 add_own(&mut def, attr_name, attr)?;
-                continue;
-            };
+            }
+            let Some(elements) = elements.filter(|_| is_read_back || is_computable) else { continue };
             let declared = node.op.operand_list().unwrap_or_default();
             let position = declared.iter().position(|operand| operand.name() == attr_name);
+            let argument = Argument { dtype: DType::I64, rank: Some(elements.rank()) };
             let parameter = Parameter::Elements(elements);
             let tensor = match position {
                 Some(_) => self.parameter(&format!("{name}/{attr_name}"), &parameter, DType::I64)?,
                 None => None,
             };
-            let (Some(position), Some(tensor)) = (position, tensor) else {
-                let message = format!("{attr_name} mentions a size that has no name, got {attr}");
-                let error = Error::new(ErrorKind::Attribute, Phase::Build, message)
-                    .with_help("name the dimensions of the inputs, for example shape![\"n\", 4]");
-                return Err(error.with_node(name.to_string()).at(node.location));
-            };
-            inputs.push((position, tensor));
+            match (position, tensor) {
+                (Some(position), Some(tensor)) => {
+                    attrs.remove(attr_name);
+                    inputs.push(Input { position, tensor, argument, is_read_back });
+                }
+                _ if is_read_back => {
+                    let message = format!("{attr_name} mentions a size that has no name, got {attr}");
+                    let error = Error::new(ErrorKind::Attribute, Phase::Build, message)
+                        .with_help("name the dimensions of the inputs, for example shape![\"n\", 4]");
+                    return Err(error.with_node(name.to_string()).at(node.location));
+                }
+                // A name of a size is no input.
+                (None, _) => drop(attrs.remove(attr_name)),
+                _ => is_computable = false,
+            }
         }
-        inputs.sort_by_key(|(position, _)| *position);
-        let positions = inputs.iter().map(|(position, _)| *position as i64).collect();
-        def.input = inputs.into_iter().map(|(_, tensor)| tensor).collect();
+        inputs.sort_by_key(|input| input.position);
+        let read_back = inputs.iter().filter(|input| input.is_read_back);
+        let positions = read_back.map(|input| input.position as i64).collect();
         put(&mut def, OWN_OPERANDS, AttrKind::List(ListValue { i: positions, ..ListValue::default() }));
+        let (tensors, arguments): (Vec<String>, Vec<Argument>) =
+            inputs.into_iter().map(|input| (input.tensor, input.argument)).unzip();
+        def.input = tensors;
+        let function = match is_computable {
+            true => self.function_of_op(node, &arguments, &attrs)?,
+            false => None,
+        };
+        match function {
+            Some(function) => {
+                let arguments: Vec<DType> = arguments.iter().map(|argument| argument.dtype).collect();
+                let results: Vec<DType> = node.values().map(|value| self.dtype(value)).collect();
+                make_call(&mut def, &function, &arguments, &results);
+            }
+            None => {
+                self.missing.insert(op);
+            }
+        }
         Ok(def)
     }
+}
+
+/// An input of a node.
+struct Input {
+    /// The position of the operand in the op's declaration.
+    position: usize,
+    tensor: String,
+    argument: Argument,
+    /// Whether the import reads the input. It reads an attribute in place of any other input.
+    is_read_back: bool,
 }

@@ -5,10 +5,10 @@ use std::panic::Location;
 use shapeflow_shape_fns::{Attribute, Dim, InferenceContext, PartialElements, ShapeError, TensorShape};
 
 use crate::dtype;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::expr::{Expr, Index, LowerCx};
 use crate::graph::Value;
-use crate::op::{OpDef, Operand};
+use crate::op::{OpDef, Operand, TfFunction};
 
 impl<'g> Value<'g> {
     /// Returns the value of an integer scalar as the dimension `name`. Every shape, size and offset argument takes the
@@ -53,6 +53,10 @@ impl<'g> Value<'g> {
 }
 
 pub(crate) static DEF: OpDef = OpDef::compute("as_dim", lower)
+    .in_tensorflow(TfFunction::Composed(|_, values| {
+        let Some(value) = values.first() else { return Err(Error::msg("as_dim needs a value")) };
+        Ok(vec![value.checked(value.greater_equal(0)?, "a size must not be negative")?])
+    }))
     .attrs(&[Attribute::elements("name").optional()])
     .operands(&[Operand::Size("value")])
     .shape_fn(name_size)

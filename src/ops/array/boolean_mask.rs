@@ -2,10 +2,11 @@
 
 use shapeflow_shape_fns::{Attribute, Attrs, DType};
 
+use super::in_tensorflow;
 use crate::dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::{IntoParam, Value};
-use crate::op::{HostCx, OpDef, Operand, StringHandles};
+use crate::op::{HostCx, OpDef, Operand, StringHandles, TfFunction};
 use crate::tensor::TensorView;
 use crate::tiles;
 
@@ -43,6 +44,7 @@ impl<'g> Value<'g> {
 
 pub(crate) static DEF: OpDef = OpDef::host("boolean_mask", run)
     .attrs(&[Attribute::int_or("axis", 0)])
+    .in_tensorflow(TfFunction::Composed(in_tensorflow::boolean_mask))
     .operands(&[Operand::Data("x"), Operand::Data("mask")])
     .shape_fn(shapeflow_shape_fns::array::boolean_mask)
     .dtype_rule(dtypes)

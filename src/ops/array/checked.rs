@@ -5,7 +5,7 @@ use shapeflow_shape_fns::{Attribute, DType};
 use crate::dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::Value;
-use crate::op::{HostCx, OpDef, Operand};
+use crate::op::{HostCx, OpDef, Operand, TfFunction};
 use crate::tensor::Tensor;
 
 impl<'g> Value<'g> {
@@ -41,6 +41,7 @@ impl<'g> Value<'g> {
 /// The text of the error is `message`, then for each entry of `after`: the operand of `data` with the same number, and
 /// this entry. Operands without an entry are not shown.
 pub(crate) static DEF: OpDef = OpDef::host("checked", run)
+    .in_tensorflow(TfFunction::Assertion)
     .attrs(&[Attribute::str_or("message", "a condition must hold"), Attribute::strs_or("after", &[])])
     .operands(&[Operand::Data("x"), Operand::Data("condition"), Operand::Variadic("data..")])
     // The result has the elements of `x`, so both may share memory. `HostCx::pass_on` relies on this.

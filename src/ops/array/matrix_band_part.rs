@@ -4,11 +4,12 @@ use std::panic::Location;
 
 use shapeflow_shape_fns::{DType, InferenceContext};
 
+use super::in_tensorflow;
 use crate::dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::expr::{Expr, Index, LowerCx};
 use crate::graph::{Graph, IntoParam, Param, Value};
-use crate::op::{OpDef, Operand, TfOp};
+use crate::op::{OpDef, Operand, TfFunction, TfOp};
 use crate::tensor::Tensor;
 
 use super::concat;
@@ -142,11 +143,13 @@ pub(crate) static DEF: OpDef = OpDef::compute("matrix_band_part", lower)
     .tensorflow(&[TfOp::new("MatrixBandPart"), TfOp::new("BatchMatrixBandPart")]);
 
 pub(crate) static TRIL: OpDef = OpDef::compute("tril", |cx, _output, index| triangle(cx, index, true))
+    .in_tensorflow(TfFunction::Composed(in_tensorflow::tril))
     .operands(&[Operand::Data("input"), Operand::Size("k")])
     .shape_fn(triangle_shape)
     .dtype_rule(dtype::unary::any);
 
 pub(crate) static TRIU: OpDef = OpDef::compute("triu", |cx, _output, index| triangle(cx, index, false))
+    .in_tensorflow(TfFunction::Composed(in_tensorflow::triu))
     .operands(&[Operand::Data("input"), Operand::Size("k")])
     .shape_fn(triangle_shape)
     .dtype_rule(dtype::unary::any);

@@ -4,6 +4,7 @@ pub(crate) mod as_dim;
 mod axis;
 mod diagonals;
 mod distinct;
+mod in_tensorflow;
 mod keys;
 mod meshgrid;
 mod scalar;

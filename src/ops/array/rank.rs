@@ -2,10 +2,11 @@
 
 use shapeflow_shape_fns::{Attribute, DType};
 
+use super::in_tensorflow;
 use crate::error::Result;
 use crate::expr::{Expr, Index, LowerCx};
 use crate::graph::Value;
-use crate::op::{OpDef, Operand, TfOp};
+use crate::op::{OpDef, Operand, TfFunction, TfOp};
 
 use super::shape::size_dtype;
 
@@ -58,6 +59,7 @@ impl<'g> Value<'g> {
 
 pub(crate) static DEF: OpDef = OpDef::compute("rank", lower)
     .attrs(&[Attribute::dtype_or("out_type", DType::I64)])
+    .in_tensorflow(TfFunction::Composed(in_tensorflow::rank))
     .operands(&[Operand::Data("x")])
     .shape_fn(shapeflow_shape_fns::array::rank)
     .dtype_rule(size_dtype)

@@ -3,12 +3,13 @@
 //! A run computes only the parts that it returns. So a check of two ragged values stands before each part of the
 //! result, and a run fails whichever part it returns.
 
+use super::in_tensorflow;
 use super::numbers::{dim_param, dim_value};
 use super::splits::{KEPT, SAME};
 use crate::dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::{AnyValue, Encodings, Graph, RaggedValue, RowPartitionValue, Value, ValueIx};
-use crate::op::{HostCx, OpDef, Operand};
+use crate::op::{HostCx, OpDef, Operand, TfFunction};
 use shapeflow_shape_fns::{Attribute, Dim};
 
 impl<'g> RowPartitionValue<'g> {
@@ -99,6 +100,7 @@ impl<'g> DenseCheck<'g> {
 /// operand of rank `rank` fits along axis `axis`, where its size is `size`.
 pub(super) static DENSE_FITS: OpDef = OpDef::host("ragged_broadcast", run_dense_fits)
     .attrs(&[Attribute::int("axis"), Attribute::int("rank")])
+    .in_tensorflow(TfFunction::Composed(in_tensorflow::dense_fits))
     .operands(&[Operand::Data("part"), Operand::Data("fits"), Operand::Data("size")])
     .reinterprets()
     .shape_fn(|cx| {
@@ -148,6 +150,7 @@ impl<'g> CountCheck<'g> {
 /// are equal. A compiled graph that knows that they are equal does not have this op.
 pub(super) static EQUAL_COUNTS: OpDef = OpDef::host("ragged_equal_counts", run_equal_counts)
     .attrs(&[Attribute::str_or("requirement", "the numbers must be equal,")])
+    .in_tensorflow(TfFunction::Composed(in_tensorflow::equal_counts))
     .operands(&[Operand::Data("part"), Operand::Data("count"), Operand::Data("got")])
     .reinterprets()
     .forwards(|operands, table| {

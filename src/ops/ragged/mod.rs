@@ -20,6 +20,7 @@ mod flat_functions;
 mod from_tensor;
 pub(crate) mod gather;
 mod gather_along;
+mod in_tensorflow;
 mod index;
 mod input;
 mod mask;

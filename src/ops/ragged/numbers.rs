@@ -2,10 +2,11 @@
 
 use shapeflow_shape_fns::{Attribute, DType, Dim, IntoDim, PartialElements, TensorShape, Unknown};
 
+use super::in_tensorflow;
 use crate::error::Result;
 use crate::expr::{Expr, Index, LowerCx};
 use crate::graph::{AnyValue, Graph, Param, RaggedValue, RowPartitionValue, Value};
-use crate::op::{OpDef, Operand};
+use crate::op::{OpDef, Operand, TfFunction};
 use crate::ops::SliceItem;
 pub(super) use crate::ops::array::range::dim_value;
 
@@ -69,6 +70,7 @@ pub(super) fn own_shape(value: Value<'_>) -> Result<TensorShape> {
 /// Passes a value on, with an unknown size along an axis. A compiled graph does not have this op.
 pub(super) static UNKNOWN_SIZE: OpDef = OpDef::compute("unknown_size", pass_on)
     .attrs(&[Attribute::int("axis")])
+    .in_tensorflow(TfFunction::Composed(in_tensorflow::pass_on))
     .operands(&[Operand::Data("x")])
     .reinterprets()
     .forwards(|_, _| true)

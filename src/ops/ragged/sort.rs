@@ -5,13 +5,14 @@ use shapeflow_shape_fns::{Attribute, DType, InferenceContext};
 use super::along::Along;
 use super::broadcast::aligned;
 use super::errors::{known_int, refuse};
+use super::in_tensorflow;
 use super::reduce_rows::offsets;
 use super::select::{axis_of, take as take_values};
 use super::slice_value::cut;
 use crate::dtype;
 use crate::error::{ErrorKind, Result};
 use crate::graph::{AnyValue, IntoParam, RaggedValue};
-use crate::op::{HostCx, OpDef, Operand};
+use crate::op::{HostCx, OpDef, Operand, TfFunction};
 use crate::ops::SliceItem;
 use crate::ops::integers::int_tensor;
 use crate::ops::row_major::RowMajor;
@@ -135,6 +136,7 @@ impl<'g> RaggedValue<'g> {
 
 pub(crate) static SORT: OpDef = OpDef::host("ragged_sort", run_sort)
     .attrs(&[Attribute::bool_or("descending", false)])
+    .in_tensorflow(TfFunction::Composed(in_tensorflow::row_sort))
     .operands(&[Operand::Data("values"), Operand::Data("row_splits")])
     .shape_fn(shape)
     .dtype_rule(|dtypes, _| {
@@ -144,6 +146,7 @@ pub(crate) static SORT: OpDef = OpDef::host("ragged_sort", run_sort)
 
 pub(crate) static ARGSORT: OpDef = OpDef::host("ragged_argsort", run_argsort)
     .attrs(&[Attribute::bool_or("descending", false)])
+    .in_tensorflow(TfFunction::Composed(in_tensorflow::row_argsort))
     .operands(&[Operand::Data("values"), Operand::Data("row_splits")])
     .shape_fn(shape)
     .dtype_rule(|dtypes, _| {

@@ -2,9 +2,10 @@
 
 use shapeflow_shape_fns::{Attribute, Attrs, DType, TensorShape, counted};
 
+use super::in_tensorflow;
 use crate::dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
-use crate::op::{HostCx, OpDef, Operand};
+use crate::op::{HostCx, OpDef, Operand, TfFunction};
 use crate::ops::host_params::param_sizes;
 use crate::ops::integers::{int_tensor, ints};
 use crate::ops::row_major::RowMajor;
@@ -18,6 +19,7 @@ use crate::ragged::{
 /// `nvals`. Attribute `encoding` names the encoding that the splits come from; errors are about this encoding.
 pub(crate) static CHECKED: OpDef = OpDef::host("ragged_row_splits", run_checked)
     .attrs(&[Attribute::bool_or("validate", true), Attribute::str_or("encoding", "row_splits")])
+    .in_tensorflow(TfFunction::Composed(in_tensorflow::checked_splits))
     .operands(&[Operand::Data("row_splits"), Operand::Size("nvals")])
     .reinterprets()
     .shape_fn(|cx| {
@@ -54,6 +56,7 @@ fn is_validated(attrs: &Attrs) -> bool {
 
 /// Returns the row of each value: `splits [n+1], nvals -> [nvals]`.
 pub(crate) static ROWIDS: OpDef = OpDef::host("ragged_value_rowids", run_rowids)
+    .in_tensorflow(TfFunction::Composed(in_tensorflow::value_rowids))
     .operands(&[Operand::Data("row_splits"), Operand::Size("nvals")])
     .shape_fn(|cx| {
         cx.with_rank(0, 1)?;
@@ -81,6 +84,7 @@ fn run_rowids(cx: &mut HostCx<'_>) -> Result<()> {
 /// ids in any order are counted.
 pub(crate) static FROM_ROWIDS: OpDef = OpDef::host("ragged_rowids_to_splits", run_from_rowids)
     .attrs(&[Attribute::bool_or("validate", true)])
+    .in_tensorflow(TfFunction::Composed(in_tensorflow::rowids_to_splits))
     .operands(&[Operand::Data("value_rowids"), Operand::Size("nrows")])
     .shape_fn(|cx| {
         cx.with_rank(0, 1)?;
@@ -114,6 +118,7 @@ fn run_from_rowids(cx: &mut HostCx<'_>) -> Result<()> {
 /// Returns the position of an item of a row: `splits [n+1], rows [..], columns [..] -> [..]`. The run fails if there is
 /// no such item.
 pub(crate) static POSITION: OpDef = OpDef::host("ragged_position", run_position)
+    .in_tensorflow(TfFunction::Composed(in_tensorflow::position))
     .operands(&[Operand::Data("row_splits"), Operand::Data("rows"), Operand::Data("columns")])
     .shape_fn(|cx| {
         cx.with_rank(0, 1)?;
@@ -156,6 +161,7 @@ fn run_position(cx: &mut HostCx<'_>) -> Result<()> {
 /// Passes a part of a ragged value on: `part [..], pairs of splits [a], [a], … -> [..]`. The run fails unless both
 /// splits of each pair are equal.
 pub(crate) static SAME: OpDef = OpDef::host("ragged_same_splits", run_same)
+    .in_tensorflow(TfFunction::Composed(in_tensorflow::same_splits))
     .operands(&[Operand::Data("part"), Operand::Variadic("row_splits..")])
     .reinterprets()
     .shape_fn(|cx| {
@@ -197,6 +203,7 @@ fn run_same(cx: &mut HostCx<'_>) -> Result<()> {
 /// Passes an encoding of a partition on, after the run has checked the row splits that come from it:
 /// `encoding [..], splits [n+1], count -> [count]`. The run fails unless the encoding has `count` elements.
 pub(crate) static KEPT: OpDef = OpDef::host("ragged_kept_encoding", run_kept)
+    .in_tensorflow(TfFunction::Composed(in_tensorflow::kept_encoding))
     .operands(&[Operand::Data("encoding"), Operand::Data("row_splits"), Operand::Size("count")])
     .reinterprets()
     .shape_fn(|cx| {

@@ -18,6 +18,7 @@ pub(crate) mod arg;
 mod axes;
 pub(crate) mod complex_prod;
 pub(crate) mod euclidean_norm;
+mod in_tensorflow;
 pub(crate) mod reduce_logsumexp;
 pub(crate) mod reduce_mean;
 pub(crate) mod reduce_variance;

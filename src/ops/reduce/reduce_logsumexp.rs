@@ -5,12 +5,13 @@ use shapeflow_shape_fns::Attribute;
 use std::panic::Location;
 
 use super::axes::IntoAxes;
+use super::in_tensorflow;
 use super::reduction::Reduction;
 use crate::dtype;
 use crate::error::Result;
 use crate::expr::{Expr, Index, LowerCx, ReduceOp, math};
 use crate::graph::Value;
-use crate::op::{OpDef, Operand};
+use crate::op::{OpDef, Operand, TfFunction};
 use crate::ops::widen::widen;
 use crate::shape_fns;
 
@@ -42,6 +43,7 @@ impl<'g> Value<'g> {
 
 pub(crate) static DEF: OpDef = OpDef::compute("reduce_logsumexp", lower)
     .attrs(&[Attribute::bool_or("keep_dims", false)])
+    .in_tensorflow(TfFunction::Composed(in_tensorflow::logsumexp))
     .operands(&[Operand::Data("input"), Operand::Structure("axis")])
     .shape_fn(shape_fns::reduce::reduce)
     .dtype_rule(dtype::unary::float);

@@ -5,12 +5,13 @@ use std::panic::Location;
 use shapeflow_shape_fns::{Attribute, Attrs, DType};
 
 use super::axes::{Axes, IntoAxes};
+use super::in_tensorflow;
 use super::reduction::Reduction;
 use crate::dtype;
 use crate::error::Result;
 use crate::expr::{Expr, Index, LowerCx, ReduceOp};
 use crate::graph::Value;
-use crate::op::{OpDef, Operand};
+use crate::op::{OpDef, Operand, TfFunction};
 use crate::ops::widen::widen;
 use crate::shape_fns;
 
@@ -92,6 +93,7 @@ pub(crate) static DEF: OpDef = OpDef::compute("reduce_variance", |cx, output, in
     variance(cx, index).cast(dtype)
 })
 .attrs(&[Attribute::bool_or("keep_dims", false)])
+.in_tensorflow(TfFunction::Composed(in_tensorflow::variance))
 .operands(&[Operand::Data("input"), Operand::Structure("axis")])
 .shape_fn(shape_fns::reduce::reduce)
 .dtype_rule(dtypes);
@@ -101,6 +103,7 @@ pub(crate) static STD: OpDef = OpDef::compute("reduce_std", |cx, output, index| 
     variance(cx, index).sqrt().cast(dtype)
 })
 .attrs(&[Attribute::bool_or("keep_dims", false)])
+.in_tensorflow(TfFunction::Composed(in_tensorflow::deviation))
 .operands(&[Operand::Data("input"), Operand::Structure("axis")])
 .shape_fn(shape_fns::reduce::reduce)
 .dtype_rule(dtypes);

@@ -3,6 +3,7 @@
 //! NaN counts as larger than every number, and `-0.0` equals `0.0`.
 
 mod columns;
+pub(in crate::ops) mod in_tensorflow;
 mod numbers;
 pub(crate) mod order;
 mod radix;

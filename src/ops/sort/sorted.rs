@@ -5,11 +5,12 @@ use shapeflow_shape_fns::{Attribute, DType};
 use crate::dtype;
 use crate::error::Result;
 use crate::graph::{IntoParam, Value};
-use crate::op::{HostCx, OpDef, Operand};
+use crate::op::{HostCx, OpDef, Operand, TfFunction};
 use crate::ops::row_major::RowMajor;
 use crate::tensor::{Tensor, TensorView};
 
 use super::columns::Columns;
+use super::in_tensorflow;
 use super::numbers::sort_columns;
 use super::order::{narrow_keys, order_keys};
 use super::radix::radix_sort;
@@ -32,6 +33,7 @@ macro_rules! sorts {
         )*}
 
         $(pub(crate) static $DEF: OpDef = OpDef::host(stringify!($method), $run)
+            .in_tensorflow(TfFunction::Composed(in_tensorflow::$method))
             .attrs(&[Attribute::bool_or("descending", false)])
             .operands(&[Operand::Data("x"), Operand::Structure("axis")])
             .shape_fn(shapeflow_shape_fns::array::cumsum)

@@ -1,0 +1,139 @@
+//! Exports a node whose op TensorFlow lacks as a call of a function, which computes the op with TensorFlow's ops. The
+//! call keeps the attributes and the operands of the op, so that a model that is read has the op again.
+
+use prost::bytes::Bytes;
+use shapeflow_shape_fns::{Attr, Attrs, DType, IntoDim, TensorShape, Unknown};
+
+use super::super::OWN_OP;
+use super::super::proto::{AttrKind, NodeDef};
+use super::control::{function_attr, types};
+use super::library::{Returned, argument};
+use super::{Exporter, constant_def, put};
+use crate::error::Result;
+use crate::graph::{Graph, Node, Value, ValueIx};
+use crate::op::{CompositeCx, TfFunction};
+use crate::tensor::Tensor;
+
+/// An argument of a function.
+pub(super) struct Argument {
+    pub dtype: DType,
+    /// The number of axes, if it is known.
+    pub rank: Option<usize>,
+}
+
+impl Exporter<'_> {
+    /// Returns the name of a function that computes the op of a node. `attrs` are the attributes of the node without
+    /// those that are arguments. Returns `None` if TensorFlow cannot compute the op.
+    ///
+    /// # Errors
+    /// An allocation is refused.
+    pub(super) fn function_of_op(
+        &mut self,
+        node: &Node,
+        arguments: &[Argument],
+        attrs: &Attrs,
+    ) -> Result<Option<String>> {
+        let Some(function) = node.op.tensorflow_function() else { return Ok(None) };
+        let op = node.op.name();
+        let signature: Vec<(DType, Option<usize>)> =
+            arguments.iter().map(|argument| (argument.dtype, argument.rank)).collect();
+        let key = format!("{op} {signature:?} {attrs}");
+        if let Some(known) = self.library.of_ops.get(&key) {
+            return Ok(known.clone());
+        }
+        let functions = self.library.len();
+        let graph = Graph::new();
+        let values = match function {
+            TfFunction::Composed(build) => {
+                let built = arguments_of(&graph, arguments).and_then(|values| {
+                    let results = build(&CompositeCx { attrs }, &values)?;
+                    results.into_iter().map(|result| result.ok()?.index()).collect::<Result<Vec<ValueIx>>>()
+                });
+                match built {
+                    Ok(values) => Some(values),
+                    Err(_) => return Ok(None),
+                }
+            }
+            TfFunction::Assertion => None,
+        };
+        let data = graph.read();
+        let names = || (0..arguments.len()).map(argument);
+        let mut inner = Exporter::new(&data, names());
+        inner.library = std::mem::take(&mut self.library);
+        let results = match values {
+            Some(values) => {
+                let outputs: Vec<u32> = values.iter().map(|value| value.0).collect();
+                inner.region(&names().collect::<Vec<_>>(), &outputs)
+            }
+            None => inner.assertion(arguments, attrs),
+        };
+        let (nodes, missing) = (inner.nodes, inner.missing);
+        self.library = inner.library;
+        let results = results?;
+        let expected: Vec<DType> = node.values().map(|value| self.dtype(value)).collect();
+        let got: Vec<DType> = results.iter().map(|result| result.dtype).collect();
+        assert_eq!(got, expected, "the function of {op} has the dtypes of the op");
+        let name = if missing.is_empty() {
+            let dtypes: Vec<DType> = arguments.iter().map(|argument| argument.dtype).collect();
+            // A node whose op has the name of a function would call the function.
+            Some(self.library.add(&format!("shapeflow_{op}"), &dtypes, nodes, &results))
+        } else {
+            self.library.truncate(functions);
+            None
+        };
+        self.library.of_ops.insert(key, name.clone());
+        Ok(name)
+    }
+
+    /// Adds the nodes of an assertion, and returns the tensor that it passes on.
+    fn assertion(&mut self, arguments: &[Argument], attrs: &Attrs) -> Result<Vec<Returned>> {
+        let strs = |name: &str| match attrs.get(name) {
+            Some(Attr::Str(text)) => vec![text.to_string()],
+            Some(Attr::Strs(texts)) => texts.iter().map(ToString::to_string).collect(),
+            _ => Vec::new(),
+        };
+        let mut texts = strs("message").into_iter().chain(strs("after"));
+        // The message, then an operand and the text after it, and so on.
+        let mut inputs = vec![argument(1)];
+        let mut dtypes = Vec::new();
+        for number in 1..arguments.len() {
+            if number > 1 {
+                inputs.push(argument(number));
+                dtypes.push(arguments[number].dtype);
+            }
+            if let Some(text) = texts.next().or_else(|| (number == 1).then(String::new)) {
+                inputs.push(self.extra("text", constant_def("", &Tensor::from(text.as_str()))?));
+                dtypes.push(DType::String);
+            }
+        }
+        let mut assert = self.typed_node("assert", "Assert", inputs, &[]);
+        put(&mut assert, "T", types(&dtypes));
+        let assert = self.extra("assert", assert);
+        let dtype = arguments[0].dtype;
+        let inputs = vec![argument(0), format!("^{assert}")];
+        let passed = self.typed_node("passed", "Identity", inputs, &[("T", dtype)]);
+        Ok(vec![Returned { tensor: self.extra("passed", passed), dtype }])
+    }
+}
+
+/// Turns a node of an op that TensorFlow lacks into a call of `function`. `arguments` are the dtypes of its inputs, and
+/// `results` the dtypes of its outputs.
+pub(super) fn make_call(def: &mut NodeDef, function: &str, arguments: &[DType], results: &[DType]) {
+    let op = std::mem::replace(&mut def.op, "StatefulPartitionedCall".to_string());
+    put(def, OWN_OP, AttrKind::S(Bytes::from(op)));
+    put(def, "f", function_attr(function));
+    put(def, "Tin", types(arguments));
+    put(def, "Tout", types(results));
+}
+
+/// Adds the arguments of a function to its graph. No size is known, so that calls with other sizes share the function.
+fn arguments_of<'g>(graph: &'g Graph, arguments: &[Argument]) -> Result<Vec<Value<'g>>> {
+    let input = |(number, given): (usize, &Argument)| {
+        let shape = match given.rank {
+            Some(rank) => TensorShape::new((0..rank).map(|_| Unknown.into_dim())),
+            None => TensorShape::unranked(),
+        };
+        graph.input(&argument(number), given.dtype, shape)
+    };
+    arguments.iter().enumerate().map(input).collect()
+}

@@ -1,0 +1,63 @@
+//! How TensorFlow computes reductions that it lacks. An export writes these functions.
+
+use shapeflow_shape_fns::{Attr, DType};
+
+use super::axes::{Axes, IntoAxes};
+use crate::error::{Error, Result};
+use crate::graph::Value;
+use crate::op::CompositeCx;
+
+/// Returns the operand, wide as the op computes, and the axes of a call, which are all axes if it gives none.
+fn operand_and_axes<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<(Value<'g>, Vec<i64>)> {
+    let x = *values.first().ok_or_else(|| Error::msg("an operand is missing"))?;
+    let rank = x.shape().rank().ok_or_else(|| Error::msg("the rank must be known"))?;
+    let axes = match cx.attrs().get("axis").and_then(Attr::to_elements) {
+        Some(axes) => axes.as_known().ok_or_else(|| Error::msg("the axes must be known"))?,
+        None if values.len() > 1 => return Err(Error::msg("the axes must be known")),
+        None => (0..rank as i64).collect(),
+    };
+    let wide = matches!(x.dtype(), DType::F16 | DType::BF16);
+    Ok((if wide { x.cast(DType::F32)? } else { x }, axes))
+}
+
+/// Returns the axes; the result keeps them if the call keeps them.
+fn axes_of(cx: &CompositeCx<'_>, axes: &[i64]) -> Axes<'static> {
+    let axes = axes.to_vec().into_axes();
+    if cx.attrs().bool("keep_dims") { axes.keep_dims() } else { axes }
+}
+
+/// `reduce_logsumexp`: subtracts the largest element before the exponential. The shift is 0 if it is infinite.
+pub(super) fn logsumexp<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value<'g>>> {
+    let (x, axes) = operand_and_axes(cx, values)?;
+    let finite =
+        |largest: Value<'g>| largest.abs()?.less(f64::INFINITY)?.select(largest, largest.zeros_like()?);
+    let shift = finite(x.reduce_max(axes.clone().into_axes().keep_dims())?)?;
+    let sum = (x - shift).exp()?.reduce_sum(axes_of(cx, &axes))?;
+    let shift = finite(x.reduce_max(axes_of(cx, &axes))?)?;
+    Ok(vec![(sum.log()? + shift).cast(values[0].dtype())?])
+}
+
+/// Returns the mean of the squares of the differences from the mean.
+fn mean_square<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Value<'g>> {
+    let (x, axes) = operand_and_axes(cx, values)?;
+    let difference = (x - x.reduce_mean(axes.clone().into_axes().keep_dims())?).ok()?;
+    let squares = match x.dtype().is_complex() {
+        true => (difference.real()?.square()? + difference.imag()?.square()?).ok()?,
+        false => difference.square()?,
+    };
+    squares.reduce_mean(axes_of(cx, &axes))
+}
+
+/// Returns the dtype of the result: for complex numbers, the dtype of their parts.
+fn result_dtype(values: &[Value<'_>]) -> DType {
+    let dtype = values[0].dtype();
+    dtype.part().unwrap_or(dtype)
+}
+
+pub(super) fn variance<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value<'g>>> {
+    Ok(vec![mean_square(cx, values)?.cast(result_dtype(values))?])
+}
+
+pub(super) fn deviation<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value<'g>>> {
+    Ok(vec![mean_square(cx, values)?.sqrt()?.cast(result_dtype(values))?])
+}

@@ -1,0 +1,76 @@
+//! How TensorFlow computes `sort` and `argsort`: `TopKV2` returns the positions of the largest keys, and of equal keys
+//! first the lowest position. An export writes these functions.
+
+use shapeflow_shape_fns::{Attr, DType};
+
+use crate::error::{Error, Result};
+use crate::graph::Value;
+use crate::op::CompositeCx;
+use crate::ops::SliceItem;
+
+/// Returns the number of axes.
+fn rank_of(x: Value<'_>) -> Result<usize> {
+    x.shape().rank().ok_or_else(|| Error::msg("the rank must be known"))
+}
+
+/// Exchanges an axis with the last axis.
+fn exchanged(x: Value<'_>, axis: usize) -> Result<Value<'_>> {
+    let rank = rank_of(x)?;
+    if axis + 1 == rank {
+        return Ok(x);
+    }
+    let mut perm: Vec<i64> = (0..rank as i64).collect();
+    perm.swap(axis, rank - 1);
+    x.transpose(&perm[..])
+}
+
+/// Returns integers in the order of the elements. NaN has the largest key, and zeros of both signs have one key.
+fn keys(x: Value<'_>) -> Result<Value<'_>> {
+    let (x, most) = match x.dtype() {
+        DType::Bool => return x.cast(DType::U8),
+        DType::F16 | DType::BF16 | DType::F32 => (x.cast(DType::F32)?, i64::from(i32::MAX)),
+        DType::F64 => (x, i64::MAX),
+        _ => return Ok(x),
+    };
+    let bits = x.bitcast(if x.dtype() == DType::F32 { DType::I32 } else { DType::I64 })?;
+    // The bits of negative numbers, without the sign, descend as the numbers ascend.
+    let keys = bits.less(0)?.select(bits.bitwise_xor(most)?, bits)?;
+    let keys = x.equal(0.0)?.select(0, keys)?;
+    x.is_nan()?.select(most, keys)
+}
+
+/// Returns for each element of the sorted tensor its position along the axis before the sort, i64. Equal elements keep
+/// their order.
+pub(in crate::ops) fn positions(x: Value<'_>, axis: usize, descending: bool) -> Result<Value<'_>> {
+    let keys = exchanged(keys(x)?, axis)?;
+    let keys = if descending { keys } else { keys.bitwise_not()? };
+    let length = keys.shape_tensor()?.slice_with(&[SliceItem::at(-1)])?;
+    let [_, positions] = keys.top_k(length)?;
+    exchanged(positions, axis)
+}
+
+/// Returns along an axis the elements at these positions.
+pub(in crate::ops) fn take_along<'g>(x: Value<'g>, positions: Value<'g>, axis: usize) -> Result<Value<'g>> {
+    let batch = rank_of(x)? as i64 - 1;
+    exchanged(exchanged(x, axis)?.gather_batched(exchanged(positions, axis)?, batch, batch)?, axis)
+}
+
+/// Returns the axis of a call, counted from the front.
+fn axis_of(cx: &CompositeCx<'_>, x: Value<'_>) -> Result<usize> {
+    let elements = cx.attrs().get("axis").and_then(Attr::to_elements);
+    let axis = elements.and_then(|elements| elements.get(0)?.as_known());
+    let axis = axis.ok_or_else(|| Error::msg("the axis must be known"))?;
+    let rank = rank_of(x)? as i64;
+    usize::try_from(if axis < 0 { axis + rank } else { axis }).map_err(|_| Error::msg("the axis must exist"))
+}
+
+pub(super) fn sort<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value<'g>>> {
+    let Some(&x) = values.first() else { return Err(Error::msg("sort needs an operand")) };
+    let axis = axis_of(cx, x)?;
+    Ok(vec![take_along(x, positions(x, axis, cx.attrs().bool("descending"))?, axis)?])
+}
+
+pub(super) fn argsort<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value<'g>>> {
+    let Some(&x) = values.first() else { return Err(Error::msg("argsort needs an operand")) };
+    Ok(vec![positions(x, axis_of(cx, x)?, cx.attrs().bool("descending"))?])
+}

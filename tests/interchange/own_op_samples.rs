@@ -1,0 +1,154 @@
+//! Sample graphs with ops that TensorFlow lacks: an export writes functions that compute them.
+
+use shapeflow::{AnyValue, DType, Graph, IntoParam, RaggedValue, Result, Tensor, Value, ragged, shape};
+
+use crate::samples::Sample;
+
+/// Returns the parts of a ragged value: the flat values, and the row splits of each partition.
+fn parts<'g>(value: impl Into<AnyValue<'g>>) -> Vec<Value<'g>> {
+    let value = value.into();
+    let splits = value.partitions().into_iter().map(|rows| rows.row_splits());
+    std::iter::once(value.flat_values()).chain(splits).collect()
+}
+
+fn sorts<'g>(g: &'g Graph) -> Result<Vec<Value<'g>>> {
+    let x = g.input("x", DType::F32, shape!["n", ?])?;
+    let mut results = Vec::new();
+    for descending in [false, true] {
+        for axis in [0, 1, -1] {
+            results.extend([x.sort(axis, descending)?, x.argsort(axis, descending)?]);
+        }
+        for dtype in [DType::F16, DType::BF16, DType::F64, DType::Bool] {
+            let y = x.cast(dtype)?;
+            // TensorFlow's arrays of bf16 are no arrays of numpy.
+            let sorted = y.sort(0, descending)?;
+            results.push(if dtype == DType::BF16 { sorted.cast(DType::F32)? } else { sorted });
+            results.push(y.argsort(-1, descending)?);
+        }
+        for (name, dtype) in [("i8", DType::I8), ("u8", DType::U8), ("i64", DType::I64), ("u64", DType::U64)]
+        {
+            let name = format!("{name}_{descending}");
+            let y = g.input(&name, dtype, shape![2, ?, 2])?;
+            results.extend([y.sort(1, descending)?, y.argsort(0, descending)?, y.sort(-1, descending)?]);
+        }
+    }
+    Ok(results)
+}
+
+fn partitions<'g>(g: &'g Graph) -> Result<Vec<Value<'g>>> {
+    let values = g.input("values", DType::F32, shape!["n"])?;
+    let splits = g.input("splits", DType::I64, shape![?])?;
+    let ids = g.input("ids", DType::I32, shape![?])?;
+    let x = RaggedValue::from_row_splits(values, splits)?;
+    let mut results = parts(x);
+    results.extend([x.value_rowids()?, x.row_lengths()?, x.bounding_shape_along(1)?]);
+    let y = RaggedValue::from_value_rowids(values, ids, None)?;
+    results.extend(parts(y));
+    let count = g.input("count", DType::I64, shape![])?;
+    results.extend(parts(RaggedValue::from_value_rowids(values, ids, Some(count.into_param()))?));
+    results.extend(parts(RaggedValue::from_row_lengths(values, x.row_lengths()?)?));
+    results.extend(parts((x + RaggedValue::from_row_splits(values * 2.0, splits + 0i64)?).ok()?));
+    for descending in [false, true] {
+        results.extend(parts(x.sort(1, descending)?));
+        results.extend(parts(x.argsort(1, descending)?));
+    }
+    results.extend(parts(x.reduce_sum(1)?));
+    results.extend(parts(x.reduce_max(1)?));
+    Ok(results)
+}
+
+fn others<'g>(g: &'g Graph) -> Result<Vec<Value<'g>>> {
+    let x = g.input("x", DType::F32, shape!["n", ?])?;
+    let length = g.input("length", DType::I32, shape![])?.as_dim("length")?;
+    let checked = x.checked(x.less(9.0)?.reduce_all([0, 1])?, "x must be less than 9")?;
+    Ok(vec![
+        checked,
+        x.boolean_mask(x.greater(0.0)?, 0)?,
+        x.boolean_mask(x.greater(0.0)?.reduce_any(1)?, 0)?,
+        x.boolean_mask(x.greater(0.0)?.reduce_any(0)?, 1)?,
+        x.gelu(true)?,
+        x.gelu(false)?,
+        x.rank_tensor_as(DType::I64)?,
+        x.reduce_logsumexp(1)?,
+        x.reduce_variance(0)?,
+        x.reduce_std(1)?,
+        x.triu(1)?,
+        x.tril(-1)?,
+        g.range(0, length, 1)?,
+    ])
+}
+
+/// Numbers with ties, zeros of both signs, infinities and NaN.
+fn unordered() -> Tensor {
+    let (nan, infinity) = (f32::NAN, f32::INFINITY);
+    Tensor::from([
+        [0.5f32, -0.0, nan, 2.0, -infinity],
+        [0.0, -0.0, 0.5, -nan, 3.0],
+        [-1.5, 0.0, 0.5, infinity, -1.5],
+        [2.0, -3.0, nan, -nan, 0.0],
+    ])
+}
+
+pub fn own_op_samples() -> Vec<Sample> {
+    let mut given = vec![("x", unordered())];
+    for [i8, u8, i64, u64] in
+        [["i8_false", "u8_false", "i64_false", "u64_false"], ["i8_true", "u8_true", "i64_true", "u64_true"]]
+    {
+        given.push((i8, Tensor::from([[[-128i8, 127], [0, -128], [3, 3]], [[-1, 0], [127, 0], [-128, 5]]])));
+        given.push((u8, Tensor::from([[[0u8, 255], [7, 0], [3, 3]], [[1, 0], [255, 0], [128, 5]]])));
+        let (least, most) = (i64::MIN, i64::MAX);
+        given.push((
+            i64,
+            Tensor::from([[[least, most], [0, least], [3, 3]], [[-1, 0], [most, 0], [least, 5]]]),
+        ));
+        let most = u64::MAX;
+        given.push((
+            u64,
+            Tensor::from([[[0, most], [7, 1 << 63], [3, 3]], [[1, 0], [most, 0], [1 << 63, 5]]]),
+        ));
+    }
+    let rows = |splits: &[i64], ids: &[i32], count: i64| {
+        let values: Vec<f32> = ids.iter().enumerate().map(|(i, _)| ((i * 5) % 7) as f32 - 2.5).collect();
+        vec![
+            ("values", Tensor::from_slice(&[values.len()], &values).unwrap()),
+            ("splits", Tensor::from_slice(&[splits.len()], splits).unwrap()),
+            ("ids", Tensor::from_slice(&[ids.len()], ids).unwrap()),
+            ("count", Tensor::scalar(count)),
+        ]
+    };
+    let x = Tensor::from([[0.5f32, -1.0, 2.0], [3.0, 0.25, -0.5], [-1.0, -2.0, -3.0]]);
+    vec![
+        Sample { name: "sorts", build: sorts, feeds: given, runs_in_tensorflow: true },
+        Sample {
+            name: "partitions",
+            build: partitions,
+            feeds: rows(&[0, 3, 3, 4, 9], &[0, 0, 1, 3, 3, 3, 4, 5, 5], 8),
+            runs_in_tensorflow: true,
+        },
+        Sample {
+            name: "partitions_without_rows",
+            build: partitions,
+            feeds: rows(&[0], &[], 0),
+            runs_in_tensorflow: true,
+        },
+        Sample {
+            name: "sort_of_ragged_matrices",
+            build: |g| {
+                let x = g.ragged_constant(&ragged![[3.0f32, 1.0, 2.0], [], [0.5, f32::NAN, -0.0, 0.0]])?;
+                let flat = x.flat_values();
+                let x = x.with_flat_values(shapeflow::stack(&[flat, (flat * -1.0).ok()?], 1)?)?;
+                let mut results = parts(x.sort(1, false)?);
+                results.extend(parts(x.argsort(1, true)?));
+                Ok(results)
+            },
+            feeds: Vec::new(),
+            runs_in_tensorflow: true,
+        },
+        Sample {
+            name: "ops_in_functions",
+            build: others,
+            feeds: vec![("x", x), ("length", Tensor::scalar(3i32))],
+            runs_in_tensorflow: true,
+        },
+    ]
+}
