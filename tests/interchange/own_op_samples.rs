@@ -52,8 +52,29 @@ fn partitions<'g>(g: &'g Graph) -> Result<Vec<Value<'g>>> {
         results.extend(parts(x.sort(1, descending)?));
         results.extend(parts(x.argsort(1, descending)?));
     }
-    results.extend(parts(x.reduce_sum(1)?));
-    results.extend(parts(x.reduce_max(1)?));
+    Ok(results)
+}
+
+fn reductions<'g>(g: &'g Graph) -> Result<Vec<Value<'g>>> {
+    let splits = g.input("splits", DType::I32, shape![?])?;
+    let mut results = Vec::new();
+    for dtype in [DType::F32, DType::F16, DType::F64, DType::I32, DType::U8, DType::I64] {
+        let values = g.input(&dtype.to_string(), dtype, shape![?, 2])?;
+        let x = RaggedValue::from_row_splits(values, splits)?;
+        for reduced in [x.reduce_max(1)?, x.reduce_min(1)?, x.argmax(1)?, x.argmin(1)?, x.reduce_prod(1)?] {
+            results.extend(parts(reduced));
+        }
+        let small =
+            if dtype.is_float() { x.with_flat_values(values.maximum(-9.0)?.minimum(9.0)?)? } else { x };
+        for reduced in [small.reduce_sum(1)?, small.reduce_mean(1)?] {
+            results.extend(parts(reduced));
+        }
+        results.extend(parts(small.cumsum(1)?));
+        results.extend(parts(small.cumsum_with(1, true, true)?));
+        let flags = x.with_flat_values(values.greater(1)?)?;
+        results.extend(parts(flags.reduce_any(1)?));
+        results.extend(parts(flags.reduce_all(1)?));
+    }
     Ok(results)
 }
 
@@ -76,6 +97,34 @@ fn others<'g>(g: &'g Graph) -> Result<Vec<Value<'g>>> {
         x.tril(-1)?,
         g.range(0, length, 1)?,
     ])
+}
+
+/// Values of five rows, two of which are empty, in several dtypes.
+fn rows_to_reduce() -> Vec<(&'static str, Tensor)> {
+    let (nan, infinity) = (f32::NAN, f32::INFINITY);
+    let floats = Tensor::from([
+        [0.5f32, nan],
+        [0.5, -2.0],
+        [-0.25, 3.0],
+        [-infinity, infinity],
+        [-infinity, 2.0],
+        [1.5, 1.0],
+        [1.0, 1.5],
+    ]);
+    let ints = [[3i64, -4], [3, 9], [-5, 9], [1, 1], [0, 7], [7, 0], [100, 12]];
+    let cast = |dtype: DType, x: &Tensor| {
+        let g = Graph::new();
+        let y = g.constant(x.clone()).and_then(|x| x.cast(dtype));
+        let [y] = y.and_then(|y| g.compile(y)).and_then(|exe| exe.run(&[])).unwrap();
+        y
+    };
+    let ints = Tensor::from(ints);
+    let names = [("f32", DType::F32), ("f16", DType::F16), ("f64", DType::F64)];
+    let floats = names.map(|(name, dtype)| (name, cast(dtype, &floats)));
+    let names = [("i32", DType::I32), ("u8", DType::U8), ("i64", DType::I64)];
+    let ints = names.map(|(name, dtype)| (name, cast(dtype, &ints)));
+    let splits = ("splits", Tensor::from([0, 3, 3, 5, 7, 7]));
+    std::iter::once(splits).chain(floats).chain(ints).collect()
 }
 
 /// Numbers with ties, zeros of both signs, infinities and NaN.
@@ -129,6 +178,12 @@ pub fn own_op_samples() -> Vec<Sample> {
             name: "partitions_without_rows",
             build: partitions,
             feeds: rows(&[0], &[], 0),
+            runs_in_tensorflow: true,
+        },
+        Sample {
+            name: "reductions_of_rows",
+            build: reductions,
+            feeds: rows_to_reduce(),
             runs_in_tensorflow: true,
         },
         Sample {

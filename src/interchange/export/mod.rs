@@ -164,6 +164,43 @@ fn axis_of(data: &GraphData, exported: &[bool], symbol: Symbol) -> Option<(Value
         .find_map(|value| axis_with(data, value, symbol).map(|axis| (value, axis)))
 }
 
+/// The source of the size that a symbol stands for.
+enum SizeSource {
+    /// An axis of a value.
+    Axis(ValueIx, usize),
+    /// The element of a scalar.
+    Element(ValueIx),
+}
+
+impl SizeSource {
+    fn value(&self) -> ValueIx {
+        match *self {
+            SizeSource::Axis(value, _) | SizeSource::Element(value) => value,
+        }
+    }
+}
+
+/// Finds an axis of an exported input whose size is the symbol, or else the first exported value that has such an axis
+/// or is a scalar with this element.
+fn size_source(data: &GraphData, exported: &[bool], symbol: Symbol) -> Option<SizeSource> {
+    let axis = axis_of(data, exported, symbol).map(|(value, axis)| SizeSource::Axis(value, axis));
+    let nodes = data.nodes.iter().zip(exported).filter(|(_, is_exported)| **is_exported);
+    let element = nodes.flat_map(|(node, _)| node.values()).find(|value| {
+        let elements = data.values[value.index()].elements.as_ref().filter(|elements| elements.rank() == 0);
+        let element =
+            elements.and_then(|elements| elements.get(0)).map(|element| data.table.resolve(element));
+        element.is_some_and(|element| element.as_symbol() == Some(symbol))
+    });
+    let element = element.map(SizeSource::Element);
+    let is_input = |source: &SizeSource| {
+        matches!(data.nodes[data.values[source.value().index()].node.index()].op.body, Body::Input)
+    };
+    match (axis, element) {
+        (Some(axis), Some(element)) if !is_input(&axis) && element.value() < axis.value() => Some(element),
+        (axis, element) => axis.or(element),
+    }
+}
+
 /// Finds an axis of a value whose size is the symbol.
 fn axis_with(data: &GraphData, value: ValueIx, symbol: Symbol) -> Option<usize> {
     let shape = data.table.resolve_shape(&data.values[value.index()].shape);

@@ -4,7 +4,7 @@
 use shapeflow_shape_fns::{Attr, DType, Dim, DimFactor, DimFunction, PartialElements, TensorShape};
 
 use super::super::proto::{AttrKind, NodeDef};
-use super::{Exporter, axis_of, constant_def, has_unnamed_sizes, node_def, put};
+use super::{Exporter, SizeSource, constant_def, has_unnamed_sizes, node_def, put, size_source};
 use crate::error::Result;
 use crate::graph::{Node, ValueIx};
 use crate::op::dtype_number::number_of;
@@ -109,7 +109,8 @@ impl Exporter<'_> {
         let dim = self.data.table.resolve(dim);
         let mut is_known = true;
         dim.symbols(&mut |symbol| {
-            is_known &= axis_of(self.data, &self.exported, symbol).is_some_and(|(value, _)| {
+            is_known &= size_source(self.data, &self.exported, symbol).is_some_and(|source| {
+                let value = source.value();
                 let made_by = &self.data.nodes[self.data.values[value.index()].node.index()];
                 value < node.first_output || matches!(made_by.op.body, Body::Input)
             });
@@ -166,9 +167,7 @@ impl Exporter<'_> {
             return Some(ElementForm::Known(value));
         }
         let factor = |factor: DimFactor| match factor {
-            DimFactor::Symbol(symbol) => {
-                axis_of(self.data, &self.exported, symbol).map(|(value, axis)| Factor::Size(value, axis))
-            }
+            DimFactor::Symbol(symbol) => size_source(self.data, &self.exported, symbol).map(Factor::Size),
             DimFactor::Call(function, args) => {
                 let args = args.iter().map(|arg| self.element_form(arg)).collect::<Option<Vec<_>>>()?;
                 Some(Factor::Call(function, args))
@@ -195,7 +194,10 @@ impl Exporter<'_> {
             let mut product = None;
             for factor in factors {
                 let factor = match factor {
-                    Factor::Size(value, axis) => self.size(name, *value, *axis, dtype)?,
+                    Factor::Size(SizeSource::Axis(value, axis)) => self.size(name, *value, *axis, dtype)?,
+                    Factor::Size(SizeSource::Element(value)) => {
+                        self.cast(name, self.tensor_name(*value), self.dtype(*value), dtype)?
+                    }
                     Factor::Call(function, args) => self.function_of(name, *function, args, dtype)?,
                 };
                 product = Some(self.combined(name, "Mul", product, factor, dtype));
@@ -374,8 +376,7 @@ fn is_narrow(dim: &Dim) -> bool {
 
 /// A factor of an element.
 enum Factor {
-    /// The size of an axis of a value.
-    Size(ValueIx, usize),
+    Size(SizeSource),
     /// A function of elements.
     Call(DimFunction, Vec<ElementForm>),
 }

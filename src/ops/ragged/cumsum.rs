@@ -2,10 +2,11 @@
 
 use shapeflow_shape_fns::Attribute;
 
+use super::reduce_in_tensorflow;
 use crate::dtype;
 use crate::error::Result;
 use crate::graph::{IntoParam, RaggedValue};
-use crate::op::{HostCx, OpDef, Operand};
+use crate::op::{HostCx, OpDef, Operand, TfFunction};
 use crate::ops::array::scan::{Scan, ScanBlocks, ScanCombine, scan_into};
 use crate::ops::row_major::RowMajor;
 
@@ -65,6 +66,7 @@ impl<'g> RaggedValue<'g> {
 
 pub(super) static DEF: OpDef = OpDef::host("ragged_cumsum", run)
     .attrs(&[Attribute::bool_or("exclusive", false), Attribute::bool_or("reverse", false)])
+    .in_tensorflow(TfFunction::Composed(reduce_in_tensorflow::cumsum))
     .operands(&[Operand::Data("values"), Operand::Data("row_splits")])
     .shape_fn(|cx| {
         let values = cx.with_rank_at_least(0, 1)?;

@@ -12,7 +12,7 @@ use crate::ops::array::concat::concat;
 use crate::ops::sort::in_tensorflow::{positions, take_along};
 
 /// Returns the operands, of which there must be at least `N`.
-fn operands<'g, const N: usize>(values: &[Value<'g>]) -> Result<[Value<'g>; N]> {
+pub(super) fn operands<'g, const N: usize>(values: &[Value<'g>]) -> Result<[Value<'g>; N]> {
     match values.first_chunk() {
         Some(operands) => Ok(*operands),
         None => Err(Error::msg("an operand is missing")),
@@ -75,7 +75,7 @@ pub(super) fn checked_splits<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> 
 }
 
 /// Returns the row of each of `nvals` values, i64.
-fn rowids<'g>(splits: Value<'g>, nvals: Value<'g>) -> Result<Value<'g>> {
+pub(super) fn rowids<'g>(splits: Value<'g>, nvals: Value<'g>) -> Result<Value<'g>> {
     let positions = splits.graph().range(0, nvals, 1)?;
     let after = splits.cast(DType::I64)?.searchsorted(positions, true)?;
     (after - 1i64).maximum(0)

@@ -34,6 +34,7 @@ mod parts;
 pub(crate) mod range;
 mod reduce;
 mod reduce_axes;
+mod reduce_in_tensorflow;
 mod reduce_rows;
 mod refused;
 mod reshape;

@@ -5,9 +5,10 @@ use std::sync::{Mutex, PoisonError};
 
 use shapeflow_shape_fns::{Attribute, Attrs, DType, TensorShape};
 
+use super::reduce_in_tensorflow;
 use crate::dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
-use crate::op::{HostCx, HostThreads, OpDef, Operand};
+use crate::op::{HostCx, HostThreads, OpDef, Operand, TfFunction};
 use crate::ops::row_major::RowMajor;
 use crate::ops::rows::{narrow, widened};
 use crate::tensor::{Element, Tensor, TensorView, TensorViewMut};
@@ -15,6 +16,7 @@ use crate::tensor::{Element, Tensor, TensorView, TensorViewMut};
 /// Reduces rows: `values [nvals, d..], splits [nrows+1] -> [nrows, d..]`. Attribute `reduce` names the reduction.
 pub(crate) static DEF: OpDef = OpDef::host("ragged_reduce", run)
     .attrs(&[Attribute::str_or("reduce", "sum")])
+    .in_tensorflow(TfFunction::Composed(reduce_in_tensorflow::reduce))
     .operands(&[Operand::Data("values"), Operand::Data("row_splits")])
     .shape_fn(|cx| {
         let values = cx.with_rank_at_least(0, 1)?;

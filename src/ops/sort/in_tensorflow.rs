@@ -24,19 +24,33 @@ fn exchanged(x: Value<'_>, axis: usize) -> Result<Value<'_>> {
     x.transpose(&perm[..])
 }
 
+/// Returns the greatest integer of a signed dtype.
+pub(in crate::ops) fn most(dtype: DType) -> i64 {
+    if dtype == DType::I32 { i64::from(i32::MAX) } else { i64::MAX }
+}
+
 /// Returns integers in the order of the elements. NaN has the largest key, and zeros of both signs have one key.
-fn keys(x: Value<'_>) -> Result<Value<'_>> {
-    let (x, most) = match x.dtype() {
+pub(in crate::ops) fn keys(x: Value<'_>) -> Result<Value<'_>> {
+    let (x, dtype) = match x.dtype() {
         DType::Bool => return x.cast(DType::U8),
-        DType::F16 | DType::BF16 | DType::F32 => (x.cast(DType::F32)?, i64::from(i32::MAX)),
-        DType::F64 => (x, i64::MAX),
+        DType::F16 | DType::BF16 | DType::F32 => (x.cast(DType::F32)?, DType::I32),
+        DType::F64 => (x, DType::I64),
         _ => return Ok(x),
     };
-    let bits = x.bitcast(if x.dtype() == DType::F32 { DType::I32 } else { DType::I64 })?;
-    // The bits of negative numbers, without the sign, descend as the numbers ascend.
-    let keys = bits.less(0)?.select(bits.bitwise_xor(most)?, bits)?;
+    let keys = flipped(x.bitcast(dtype)?)?;
     let keys = x.equal(0.0)?.select(0, keys)?;
-    x.is_nan()?.select(most, keys)
+    x.is_nan()?.select(most(dtype), keys)
+}
+
+/// Returns the floats of `dtype`, f32 or f64, that have these [`keys`].
+pub(in crate::ops) fn elements_of_keys(keys: Value<'_>, dtype: DType) -> Result<Value<'_>> {
+    flipped(keys)?.bitcast(dtype)
+}
+
+/// Flips all bits of negative integers but the sign. The bits of negative floats, without the sign, descend as the
+/// floats ascend.
+fn flipped(bits: Value<'_>) -> Result<Value<'_>> {
+    bits.less(0)?.select(bits.bitwise_xor(most(bits.dtype()))?, bits)
 }
 
 /// Returns for each element of the sorted tensor its position along the axis before the sort, i64. Equal elements keep
