@@ -115,7 +115,13 @@ fn defs() -> impl Iterator<Item = &'static OpDef> {
 /// Returns an op that is only a part of composites. No registry has such an op, but a graph has it.
 #[cfg(feature = "graphdef")]
 pub(crate) fn part(name: &str) -> Option<&'static OpDef> {
-    ragged::PARTS.iter().chain(&[&array::as_dim::DEF]).copied().find(|def| def.name() == name)
+    parts().find(|def| def.name() == name)
+}
+
+/// Returns the ops that are only parts of composites: see [`part`].
+#[cfg(feature = "graphdef")]
+pub(crate) fn parts() -> impl Iterator<Item = &'static OpDef> {
+    ragged::PARTS.iter().copied().chain([&array::as_dim::DEF])
 }
 
 impl Registry {

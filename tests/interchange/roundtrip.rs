@@ -2,8 +2,13 @@
 
 use std::path::Path;
 
-use shapeflow::interchange::{ImportOptions, Model, tensor_names, to_graphdef, to_pbtxt, write_npz};
-use shapeflow::{Attr, DType, Graph, LoopOptions, Result, Tensor, TensorView, Unknown, Value, ragged, shape};
+use shapeflow::interchange::{
+    ImportOptions, Model, ops_missing_in_tensorflow, tensor_names, to_graphdef, to_pbtxt, write_npz,
+};
+use shapeflow::{
+    Attr, DType, Graph, IntoParam, LoopOptions, RaggedValue, Result, Tensor, TensorView, Unknown, Value,
+    ragged, shape,
+};
 
 use crate::control_samples::control_samples;
 use crate::own_op_samples::own_op_samples;
@@ -82,6 +87,96 @@ fn imported_graphs_give_the_same_results() -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// The functions that an export writes compute the ops that TensorFlow lacks: an import that does not know this crate's
+/// attributes inlines them.
+#[test]
+fn functions_of_ops_give_the_results_of_the_ops() -> Result<()> {
+    for sample in own_op_samples() {
+        let graph = Graph::new();
+        let outputs = (sample.build)(&graph)?;
+        let views: Vec<TensorView<'_>> = sample.feeds.iter().map(|(_, tensor)| tensor.view()).collect();
+        let expected = graph.compile(&outputs)?.run_all(&views)?;
+        assert!(ops_missing_in_tensorflow(&graph, &outputs)?.is_empty());
+
+        let text = to_pbtxt(&graph, &outputs)?.replace("_shapeflow_", "_unknown_");
+        let imported = Model::from_text(&text)?.import(None, &ImportOptions::new())?;
+        let names = tensor_names(&graph, &outputs)?;
+        let values = names.iter().map(|name| imported.value(name)).collect::<Result<Vec<_>>>()?;
+        let got = imported.graph().compile(&values)?.run_all(&views)?;
+        for ((name, got), expected) in names.iter().zip(&got).zip(&expected) {
+            let bound = if expected.dtype() == DType::F16 { 1e-3 } else { 1e-5 };
+            assert_close(got, expected, bound, &format!("{}: {name}", sample.name));
+        }
+    }
+    Ok(())
+}
+
+/// Checks that both tensors have the same elements, and floats within a relative error.
+fn assert_close(got: &Tensor, expected: &Tensor, bound: f64, what: &str) {
+    if !expected.dtype().is_float() {
+        assert_eq!(got, expected, "{what}");
+        return;
+    }
+    assert_eq!((got.dtype(), got.sizes()), (expected.dtype(), expected.sizes()), "{what}");
+    let wide = |tensor: &Tensor| -> Vec<f64> {
+        let g = Graph::new();
+        let wide = g.constant(tensor.clone()).and_then(|x| x.cast(DType::F64)).and_then(|x| g.compile(x));
+        let [wide] = wide.and_then(|exe| exe.run(&[])).unwrap();
+        wide.to_vec().unwrap()
+    };
+    for (got, expected) in wide(got).into_iter().zip(wide(expected)) {
+        let is_close = (got - expected).abs() <= bound * (expected.abs() + 0.1);
+        assert!(
+            is_close || got == expected || got.is_nan() && expected.is_nan(),
+            "{what}: {got}, {expected}"
+        );
+    }
+}
+
+/// A call that the op refuses in a run is one that its function refuses.
+#[test]
+fn functions_of_ops_refuse_what_the_ops_refuse() -> Result<()> {
+    let graph = Graph::new();
+    let values = graph.input("values", DType::F32, shape!["n"])?;
+    let splits = graph.input("splits", DType::I64, shape![?])?;
+    let ids = graph.input("ids", DType::I32, shape![?])?;
+    let by_splits = RaggedValue::from_row_splits(values, splits)?.flat_values();
+    let by_ids = RaggedValue::from_value_rowids(values, ids, Some(3.into_param()))?.flat_values();
+    let other = RaggedValue::from_value_rowids(values, ids, None)?.with_row_splits_dtype(DType::I64)?;
+    let sum = (RaggedValue::from_row_splits(values, splits)? + other).ok()?.flat_values();
+    let outputs = [by_splits, by_ids, sum];
+    let text = to_pbtxt(&graph, &outputs)?.replace("_shapeflow_", "_unknown_");
+    let imported = Model::from_text(&text)?.import(None, &ImportOptions::new())?;
+    let names = tensor_names(&graph, &outputs)?;
+    let values = Tensor::from([1.0f32, 2.0, 3.0]);
+    let check = |output: usize, splits: &[i64], ids: &[i32], message: &str| -> Result<()> {
+        let (splits, ids) =
+            (Tensor::from_slice(&[splits.len()], splits)?, Tensor::from_slice(&[ids.len()], ids)?);
+        let run = |exe: shapeflow::Executable| {
+            let run = exe.feed("values", &values).feed("splits", &splits).feed("ids", &ids).run();
+            run.map(|_| ())
+        };
+        let ours = run(graph.compile(outputs[output])?);
+        let theirs = run(imported.graph().compile(imported.value(&names[output])?)?);
+        assert_eq!(ours.is_err(), !message.is_empty(), "{splits} {ids}");
+        match theirs {
+            Ok(()) => assert!(message.is_empty(), "{splits} {ids}"),
+            Err(error) => assert!(error.to_string().contains(message) && !message.is_empty(), "{error}"),
+        }
+        Ok(())
+    };
+    check(0, &[0, 1, 3], &[0, 0, 2], "")?;
+    check(0, &[1, 3], &[0, 0, 2], "must start at 0")?;
+    check(0, &[0, 4, 3], &[0, 0, 2], "must not decrease")?;
+    check(0, &[0, 1, 2], &[0, 0, 2], "must end at the number of values")?;
+    check(1, &[0, 3], &[0, 0, 3], "must be less than nrows")?;
+    check(1, &[0, 3], &[0, 2, 1], "must be ascending")?;
+    check(1, &[0, 3], &[-1, 0, 1], "must not be negative")?;
+    check(2, &[0, 2, 2, 3], &[0, 0, 2], "")?;
+    check(2, &[0, 2, 2, 3], &[0, 1, 2], "equal row splits")?;
+    check(2, &[0, 3], &[0, 0, 2], "equal row splits")
 }
 
 #[test]

@@ -137,3 +137,26 @@ fn arguments_of<'g>(graph: &'g Graph, arguments: &[Argument]) -> Result<Vec<Valu
     };
     arguments.iter().enumerate().map(input).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::op::Registry;
+    use crate::ops;
+
+    /// Every op that TensorFlow can neither run nor compute with a function. The docs of `to_graphdef` describe them.
+    #[test]
+    fn the_ops_that_tensorflow_lacks_are_known() {
+        let registry = Registry::builtin();
+        let is_missing = |def: &&crate::op::OpDef| {
+            let is_composite = matches!(def.body, crate::op::Body::Composite(_));
+            let is_lookup = def.table_operands().is_some() || def.held_table().is_some();
+            def.tensorflow_ops().is_empty()
+                && def.tensorflow_function().is_none()
+                && !is_composite
+                && !is_lookup
+        };
+        let mut missing: Vec<&str> = registry.iter().filter(is_missing).map(|def| def.name()).collect();
+        missing.extend(ops::parts().filter(is_missing).map(|def| def.name()));
+        assert_eq!(missing, [""]);
+    }
+}
