@@ -10,12 +10,13 @@
 //!
 //! `own_shape_fn` after an op type says that TensorFlow's shape function for the op type takes other shapes than the
 //! op's shape function. An imported node keeps TensorFlow's shape function. `divides` after the op types says that the
-//! op divides operand 0 by operand 1, so a builder call with an integer constant 0 as divisor is refused.
+//! op divides operand 0 by operand 1, so a builder call with an integer constant 0 as divisor is refused. A path after
+//! `;` names the function that computes the op in TensorFlow, which lacks it.
 //!
 //! ```text
 //! unary_ops! { rules = unary, result = "":
 //!     /// The cube root of every element; negative for negative elements.
-//!     cbrt, CBRT: float, [], [8.0, -27.0] ~ [2.0, -3.0], math::cbrt;
+//!     cbrt, CBRT: float, [; in_tensorflow::cbrt], [8.0, -27.0] ~ [2.0, -3.0], math::cbrt;
 //! }
 //! ```
 //!
@@ -35,7 +36,7 @@ macro_rules! function_of_row {
 /// Ops of one operand. The result has the operand's shape. The module of dtype rules `$rules` determines the dtype of
 /// the result. The text `$result` may be empty.
 macro_rules! unary_ops {
-    (rules = $rules:ident, result = $result:literal: $($(#[$meta:meta])* $method:ident, $DEF:ident: $class:ident, [$($op:literal $($own:ident)?),*], $x:tt $(= $exact:tt)? $(~ $near:tt)?, $body:expr $(, shape = $shape:path)?;)*) => {
+    (rules = $rules:ident, result = $result:literal: $($(#[$meta:meta])* $method:ident, $DEF:ident: $class:ident, [$($op:literal $($own:ident)?),* $(; $function:path)?], $x:tt $(= $exact:tt)? $(~ $near:tt)?, $body:expr $(, shape = $shape:path)?;)*) => {
         impl<'g> $crate::graph::Value<'g> {$(
             $(#[$meta])*
             ///
@@ -87,6 +88,7 @@ macro_rules! unary_ops {
             .shape_fn($crate::ops::elementwise::function_of_row!($crate::shape_fns::common::unary $(, $shape)?))
             .dtype_rule($crate::dtype::$rules::$class)
             .tensorflow(&[$($crate::op::TfOp::new($op) $(.$own())?),*])
+            $(.in_tensorflow($crate::op::TfFunction::Composed($function)))?
         };)*
 
         /// Every op of the file.
@@ -97,7 +99,7 @@ macro_rules! unary_ops {
 /// Ops of two operands of one dtype, which broadcast. The module of dtype rules `$rules` determines the dtype of the
 /// result. The text `$result` may be empty.
 macro_rules! binary_ops {
-    (rules = $rules:ident, result = $result:literal: $($(#[$meta:meta])* $method:ident, $DEF:ident: $class:ident, [$($op:literal $($own:ident)?),*] $($divides:ident)?, $x:tt, $y:tt $(= $exact:tt)? $(~ $near:tt)?, $body:expr $(, shape = $shape:path)? $(, dtypes = $dtypes:path)?;)*) => {
+    (rules = $rules:ident, result = $result:literal: $($(#[$meta:meta])* $method:ident, $DEF:ident: $class:ident, [$($op:literal $($own:ident)?),* $(; $function:path)?] $($divides:ident)?, $x:tt, $y:tt $(= $exact:tt)? $(~ $near:tt)?, $body:expr $(, shape = $shape:path)? $(, dtypes = $dtypes:path)?;)*) => {
         impl<'g> $crate::graph::Value<'g> {$(
             $(#[$meta])*
             ///
@@ -161,6 +163,7 @@ macro_rules! binary_ops {
             .dtype_rule($crate::ops::elementwise::function_of_row!($crate::dtype::$rules::$class $(, $dtypes)?))
             $(.$divides())?
             .tensorflow(&[$($crate::op::TfOp::new($op) $(.$own())?),*])
+            $(.in_tensorflow($crate::op::TfFunction::Composed($function)))?
         };)*
 
         /// Every op of the file.

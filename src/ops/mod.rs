@@ -23,6 +23,7 @@ pub(crate) mod broadcast_pair;
 pub(crate) mod derived;
 mod dtypes;
 pub(crate) mod elementwise;
+mod elementwise_in_tensorflow;
 pub(crate) mod fingerprint;
 pub(crate) mod gradient;
 pub(crate) mod host_params;
@@ -141,7 +142,7 @@ mod tests {
     use crate::{DType, Dim, Graph};
 
     /// Ops that share a spelling with another op.
-    const SHARED: [&str; 8] = [
+    const SHARED: [&str; 9] = [
         "batch_norm_training",
         "batch_norm_training_with_reserve",
         "bitcast_complex",
@@ -150,6 +151,7 @@ mod tests {
         "float_range",
         "matmul_to",
         "string_add",
+        "sum_of_products",
     ];
 
     #[test]
@@ -163,7 +165,7 @@ mod tests {
                 // `bitcast` refuses. They may also differ in the values of an attribute: `batch_norm` takes
                 // `is_training = false`, `batch_norm_training` takes `is_training = true`. `conv_2d` imports the op
                 // type that `convolve_windows` exports, and `conv_3d` imports the one that `convolve_volume_windows`
-                // exports.
+                // exports, and `einsum` the one that `sum_of_products` exports.
                 let is_new = spellings.insert(spelling.op_type);
                 assert!(is_new || SHARED.contains(&def.name()), "two ops import {}", spelling.op_type);
             }

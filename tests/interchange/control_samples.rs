@@ -1,6 +1,8 @@
 //! Sample graphs with branches and loops.
 
-use shapeflow::{Axes, DType, Graph, LookupTable, RaggedValue, Result, Tensor, Value, concat, ragged, shape};
+use shapeflow::{
+    Axes, DType, Graph, LookupTable, RaggedValue, Result, Tensor, Value, concat, einsum, ragged, shape,
+};
 
 use crate::samples::Sample;
 
@@ -139,6 +141,17 @@ pub fn control_samples() -> Vec<Sample> {
         Sample {
             name: "functions_of_sizes",
             build: functions_of_sizes,
+            feeds: vec![x()],
+            runs_in_tensorflow: true,
+        },
+        // An import names the parts of the composite `einsum` anew.
+        Sample {
+            name: "sums_of_products",
+            build: |g| {
+                let x = g.input("x", DType::F32, shape!["n", ?])?;
+                let square = g.constant([[1.0f32, 2.0], [3.0, 4.0]])?;
+                Ok(vec![einsum("ij,ij,ik->i", &[x, x * 2.0, x])?, einsum("ii->i", &[square])?])
+            },
             feeds: vec![x()],
             runs_in_tensorflow: true,
         },

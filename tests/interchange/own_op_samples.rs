@@ -37,8 +37,8 @@ fn sorts<'g>(g: &'g Graph) -> Result<Vec<Value<'g>>> {
 
 fn partitions<'g>(g: &'g Graph) -> Result<Vec<Value<'g>>> {
     let values = g.input("values", DType::F32, shape!["n"])?;
-    let splits = g.input("splits", DType::I64, shape![?])?;
-    let ids = g.input("ids", DType::I32, shape![?])?;
+    let splits = g.input("splits", DType::I64, shape!["s"])?;
+    let ids = g.input("ids", DType::I32, shape!["k"])?;
     let x = RaggedValue::from_row_splits(values, splits)?;
     let mut results = parts(x);
     results.extend([x.value_rowids()?, x.row_lengths()?, x.bounding_shape_along(1)?]);
@@ -56,10 +56,10 @@ fn partitions<'g>(g: &'g Graph) -> Result<Vec<Value<'g>>> {
 }
 
 fn reductions<'g>(g: &'g Graph) -> Result<Vec<Value<'g>>> {
-    let splits = g.input("splits", DType::I32, shape![?])?;
+    let splits = g.input("splits", DType::I32, shape!["s"])?;
     let mut results = Vec::new();
     for dtype in [DType::F32, DType::F16, DType::F64, DType::I32, DType::U8, DType::I64] {
-        let values = g.input(&dtype.to_string(), dtype, shape![?, 2])?;
+        let values = g.input(&dtype.to_string(), dtype, shape!["m", 2])?;
         let x = RaggedValue::from_row_splits(values, splits)?;
         for reduced in [x.reduce_max(1)?, x.reduce_min(1)?, x.argmax(1)?, x.argmin(1)?, x.reduce_prod(1)?] {
             results.extend(parts(reduced));
@@ -85,7 +85,6 @@ fn others<'g>(g: &'g Graph) -> Result<Vec<Value<'g>>> {
     Ok(vec![
         checked,
         x.boolean_mask(x.greater(0.0)?, 0)?,
-        x.boolean_mask(x.greater(0.0)?.reduce_any(1)?, 0)?,
         x.boolean_mask(x.greater(0.0)?.reduce_any(0)?, 1)?,
         x.gelu(true)?,
         x.gelu(false)?,
@@ -125,6 +124,18 @@ fn rows_to_reduce() -> Vec<(&'static str, Tensor)> {
     let ints = names.map(|(name, dtype)| (name, cast(dtype, &ints)));
     let splits = ("splits", Tensor::from([0, 3, 3, 5, 7, 7]));
     std::iter::once(splits).chain(floats).chain(ints).collect()
+}
+
+fn elementwise<'g>(g: &'g Graph) -> Result<Vec<Value<'g>>> {
+    let x = g.input("x", DType::F32, shape!["n", ?])?;
+    let mut results = Vec::new();
+    for dtype in [DType::F32, DType::F64, DType::F16] {
+        let x = x.cast(dtype)?;
+        results.extend([x.silu()?, x.log_sigmoid()?, x.hard_sigmoid()?, x.hard_swish()?, x.mish()?]);
+        results.extend([x.cbrt()?, x.exp2()?, x.abs()?.log2()?]);
+    }
+    results.push(x.less(0.5)?.logical_xor(x.greater(-1.0)?)?);
+    Ok(results)
 }
 
 /// Numbers with ties, zeros of both signs, infinities and NaN.
@@ -197,6 +208,12 @@ pub fn own_op_samples() -> Vec<Sample> {
                 Ok(results)
             },
             feeds: Vec::new(),
+            runs_in_tensorflow: true,
+        },
+        Sample {
+            name: "elementwise_in_functions",
+            build: elementwise,
+            feeds: vec![("x", Tensor::from([[0.5f32, -1.0, 2.5], [3.0, 0.25, -0.5], [-6.0, -2.0, 0.125]]))],
             runs_in_tensorflow: true,
         },
         Sample {

@@ -349,7 +349,7 @@ pub fn samples() -> Vec<Sample> {
                 Ok(vec![x.gelu(true)?, x.silu()?, x.boolean_mask(mask, 0)?, x.rank_tensor_as(DType::I64)?])
             },
             feeds: vec![x()],
-            runs_in_tensorflow: false,
+            runs_in_tensorflow: true,
         },
     ];
     numeric.into_iter().chain(string_samples::samples()).collect()

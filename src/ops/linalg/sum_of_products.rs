@@ -6,7 +6,7 @@ use shapeflow_shape_fns::{Attribute, Attrs, DType, Dim};
 use crate::dtype;
 use crate::error::Result;
 use crate::expr::{Expr, Index, LowerCx, ReduceOp};
-use crate::op::{OpDef, Operand};
+use crate::op::{OpDef, Operand, TfOp};
 use crate::ops::broadcast::{Indices, broadcast_dims};
 use crate::ops::widen::widen;
 use crate::shape_fns;
@@ -17,7 +17,8 @@ pub(crate) static DEF: OpDef = OpDef::compute("sum_of_products", lower)
     .attrs(&[Attribute::str("equation")])
     .operands(&[Operand::Variadic("inputs..")])
     .shape_fn(shape_fns::linalg::einsum)
-    .dtype_rule(dtypes);
+    .dtype_rule(dtypes)
+    .tensorflow(&[TfOp::new("Einsum")]);
 
 pub(super) fn dtypes(operands: &[DType], _: &Attrs) -> Result<Vec<DType>> {
     Ok(vec![dtype::common(operands, 0, operands.len(), dtype::Class::Numeric)?])

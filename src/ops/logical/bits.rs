@@ -2,6 +2,7 @@
 
 use crate::expr::BinaryOp;
 use crate::ops::elementwise::binary_ops;
+use crate::ops::elementwise_in_tensorflow as in_tensorflow;
 
 // `binary` is the module of dtype rules. The empty text adds nothing to the docs about the result: it has the dtype of
 // the operands.
@@ -27,7 +28,7 @@ binary_ops! { rules = binary, result = "":
         [true, false], [false, false] = [true, false], |a, b| a.binary(BinaryOp::Or, b);
 
     /// Returns whether exactly one element is true. As TensorFlow's `tf.math.logical_xor`.
-    logical_xor, LOGICAL_XOR: boolean, [],
+    logical_xor, LOGICAL_XOR: boolean, [; in_tensorflow::logical_xor],
         [true, true], [true, false] = [false, true], |a, b| a.binary(BinaryOp::Xor, b);
 }
 

@@ -2,6 +2,7 @@
 
 use crate::expr::math;
 use crate::ops::elementwise::unary_ops;
+use crate::ops::elementwise_in_tensorflow as in_tensorflow;
 
 unary_ops! { rules = unary, result = "":
     /// e to the power of every element.
@@ -12,7 +13,7 @@ unary_ops! { rules = unary, result = "":
     /// 2 to the power of every element. As C's `exp2`.
     ///
     /// The error is at most 1 ulp in f32, 0.9 ulp in f64.
-    exp2, EXP2: float, [], [3.0, -1.0] ~ [8.0, 0.5], math::exp2;
+    exp2, EXP2: float, [; in_tensorflow::exp2], [3.0, -1.0] ~ [8.0, 0.5], math::exp2;
 
     /// `exp(x) - 1` for every element, also precise near zero, where the plain difference loses digits.
     ///
@@ -33,7 +34,7 @@ unary_ops! { rules = unary, result = "":
     /// The logarithm to base 2 of every element, exact for powers of 2; -inf at zero, NaN below zero. As C's `log2`.
     ///
     /// The error is at most 1 ulp in f32, 0.8 ulp in f64.
-    log2, LOG2: float, [], [8.0, 0.5] = [3.0, -1.0], math::log2;
+    log2, LOG2: float, [; in_tensorflow::log2], [8.0, 0.5] = [3.0, -1.0], math::log2;
 
     /// `1 / (1 + exp(-x))` for every element, without overflow.
     ///

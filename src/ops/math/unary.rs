@@ -4,6 +4,7 @@
 
 use crate::expr::{UnaryOp, math};
 use crate::ops::elementwise::unary_ops;
+use crate::ops::elementwise_in_tensorflow as in_tensorflow;
 
 unary_ops! { rules = unary, result = "":
     /// `-x` for every element, as the operator. Integers wrap: `-MIN` is `MIN`.
@@ -28,7 +29,7 @@ unary_ops! { rules = unary, result = "":
     /// The cube root of every element; negative for negative elements. As C's `cbrt`.
     ///
     /// The error is at most 0.8 ulp in f32, 0.8 ulp in f64.
-    cbrt, CBRT: float, [], [8.0, -27.0] ~ [2.0, -3.0], math::cbrt;
+    cbrt, CBRT: float, [; in_tensorflow::cbrt], [8.0, -27.0] ~ [2.0, -3.0], math::cbrt;
 
     /// `1 / x` for every element. Infinite at zero.
     reciprocal, RECIPROCAL: inexact, ["Reciprocal", "Inv"], [2.0, -0.25] = [0.5, -4.0], math::reciprocal;

@@ -2,6 +2,7 @@
 
 use crate::expr::{Expr, math};
 use crate::ops::elementwise::unary_ops;
+use crate::ops::elementwise_in_tensorflow as in_tensorflow;
 use crate::ops::widen::widened;
 
 /// The scale of `selu`. With [`SELU_ALPHA`], it preserves mean 0 and variance 1 (Klambauer et al. 2017).
@@ -46,25 +47,25 @@ unary_ops! { rules = unary, result = "":
 
     /// `x * sigmoid(x)` for every element, also known as swish. As TensorFlow's `tf.nn.silu`.
     #[doc(alias = "swish")]
-    silu, SILU: float, [], [-1.0, 2.0] ~ [-0.2689, 1.762], |x| widened(x, |x| x.clone() * math::sigmoid(x));
+    silu, SILU: float, [; in_tensorflow::silu], [-1.0, 2.0] ~ [-0.2689, 1.762], |x| widened(x, |x| x.clone() * math::sigmoid(x));
 
     /// `log(sigmoid(x))` for every element, without overflow. As TensorFlow's `tf.math.log_sigmoid`.
     #[doc(alias = "logsigmoid")]
-    log_sigmoid, LOG_SIGMOID: float, [], [0.0, -100.0] ~ [-0.6931, -100.0], |x| widened(x, |x| {
+    log_sigmoid, LOG_SIGMOID: float, [; in_tensorflow::log_sigmoid], [0.0, -100.0] ~ [-0.6931, -100.0], |x| widened(x, |x| {
         let zero = x.like(0.0);
         x.clone().minimum(zero) - math::log1p(math::exp(-x.abs()))
     });
 
     /// `min(max(x + 3, 0), 6) / 6` for every element, a piecewise linear sigmoid. As torch's `hardsigmoid`.
-    hard_sigmoid, HARD_SIGMOID: float, [], [-4.0, 0.0, 4.0] = [0.0, 0.5, 1.0], |x| widened(x, hard_sigmoid);
+    hard_sigmoid, HARD_SIGMOID: float, [; in_tensorflow::hard_sigmoid], [-4.0, 0.0, 4.0] = [0.0, 0.5, 1.0], |x| widened(x, hard_sigmoid);
 
     /// `x * min(max(x + 3, 0), 6) / 6` for every element, a piecewise form of [`Value::silu`](crate::Value::silu).
     /// As torch's `hardswish`.
     #[doc(alias = "hard_silu")]
-    hard_swish, HARD_SWISH: float, [], [-1.0, 4.0] ~ [-0.3333, 4.0], |x| widened(x, |x| &x * hard_sigmoid(x.clone()));
+    hard_swish, HARD_SWISH: float, [; in_tensorflow::hard_swish], [-1.0, 4.0] ~ [-0.3333, 4.0], |x| widened(x, |x| &x * hard_sigmoid(x.clone()));
 
     /// `x * tanh(log(1 + exp(x)))` for every element, without overflow. As torch's `mish`.
-    mish, MISH: float, [], [-1.0, 2.0] ~ [-0.3034, 1.944], |x| widened(x, |x| &x * math::tanh(softplus(x.clone())));
+    mish, MISH: float, [; in_tensorflow::mish], [-1.0, 2.0] ~ [-0.3034, 1.944], |x| widened(x, |x| &x * math::tanh(softplus(x.clone())));
 
     /// `log(1 + exp(x))` for every element, without overflow.
     softplus, SOFTPLUS: float, ["Softplus"], [0.0, 100.0] ~ [0.6931, 100.0], |x| widened(x, softplus);

@@ -1,0 +1,41 @@
+//! How TensorFlow computes elementwise ops that it lacks. An export writes these functions. Halves are computed as f32
+//! and rounded once, as in the bodies of the ops.
+
+use shapeflow_shape_fns::DType;
+
+use crate::error::{Error, Result};
+use crate::graph::Value;
+use crate::op::CompositeCx;
+
+macro_rules! functions {
+    ($($method:ident: |$x:ident| $body:expr;)*) => {$(
+        pub(crate) fn $method<'g>(_: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value<'g>>> {
+            let Some(&given) = values.first() else { return Err(Error::msg("an operand is missing")) };
+            let is_half = matches!(given.dtype(), DType::F16 | DType::BF16);
+            let $x = if is_half { given.cast(DType::F32)? } else { given };
+            let result: Value<'g> = $body;
+            Ok(vec![result.cast(given.dtype())?])
+        }
+    )*};
+}
+functions! {
+    silu: |x| (x * x.sigmoid()?).ok()?;
+    log_sigmoid: |x| (x.minimum(0.0)? - (x.abs()? * -1.0).exp()?.log1p()?).ok()?;
+    hard_sigmoid: |x| hard(x)?;
+    hard_swish: |x| (x * hard(x)?).ok()?;
+    mish: |x| (x * x.softplus()?.tanh()?).ok()?;
+    cbrt: |x| (x.sign()? * x.abs()?.pow(1.0 / 3.0)?).ok()?;
+    exp2: |x| x.graph().constant(2.0f32)?.cast(x.dtype())?.pow(x)?;
+    log2: |x| (x.log()? / std::f64::consts::LN_2).ok()?;
+}
+
+fn hard(x: Value<'_>) -> Result<Value<'_>> {
+    ((x + 3.0).maximum(0.0)?.minimum(6.0)? / 6.0).ok()
+}
+
+pub(crate) fn logical_xor<'g>(_: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value<'g>>> {
+    match values {
+        [a, b] => Ok(vec![a.not_equal(*b)?]),
+        _ => Err(Error::msg("an operand is missing")),
+    }
+}
