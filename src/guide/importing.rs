@@ -65,7 +65,10 @@
 //! [`to_graphdef`](crate::interchange::to_graphdef) and [`to_pbtxt`](crate::interchange::to_pbtxt) write a graph for
 //! TensorFlow, TensorBoard and Netron. [`Model::import`](crate::interchange::Model::import) reads it back.
 //! Branches and loops become the functions that TensorFlow's `If`, `Case` and `While` call. A loop over rows, as of
-//! [`Graph::scan`](crate::Graph::scan), becomes a `While` that fills tensor lists.
+//! [`Graph::scan`](crate::Graph::scan), becomes a `While` that fills tensor lists. An op that TensorFlow lacks, such as
+//! a sort, becomes a call of a function of TensorFlow's ops;
+//! [`ops_missing_in_tensorflow`](crate::interchange::ops_missing_in_tensorflow) returns the ops without such a
+//! function.
 //!
 //! A compiled program cannot be saved: its code is made for the processor that runs it. A program stores its graph, or
 //! the code that builds it, and compiles when it starts. A small graph compiles in milliseconds; `benches/README.md`

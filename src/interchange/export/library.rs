@@ -30,8 +30,8 @@ pub(super) struct Library {
     taken: HashMap<String, u64>,
     /// The functions of graphs that several nodes call.
     pub shared: HashMap<*const GraphData, String>,
-    /// The functions of ops that TensorFlow lacks, by a text that names the op, the dtypes and ranks of its operands, and
-    /// its attributes. `None` if TensorFlow cannot compute the op.
+    /// The functions of ops that TensorFlow lacks, by a text of the op's name, the dtypes and ranks of its operands,
+    /// and its attributes. `None` if TensorFlow cannot compute the op.
     pub of_ops: HashMap<String, Option<String>>,
 }
 

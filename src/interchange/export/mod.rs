@@ -37,15 +37,16 @@ const OUTPUT_SHAPES: &str = "_output_shapes";
 /// Every node has the attribute `_output_shapes`, which TensorBoard and Netron show; the name of an unknown dimension
 /// is its expression. TensorFlow runs the graph if it has all ops of the graph.
 ///
-/// TensorFlow lacks many ops of this crate, such as `sort`, `boolean_mask`, `silu` and the ops on row partitions to which
-/// ops on ragged tensors expand. The export writes a function for such an op, which computes it with ops of TensorFlow,
-/// and a `StatefulPartitionedCall` of the function. The function needs to know the number of axes of each operand of
-/// a sort, a mask or a reduction, and the axis. Floats may differ in the last digits.
+/// TensorFlow lacks many ops of this crate, such as `sort`, `boolean_mask`, `silu` and the ops on row partitions that
+/// ops on ragged tensors expand to. The export writes a function for such an op, which computes it with ops of
+/// TensorFlow, and a `StatefulPartitionedCall` of the function. The import reads the op itself. The function needs to
+/// know the number of axes of each operand of a sort, a mask or a reduction, and the axis. Floats may differ in the
+/// last digits.
 ///
 /// An op without such a function keeps the name that it has in this crate, and TensorFlow refuses to load the graph.
 /// [`ops_missing_in_tensorflow`] returns these ops. They are your own ops, ops on lists of tensors, and some parts of
 /// composites: of products of ragged matrices and of complex numbers, of convolutions in groups, of
-/// [`Value::reduce_window`], of max pools with positions and their gradients, of dilations, of quantized and uniform
+/// reductions of windows, of max pools with positions and their gradients, of dilations, of quantized and uniform
 /// layers, and of draws with the state of a generator.
 ///
 /// A lookup in a table of constants becomes nodes that make, fill and read a hash table
@@ -98,8 +99,8 @@ fn indices(graph: &Graph, values: &[Value<'_>]) -> Result<Vec<ValueIx>> {
     values.iter().map(index).collect()
 }
 
-/// Returns the names of the ops that TensorFlow lacks in the exported graph, sorted: TensorFlow refuses to load the graph
-/// if there are any. See [`to_graphdef`].
+/// Returns the names of the ops of the exported graph that TensorFlow lacks, sorted. TensorFlow refuses to load the
+/// graph if there are any. See [`to_graphdef`].
 ///
 /// ```
 /// use shapeflow::interchange::ops_missing_in_tensorflow;

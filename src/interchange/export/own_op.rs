@@ -1,5 +1,5 @@
-//! Exports a node whose op TensorFlow lacks, or cannot express: as a call of a function, or else under the name that the
-//! op has in this crate.
+//! Exports a node whose op TensorFlow lacks, or cannot express: as a call of a function, or else under the name that
+//! the op has in this crate.
 
 use shapeflow_shape_fns::{Attr, DType};
 
@@ -14,8 +14,8 @@ use crate::graph::{Node, ValueIx};
 use crate::op::Body;
 
 impl Exporter<'_> {
-    /// Exports a node with all its attributes of this crate. The node calls a function if TensorFlow can compute the op,
-    /// and otherwise has this crate's op name.
+    /// Exports a node with all its attributes of this crate. The node calls a function if TensorFlow can compute the
+    /// op, and otherwise has this crate's op name.
     ///
     /// # Errors
     /// The kernel of the op has content that a GraphDef cannot hold.
