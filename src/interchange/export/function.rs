@@ -9,7 +9,7 @@ use super::super::proto::{AttrKind, NodeDef};
 use super::control::{function_attr, types};
 use super::library::{Returned, argument};
 use super::{Exporter, constant_def, put};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::graph::{Graph, Node, Value, ValueIx};
 use crate::op::{CompositeCx, TfFunction};
 use crate::tensor::Tensor;
@@ -72,7 +72,9 @@ impl Exporter<'_> {
         let results = results?;
         let expected: Vec<DType> = node.values().map(|value| self.dtype(value)).collect();
         let got: Vec<DType> = results.iter().map(|result| result.dtype).collect();
-        assert_eq!(got, expected, "the function of {op} has the dtypes of the op");
+        if got != expected {
+            return Err(Error::msg(format!("the function of {op} gives {got:?} and not {expected:?}")));
+        }
         let name = if missing.is_empty() {
             let dtypes: Vec<DType> = arguments.iter().map(|argument| argument.dtype).collect();
             // A node whose op has the name of a function would call the function.
