@@ -3,10 +3,7 @@
 use std::panic::Location;
 use std::sync::Arc;
 
-use rustc_hash::FxHashMap;
-use shapeflow_shape_fns::{
-    Attr, Attribute, Attrs, DType, Dim, InferenceContext, IntoDim, ShapeError, Symbol, TensorShape, Unknown,
-};
+use shapeflow_shape_fns::{Attr, Attribute, Attrs, DType, InferenceContext, ShapeError, TensorShape};
 
 use super::recorder::Recorded;
 use crate::error::{Error, ErrorKind, Phase, Result};
@@ -40,13 +37,7 @@ pub(super) fn add_node<'g>(
         .shape_fn(set_shapes)
         .dtype_rule(|_, attrs| Ok(dtypes(attrs).to_vec()));
     let dtypes: Arc<[DType]> = results.iter().map(|(dtype, _)| *dtype).collect();
-    // A declared shape may serve several loops. Their nodes must not share its unknown dimensions.
-    let mut unknowns: FxHashMap<Symbol, Dim> = FxHashMap::default();
-    let mut renewed = |symbol: Symbol| {
-        symbol.is_free().then(|| unknowns.entry(symbol).or_insert_with(|| Unknown.into_dim()).clone())
-    };
-    let shapes: Arc<[TensorShape]> =
-        results.iter().map(|(_, shape)| shape.substitute(&mut renewed)).collect();
+    let shapes: Arc<[TensorShape]> = results.iter().map(|(_, shape)| shape.clone()).collect();
     let builder = graph.op(Arc::new(def)).data_all(operands);
     let builder = builder.attr(DTYPES, Attr::DTypes(dtypes)).attr(SHAPES, Attr::Shapes(shapes));
     builder.finish_all_at(location).map(|values| values.into_vec())

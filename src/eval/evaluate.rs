@@ -40,7 +40,7 @@ pub(crate) struct SizedInference {
     table: DimTable,
 }
 
-/// Infers the outputs of a call from known sizes. The attributes must not hold symbols.
+/// Infers the outputs of a call from known sizes. The attributes may hold symbols of the graph that have no value yet.
 ///
 /// # Errors
 /// `Guard`: the shape function refuses the sizes, although it accepted the partial shapes when the graph was built.
@@ -54,7 +54,7 @@ pub(crate) fn infer_sizes<'a>(
         .into_iter()
         .map(|operand| (operand.dtype, shape_of(operand.sizes), operand.elements))
         .collect();
-    let mut table = DimTable::default();
+    let mut table = DimTable::of_run();
     let inferred = Call { op, given_operands, attrs, operands: infos(&operands) }.infer(&mut table);
     let Inference { dtypes, result } = inferred.map_err(|error| {
         let error = error.with_phase(Phase::Run);
@@ -66,7 +66,7 @@ pub(crate) fn infer_sizes<'a>(
     Ok(SizedInference { operands, outputs, derived, table })
 }
 
-/// Computes the outputs of `op` for tensors. The attributes must not hold symbols.
+/// Computes the outputs of `op` for tensors. The attributes may hold symbols of the graph that have no value yet.
 pub(crate) fn evaluate(
     op: &OpDef,
     given_operands: OperandMask,

@@ -68,6 +68,7 @@ impl GraphData {
         name: Option<String>,
         location: &'static Location<'static>,
     ) -> Result<impl Iterator<Item = ValueIx> + use<>> {
+        let attrs = &*attrs.with_new_unknowns();
         let mut node = Node {
             op: op.clone(),
             operands,

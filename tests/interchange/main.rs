@@ -14,6 +14,7 @@ mod positions;
 mod prints;
 mod recorded_dtypes;
 mod roundtrip;
+mod row_sizes;
 mod samples;
 mod saved_models;
 mod shapes;

@@ -1,6 +1,6 @@
-//! Random nests of branches, loops, scans and maps of vectors, ragged rows and strings. Their results equal the results
-//! of a plain Rust interpreter of the same program, and have the shapes that were inferred when the graph was built.
-//! Each third graph is written to a GraphDef and read back first.
+//! Random nests of branches, loops, scans and maps of vectors, rows of tables, ragged rows and strings. Their results
+//! equal the results of a plain Rust interpreter of the same program, and have the shapes that were inferred when the
+//! graph was built. Each third graph is written to a GraphDef and read back first.
 //!
 //! `SHAPEFLOW_CASES` sets the number of programs, and `SHAPEFLOW_SEED` the first seed.
 
@@ -43,6 +43,10 @@ enum Statement {
     Scan { xs: usize, state: Vec<usize>, body: Block },
     /// A run of the block for each element of vector `xs`. The result of each run is summed, and the sums are stacked.
     Map { xs: usize, body: Block },
+    /// A run of the block for each row of a table. Element `[i, j]` of the table is element `i` of vector `xs` plus
+    /// element `j` of vector `ys`, so rows and columns have different sizes. The sum of the result is added to the row.
+    /// The statement returns the columns of the new table, one after the other.
+    Table { xs: usize, ys: usize, body: Block },
     /// A loop whose state is a ragged tensor. At first, the tensor has the elements of vector `flat` in rows of `width`
     /// elements. Each trip runs the block on every row, and the results are the new rows. The sum of vector `trips`
     /// gives the number of trips. The statement returns the flat values and the row lengths of the last state.
@@ -67,7 +71,7 @@ fn random_block(rng: &mut Rng, values: usize, results: usize, depth: usize) -> B
     let mut values = values;
     for _ in 0..1 + rng.below(4) {
         let (a, b) = (rng.below(values), rng.below(values));
-        let kind = rng.below(if depth == 0 { 5 } else { 12 });
+        let kind = rng.below(if depth == 0 { 5 } else { 13 });
         let states =
             |rng: &mut Rng| -> Vec<usize> { (0..1 + rng.below(2)).map(|_| rng.below(values)).collect() };
         let (statement, added) = match kind {
@@ -99,6 +103,10 @@ fn random_block(rng: &mut Rng, values: usize, results: usize, depth: usize) -> B
             10 => {
                 let body = random_block(rng, values + 1, 1, depth - 1);
                 (Statement::Words { trips: a, of: b, body }, 1)
+            }
+            11 => {
+                let body = random_block(rng, values + 1, 1, depth - 1);
+                (Statement::Table { xs: a, ys: b, body }, 1)
             }
             _ => {
                 let state = states(rng);
@@ -171,6 +179,19 @@ fn interpret(block: &Block, environment: &[Vector]) -> Vec<Vector> {
             Statement::Map { xs, body } => {
                 let of = |x: &i64| sum(&interpret(body, &[values.clone(), vec![vec![*x]]].concat())[0]);
                 vec![values[*xs].iter().map(of).collect()]
+            }
+            Statement::Table { xs, ys, body } => {
+                let of = |x: &i64| -> Vector {
+                    let row: Vector = values[*ys].iter().map(|y| (x + y).rem_euclid(MODULUS)).collect();
+                    let sum = sum(&interpret(body, &[values.clone(), vec![row.clone()]].concat())[0]);
+                    row.iter().map(|y| (y + sum).rem_euclid(MODULUS)).collect()
+                };
+                let table: Vec<Vector> = values[*xs].iter().map(of).collect();
+                vec![
+                    (0..values[*ys].len())
+                        .flat_map(|column| table.iter().map(move |row| row[column]))
+                        .collect(),
+                ]
             }
             Statement::MapRows { trips, flat, width, body } => {
                 let trips = sum(&values[*trips]) % ROW_TRIPS;
@@ -261,6 +282,14 @@ fn build<'g>(g: &'g Graph, block: &Block, environment: &[Value<'g>]) -> Result<V
                 let environment = [&values[..], &[x[0].reshape([1])?]].concat();
                 sum_of(build(g, body, &environment)?[0])
             })?,
+            Statement::Table { xs, ys, body } => {
+                let table = (values[*xs].expand_dims(1)? + values[*ys].expand_dims(0)?).floormod(MODULUS)?;
+                let table = g.map(&[table], |row| {
+                    let result = build(g, body, &[&values[..], row].concat())?[0];
+                    (row[0] + sum_of(result)?).floormod(MODULUS)
+                })?;
+                vec![table[0].t()?.reshape([-1])?]
+            }
             Statement::MapRows { trips, flat, width, body } => {
                 let trips = sum_of(values[*trips])?.floormod(ROW_TRIPS)?;
                 let rows = g.range(0, &values[*flat].dim(0)?, 1)?.floordiv(*width as i64)?;

@@ -81,6 +81,7 @@ mod string_rows;
 mod strings;
 mod symbol_definitions;
 mod tensor_compare;
+mod unknown_symbols;
 mod unneeded_inputs;
 mod unrolled_loops;
 mod values;

@@ -31,7 +31,7 @@ const INTEGER: u64 = 1 << 61;
 /// Mask of the symbol's number. A process that makes a billion free symbols per second needs 73 years to use all
 /// numbers.
 const ID: u64 = INTEGER - 1;
-/// The maximum number of names, and of anonymous symbols of a table.
+/// The maximum number of names.
 const MAX_COUNT: usize = 1 << 29;
 
 /// The interned names, by text and by number.
@@ -116,10 +116,10 @@ impl Symbol {
         Symbol(ANONYMOUS | FREE | (number as u64 & ID))
     }
 
-    /// Returns anonymous symbol `index` of a table, or `None` for an index of 2^29 or more.
-    pub(crate) fn of_table(index: usize, kind: SymbolKind) -> Option<Symbol> {
-        let id = numbered(index)?;
-        Some(Symbol(ANONYMOUS | id | if kind == SymbolKind::Integer { INTEGER } else { 0 }))
+    /// Returns anonymous symbol `index` of a table.
+    pub(crate) fn of_table(index: usize, kind: SymbolKind) -> Symbol {
+        let id = index as u64 & ID;
+        Symbol(ANONYMOUS | id | if kind == SymbolKind::Integer { INTEGER } else { 0 })
     }
 
     /// Returns the index of the symbol in its table, or `None` for a named or free symbol.
@@ -152,7 +152,7 @@ impl Symbol {
     }
 }
 
-/// Returns the number of a name or of a symbol of a table; `None` if there are too many.
+/// Returns the number of a name; `None` if there are too many.
 fn numbered(index: usize) -> Option<u64> {
     (index < MAX_COUNT).then_some(index as u64)
 }
@@ -210,14 +210,13 @@ mod tests {
 
     #[test]
     fn anonymous_symbols_encode_their_table_index_and_kind() {
-        let size = Symbol::of_table(7, SymbolKind::Size).unwrap();
-        let integer = Symbol::of_table(7, SymbolKind::Integer).unwrap();
+        let size = Symbol::of_table(7, SymbolKind::Size);
+        let integer = Symbol::of_table(7, SymbolKind::Integer);
         assert_eq!((size.table_index(), integer.table_index()), (Some(7), Some(7)));
         assert_eq!((size.kind(), integer.kind()), (SymbolKind::Size, SymbolKind::Integer));
         assert!(Symbol::free().is_free() && !size.is_free() && Symbol::free() != Symbol::free());
         assert_eq!((size.to_string(), format!("{integer:?}")), ("?".into(), "?i7".into()));
-        assert_eq!(Symbol::of_table(1 << 29, SymbolKind::Size), None);
-        assert!(Symbol::of_table((1 << 29) - 1, SymbolKind::Size).is_some());
+        assert_eq!(Symbol::of_table(1 << 30, SymbolKind::Integer).table_index(), Some(1 << 30));
     }
 
     #[test]

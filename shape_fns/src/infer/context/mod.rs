@@ -120,7 +120,7 @@ impl<'a> InferenceContext<'a> {
             }));
         }
         let result = InferenceResult::unknown(outputs);
-        let first_new_symbol = table.symbol_count();
+        let first_new_symbol = table.next_symbol();
         InferenceContext { names, operands, attrs, table, resolved, first_new_symbol, result }
     }
 
@@ -270,7 +270,7 @@ impl<'a> InferenceContext<'a> {
                 *dim = self.table.resolve(dim);
             }
         }
-        if self.table.keeps_definition_order() && self.table.symbol_count() > self.first_new_symbol {
+        if self.table.keeps_definition_order() && self.table.next_symbol() > self.first_new_symbol {
             self.replace_hidden_symbols();
         }
         Ok(self.result)

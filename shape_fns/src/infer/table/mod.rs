@@ -42,6 +42,8 @@ use crate::{Dim, PartialElements, TensorShape};
 pub struct DimTable {
     /// The node that introduced each anonymous symbol, by the index of the symbol.
     origins: Vec<u32>,
+    /// The index of the first anonymous symbol.
+    first_symbol: usize,
     /// The first use of each named symbol.
     introduced: FxHashMap<Symbol, Introduction>,
     /// The dimension that each replaced symbol equals. The symbols of this dimension may be replaced too.
@@ -69,6 +71,9 @@ pub struct DimTable {
     /// Whether symbols are replaced only by older symbols: see [`DimTable::in_definition_order`].
     in_definition_order: bool,
 }
+
+/// The maximum number of anonymous symbols of a table.
+const MAX_SYMBOLS: usize = 1 << 29;
 
 /// The first use of a named symbol in a table.
 #[derive(Clone, Copy, Debug)]
@@ -98,24 +103,34 @@ impl DimTable {
         DimTable { in_definition_order: true, ..DimTable::default() }
     }
 
+    /// Makes a table for the inference of one call on sizes that a run knows. The attributes of the call may still hold
+    /// anonymous symbols of the graph. No symbol of this table equals a symbol of a table that was made otherwise.
+    pub fn of_run() -> DimTable {
+        DimTable { first_symbol: MAX_SYMBOLS, ..DimTable::default() }
+    }
+
     pub(crate) fn keeps_definition_order(&self) -> bool {
         self.in_definition_order
     }
 
     /// Makes a new anonymous symbol. The result is invalid if the table has 2^29 symbols already.
     pub fn fresh(&mut self, kind: SymbolKind) -> Dim {
-        match Symbol::of_table(self.origins.len(), kind) {
-            Some(symbol) => {
-                self.origins.push(self.origin);
-                Dim::from(symbol)
-            }
-            None => Dim::too_large(),
+        if self.origins.len() >= MAX_SYMBOLS {
+            return Dim::too_large();
         }
+        let symbol = Symbol::of_table(self.next_symbol(), kind);
+        self.origins.push(self.origin);
+        Dim::from(symbol)
     }
 
-    /// Returns the number of anonymous symbols made so far.
-    pub(crate) fn symbol_count(&self) -> usize {
-        self.origins.len()
+    /// Returns the index of the next anonymous symbol.
+    pub(crate) fn next_symbol(&self) -> usize {
+        self.first_symbol + self.origins.len()
+    }
+
+    /// Returns the node that introduced the anonymous symbol with this index.
+    fn origin_of(&self, index: usize) -> Option<u32> {
+        self.origins.get(index.checked_sub(self.first_symbol)?).copied()
     }
 
     /// Converts a shape that belongs to no table to a shape of this table. The free symbols of the shape

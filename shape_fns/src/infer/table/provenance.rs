@@ -18,7 +18,7 @@ pub enum Provenance {
 impl DimTable {
     /// Returns the node that made an anonymous symbol of this table.
     pub fn maker(&self, symbol: Symbol) -> Option<u32> {
-        symbol.table_index().and_then(|index| self.origins.get(index).copied())
+        symbol.table_index().and_then(|index| self.origin_of(index))
     }
 
     /// Returns the nodes that introduced the symbols of a dimension, then the equalities that relate these symbols to
@@ -53,7 +53,7 @@ impl DimTable {
         used.sort_unstable();
         let introduced = symbols.into_iter().filter_map(|symbol| {
             let node = match symbol.table_index() {
-                Some(index) => self.origins.get(index).copied(),
+                Some(index) => self.origin_of(index),
                 None => self.introduced.get(&symbol).map(|introduction| introduction.node),
             };
             node.map(|node| Provenance::Introduced(symbol, node))
