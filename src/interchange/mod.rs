@@ -135,6 +135,9 @@ const IMPLIED: &str = "_shapeflow_implied";
 /// attribute. The import skips the node.
 #[cfg(feature = "graphdef")]
 const AUXILIARY: &str = "_shapeflow_auxiliary";
+/// Attribute with the shapes of a node's outputs, which TensorFlow, TensorBoard and Netron read.
+#[cfg(feature = "graphdef")]
+const OUTPUT_SHAPES: &str = "_output_shapes";
 /// Attribute that lists operands which the node omits in this crate. TensorFlow requires them as inputs.
 #[cfg(feature = "graphdef")]
 const ABSENT: &str = "_shapeflow_absent";

@@ -242,6 +242,41 @@ fn an_input_whose_size_an_output_reads_is_exported() -> Result<()> {
 }
 
 #[test]
+fn a_fetched_tensor_needs_the_input_whose_size_it_has() -> Result<()> {
+    let graph = Graph::new();
+    let x = graph.input("x", DType::F32, shape!["n", 4])?;
+    let y = graph.range(0, x.dim(0)?, 1)?.named("y");
+    let model = Model::from_bytes(to_graphdef(&graph, &[y])?)?;
+    for fetches in [None, Some(&["y"][..])] {
+        let imported = model.import(fetches, &ImportOptions::new())?;
+        let [got] =
+            imported
+                .graph()
+                .compile(imported.value("y")?)?
+                .run(&[Tensor::zeros(DType::F32, &[3, 4])?.view()])?;
+        assert_eq!(got, Tensor::from([0i64, 1, 2]));
+    }
+    Ok(())
+}
+
+#[test]
+fn a_fed_tensor_stands_for_the_input_that_has_its_sizes() -> Result<()> {
+    let graph = Graph::new();
+    let x = graph.input("x", DType::F32, shape!["n", 4])?;
+    let h = x.relu()?.named("h");
+    let positions = graph.range(0, x.dim(0)?, 1)?.cast(DType::F32)?;
+    let y = (h.reduce_sum(1)? + positions).ok()?.named("y");
+    let model = Model::from_bytes(to_graphdef(&graph, &[y])?)?;
+    for fetches in [None, Some(&["y"][..])] {
+        let imported = model.import(fetches, &ImportOptions::new().feed("h"))?;
+        let exe = imported.graph().compile(imported.value("y")?)?;
+        let results = exe.run_named(&[("h", Tensor::zeros(DType::F32, &[3, 4])?.view())])?;
+        assert_eq!(results.tensor_at(0)?, Tensor::from([0.0f32, 1.0, 2.0]), "{fetches:?}");
+    }
+    Ok(())
+}
+
+#[test]
 fn attributes_with_sizes_without_names_are_read_back() -> Result<()> {
     let graph = Graph::new();
     let x = graph.input("x", DType::F32, shape![?, 4])?;

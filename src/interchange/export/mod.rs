@@ -17,7 +17,7 @@ use shapeflow_shape_fns::{DType, Dim, PartialElements, Symbol};
 
 use super::fields::GRAPH;
 use super::proto::{AttrKind, AttrValue, GraphDef, ListValue, NodeDef, VersionDef};
-use super::{AUXILIARY, constant, shape, text_print};
+use super::{AUXILIARY, OUTPUT_SHAPES, constant, shape, text_print};
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::{Graph, GraphData, Node, NodeIx, Value, ValueIx, needed_nodes};
 use crate::op::dtype_number::number_of;
@@ -27,9 +27,6 @@ use unique_name::unique_name;
 
 /// The producer version of exported graphs. TensorFlow 2.21 writes this version.
 const PRODUCER: i32 = 2474;
-
-/// The attribute with the shapes of a node's outputs, which TensorFlow, TensorBoard and Netron read.
-const OUTPUT_SHAPES: &str = "_output_shapes";
 
 /// Returns the graph as the bytes of a TensorFlow GraphDef: the nodes that `outputs` need, or all nodes if `outputs` is
 /// empty.

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use shapeflow_shape_fns::{DType, Dim, IntoDim, TensorShape, Unknown, counted};
 
+use super::super::OUTPUT_SHAPES;
 use super::super::imported::split_name;
 use super::super::options::ImportOptions;
 use super::super::proto::AttrKind;
@@ -177,7 +178,7 @@ impl<'a, 'g> Importer<'a, 'g> {
                 return Err(Error::new(ErrorKind::Attribute, Phase::Build, message));
             };
             let mut shape = with_fresh_unknowns(&imported.value.shape());
-            if let Some(AttrKind::List(list)) = frame.attr(index, "_output_shapes")
+            if let Some(AttrKind::List(list)) = frame.attr(index, OUTPUT_SHAPES)
                 && let Some(declared) = list.shape.get(output)
                 && let Ok(merged) = shape.merge_with(&shape::from_proto(declared, &self.budget)?)
             {

@@ -4,10 +4,12 @@ use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 use std::rc::Rc;
 
-use super::super::AUXILIARY;
+use shapeflow_shape_fns::TensorShape;
+
 use super::super::imported::split_name;
 use super::super::proto::{ArgDef, AttrKind, AttrValue, FunctionDef, GraphDef, NodeDef};
 use super::super::signature::{Argument, ArgumentType, signature};
+use super::super::{AUXILIARY, OUTPUT_SHAPES};
 use super::built::ImportedValue;
 use super::list_output::list_output;
 use super::switches::Switches;
@@ -266,8 +268,9 @@ impl<'a, 'g> Frame<'a, 'g> {
         }
     }
 
-    /// Returns the nodes that `roots` need, in topological order. The depth-first search is a loop, because a chain of
-    /// nodes may be too long for recursion.
+    /// Returns the nodes that `roots` need, in topological order, without auxiliary nodes. The nodes from which an
+    /// auxiliary node takes a size are among them, unless fed tensors have the same sizes: a run gets the values of the
+    /// sizes from these nodes. The depth-first search is a loop, because a chain of nodes may be too long for recursion.
     ///
     /// # Errors
     /// An input names a node that does not exist, or nodes form a cycle.
@@ -304,7 +307,9 @@ impl<'a, 'g> Frame<'a, 'g> {
                     Some(Some(&predecessor)) => Ok(Source::Control(predecessor)),
                     Some(None) => {
                         state[index] = NodeState::Done;
-                        order.push(index);
+                        if !self.is_auxiliary(index) {
+                            order.push(index);
+                        }
                         continue;
                     }
                 };
@@ -313,9 +318,12 @@ impl<'a, 'g> Frame<'a, 'g> {
                     continue;
                 }
                 match source {
-                    Ok(Source::Node(next, _)) if self.is_auxiliary(next) => {}
+                    Ok(Source::Node(next, output))
+                        if self.is_auxiliary(index) && self.has_fed_sizes(next, output) => {}
                     Ok(Source::Node(next, _) | Source::Control(next)) => match state[next] {
                         NodeState::New => stack.push((next, 0)),
+                        // A node may determine a size that it takes: the import does not compute the size twice.
+                        NodeState::Open if self.is_auxiliary(index) || self.is_auxiliary(next) => {}
                         NodeState::Open => return damaged(self.cycle(next, &stack)),
                         NodeState::Done => {}
                     },
@@ -330,6 +338,25 @@ impl<'a, 'g> Frame<'a, 'g> {
             }
         }
         Error::join(missing).map_or(Ok(order), Err)
+    }
+
+    /// Returns whether a fed tensor has each named size of an output.
+    fn has_fed_sizes(&self, node: usize, output: usize) -> bool {
+        if self.fed.is_empty() {
+            return false;
+        }
+        let shapes = match self.attr(node, OUTPUT_SHAPES) {
+            Some(AttrKind::List(list)) => &list.shape[..],
+            _ => &[],
+        };
+        let names = shapes.get(output).into_iter().flat_map(|shape| &shape.dim).map(|dim| &dim.name);
+        let fed: Vec<TensorShape> = self.fed.values().map(|imported| imported.value.shape()).collect();
+        let is_fed = |name: &str| {
+            let mut dims = fed.iter().filter_map(TensorShape::dims).flatten();
+            dims.any(|dim| dim.to_string() == name)
+        };
+        let mut names = names.filter(|name| !name.is_empty()).peekable();
+        names.peek().is_some() && names.all(|name| is_fed(name))
     }
 
     /// Formats the message about a cycle: `stack` is the path of the search, and its last node needs `first`.
