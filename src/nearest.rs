@@ -9,6 +9,19 @@ pub(crate) fn did_you_mean<'n>(wanted: &str, names: impl Iterator<Item = &'n str
     nearest(wanted, names).map_or_else(String::new, |name| format!("; is it {name}?"))
 }
 
+/// Returns `; is it hidden/Relu?` with the name nearest to `wanted`. If none is near, returns `; try x, y` with at most
+/// five of the names `some`, or an empty text if there are none.
+#[cfg(feature = "graphdef")]
+pub(crate) fn did_you_mean_or_try<'n>(
+    wanted: &str,
+    names: impl Iterator<Item = &'n str>,
+    some: impl Iterator<Item = &'n str>,
+) -> String {
+    let near = did_you_mean(wanted, names);
+    let some: Vec<&str> = some.take(5).collect();
+    if !near.is_empty() || some.is_empty() { near } else { format!("; try {}", some.join(", ")) }
+}
+
 /// Returns the name nearest to `wanted`; `None` if no name is near.
 ///
 /// A name is near if it differs from `wanted` in at most a third of the letters, or contains the last part of `wanted`

@@ -100,7 +100,9 @@ impl SegmentPlanner<'_> {
             steps.push(match &lowered.steps[step] {
                 Step::Kernel(kernel) => {
                     let plan = plan(kernel, &dim, &buffer_sizes).map_err(|error| {
-                        find_outside_read(self.compiled, kernel, bindings).unwrap_or(error)
+                        self.too_large(&lowered.steps[step], &sizes)
+                            .or_else(|| find_outside_read(self.compiled, kernel, bindings))
+                            .unwrap_or(error)
                     })?;
                     let functions = &self.code.functions[step];
                     let prepared = PreparedLaunch::prepare(kernel, &plan, functions, &self.state.threads);
@@ -216,6 +218,15 @@ impl SegmentPlanner<'_> {
             }
             None => error,
         })
+    }
+
+    /// Returns the error about a value that a step reads or writes and that has more bytes than memory can have; `None`
+    /// if there is no such value.
+    fn too_large(&self, step: &Step, sizes: &[Option<BufferSizes>]) -> Option<Error> {
+        let (reads, writes) = step.buffers();
+        let buffers = writes.iter().chain(reads.iter());
+        let mut errors = buffers.filter_map(|buffer| self.bytes_of(*buffer, sizes).err());
+        errors.find(|error| error.kind() == ErrorKind::Memory)
     }
 
     fn bytes_of(&self, buffer: BufferIx, sizes: &[Option<BufferSizes>]) -> Result<usize> {

@@ -39,6 +39,25 @@ pub(super) fn unknown_name<'n>(
     }
 }
 
+/// Returns the number of the input or output named `name`; `None` if there is none. `what` is `input` or `output`.
+///
+/// # Errors
+/// Several outputs have the name, as `Value::named` may give one name to several values.
+pub(super) fn find_unique<'n>(
+    what: &str,
+    name: &str,
+    mut known: impl Iterator<Item = &'n str>,
+) -> Result<Option<usize>> {
+    let Some(first) = known.position(|other| other == name) else { return Ok(None) };
+    let Some(further) = known.position(|other| other == name) else { return Ok(Some(first)) };
+    let second = first + 1 + further;
+    let message =
+        format!("the name of the {what} must be unique, got \"{name}\" for {what}s {first} and {second}");
+    let help =
+        format!("give the {what}s to `compile` with names, `[(\"a\", x), (\"b\", y)]`, or use their numbers");
+    Err(Error::new(ErrorKind::Feed, Phase::Run, message).with_help(help))
+}
+
 /// Adds advice to an error about the feed `name`, if `name` is a ragged input or a part of a ragged input.
 pub(super) fn with_ragged_help(error: Error, inputs: &[Port], name: &str) -> Error {
     let is_part =
@@ -140,8 +159,13 @@ impl PortIndex for String {
 /// Returns the number of the port that `index` names. `what` is `input` or `output`.
 ///
 /// # Errors
-/// There is no such port.
+/// There is no such port, or several have the name.
 pub(super) fn find_port(what: &str, ports: &[Port], index: &impl PortIndex) -> Result<usize> {
+    if let Some(name) = index.name()
+        && let Some(number) = find_unique(what, name, ports.iter().map(|port| port.name.as_str()))?
+    {
+        return Ok(number);
+    }
     index.position(ports).ok_or_else(|| {
         let names = ports.iter().map(|port| port.name.as_str());
         if let Some(name) = index.name().filter(|_| !ports.is_empty()) {

@@ -2,7 +2,7 @@
 
 use std::panic::Location;
 
-use super::port::unknown_name;
+use super::port::{find_unique, unknown_name};
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::ragged::{FLAT_VALUES, RaggedItem, RaggedTensor, join_parts};
 use crate::tensor::Tensor;
@@ -31,12 +31,14 @@ impl Results {
     /// ```
     ///
     /// # Errors
-    /// There is no such output.
+    /// There is no such output, or several outputs have the name.
     #[track_caller]
     pub fn tensor(&self, name: &str) -> Result<&Tensor> {
         let location = Location::caller();
-        self.tensors.iter().find(|(known, _)| known == name).map(|(_, tensor)| tensor).ok_or_else(|| {
-            let error = unknown_name("output", name, self.tensors.iter().map(|(name, _)| name.as_str()));
+        let names = || self.tensors.iter().map(|(name, _)| name.as_str());
+        let found = find_unique("output", name, names()).map_err(|error| error.at(location))?;
+        found.map(|number| &self.tensors[number].1).ok_or_else(|| {
+            let error = unknown_name("output", name, names());
             let flat = format!("{name}{FLAT_VALUES}");
             let is_ragged = self.tensors.iter().any(|(known, _)| *known == flat);
             let error = match is_ragged {
@@ -60,13 +62,13 @@ impl Results {
     /// ```
     ///
     /// # Errors
-    /// There is no such output, or it is dense.
+    /// There is no such output, or several outputs have the name, or the output is dense.
     #[track_caller]
     pub fn ragged(&self, name: &str) -> Result<RaggedTensor> {
         let location = Location::caller();
         let items = self.items().map_err(|error| error.at(location))?;
-        let known = items.iter().position(|(known, _)| *known == name);
-        let Some(number) = known else {
+        let known = find_unique("output", name, items.iter().map(|(known, _)| *known));
+        let Some(number) = known.map_err(|error| error.at(location))? else {
             return Err(unknown_name("output", name, items.iter().map(|(name, _)| *name)).at(location));
         };
         let (_, item) = items.into_iter().nth(number).expect("the position is one of an item");

@@ -11,7 +11,7 @@ use super::node_usage::NodeUsage;
 use super::signature_names::SignatureNames;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::{DimNames, Graph, GraphData, Value, ValueId, ValueInfo};
-use crate::nearest::did_you_mean;
+use crate::nearest::did_you_mean_or_try;
 
 /// A graph built from a model, with the model's names of nodes and tensors.
 #[derive(Debug)]
@@ -355,9 +355,8 @@ impl Imported {
     fn proposal(&self, name: &str) -> String {
         let inner = self.built.iter().filter(|built| built.in_region.is_none());
         let nodes = self.nodes.iter().map(|record| record.name.as_str());
-        let near = did_you_mean(name, nodes.chain(inner.map(|built| built.name.as_str())));
-        let some: Vec<&str> = self.fetches().take(5).collect();
-        if !near.is_empty() || some.is_empty() { near } else { format!("; try {}", some.join(", ")) }
+        let names = nodes.chain(inner.map(|built| built.name.as_str()));
+        did_you_mean_or_try(name, names, self.fetches())
     }
 }
 

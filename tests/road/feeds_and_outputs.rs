@@ -155,3 +155,24 @@ fn errors_of_a_bound_run_name_the_port_and_the_line() -> Result<()> {
     }
     Ok(())
 }
+
+#[test]
+fn a_name_of_two_outputs_finds_neither() -> Result<()> {
+    let g = Graph::new();
+    let x = g.input("x", DType::F32, shape![2])?;
+    let exe = g.compile([x.exp()?.named("u"), (x * 2.0).ok()?.named("u"), x.neg()?.named("v")])?;
+    let x = Tensor::from([1.0f32, 2.0]);
+    let results = exe.run_named(&[("x", x.view())])?;
+    let error = results.tensor("u").unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Feed);
+    assert_eq!(error.message(), "the name of the output must be unique, got \"u\" for outputs 0 and 1");
+    assert_eq!(results.ragged("u").unwrap_err().message(), error.message());
+    assert_eq!(results.tensor_at(1)?, Tensor::from([2.0f32, 4.0]));
+    assert_eq!(results.tensor("v")?, &Tensor::from([-1.0f32, -2.0]));
+    let mut bound = exe.bind(&[x.view()])?;
+    bound.run()?;
+    assert_eq!(bound.output("u").unwrap_err().message(), error.message());
+    assert_eq!(bound.output(1)?.to_tensor()?, Tensor::from([2.0f32, 4.0]));
+    assert_eq!(bound.output("v")?.to_tensor()?, Tensor::from([-1.0f32, -2.0]));
+    Ok(())
+}

@@ -379,3 +379,20 @@ fn ops_on_dimensions_near_overflow_do_not_panic() -> Result<()> {
     assert!(Tensor::zeros(DType::F64, &[isize::MAX as usize]).is_err());
     Ok(())
 }
+
+#[test]
+fn sizes_that_no_memory_has_are_refused_with_their_op() -> Result<()> {
+    let g = Graph::new();
+    let k = g.input("k", DType::I64, shape![])?;
+    let size = k.as_dim("k")?;
+    let line = line!() + 1;
+    let filled = g.fill(shape![&size], 1.5f32)?;
+    let one_hot = g.constant([1i64, 2])?.one_hot(&size, 1.0f32, 0.0f32, -1)?;
+    for (value, line) in [((filled * 2.0).ok()?, line), (one_hot, line + 1)] {
+        let error = g.compile(value)?.run::<1>(&[Tensor::scalar(i64::MAX).view()]).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Memory, "{error}");
+        assert!(error.message().contains("more bytes than memory can have"), "{error}");
+        assert!(error.message().contains(&format!("limits.rs:{line}")), "{error}");
+    }
+    Ok(())
+}

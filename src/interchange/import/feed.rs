@@ -16,7 +16,7 @@ use super::placeholder::is_placeholder;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::Graph;
 use crate::interchange::shape;
-use crate::nearest::did_you_mean;
+use crate::nearest::did_you_mean_or_try;
 
 /// A tensor of the main graph: the index of its node, and the number of the output.
 type TensorRef = (usize, usize);
@@ -68,7 +68,9 @@ impl<'a, 'g> Importer<'a, 'g> {
                         continue;
                     }
                     let names = frame.nodes.iter().map(|node| node.name.as_str());
-                    let message = format!("there is no node named {name}{}", did_you_mean(name, names));
+                    let ends = frame.unread_nodes().into_iter().map(|index| frame.nodes[index].name.as_str());
+                    let try_these = did_you_mean_or_try(name, names, ends);
+                    let message = format!("there is no node named {name}{try_these}");
                     return Err(Error::new(ErrorKind::Attribute, Phase::Build, message));
                 }
             }
@@ -97,7 +99,9 @@ impl<'a, 'g> Importer<'a, 'g> {
             let tensor = names.fed(feed, |name| frame.by_name.contains_key(name));
             let Some(tensor) = frame.tensor(tensor) else {
                 let names = frame.nodes.iter().map(|node| node.name.as_str());
-                let near = did_you_mean(split_name(feed).0, names);
+                let placeholders = frame.nodes.iter().filter(|node| is_placeholder(&node.op));
+                let placeholders = placeholders.map(|node| node.name.as_str());
+                let near = did_you_mean_or_try(split_name(feed).0, names, placeholders);
                 if let Some(call) = self.call_around(frame, split_name(feed).0) {
                     let call = &frame.nodes[call].name;
                     return refuse(format!(

@@ -10,7 +10,7 @@ use super::importer::Importer;
 use super::writes::node_index;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::NodeIx;
-use crate::nearest::did_you_mean;
+use crate::nearest::did_you_mean_or_try;
 
 impl<'a, 'g> Importer<'a, 'g> {
     /// Returns the node of the frame that calls the function, or has the branch, in which a node of this name may lie.
@@ -83,10 +83,12 @@ impl<'a, 'g> Importer<'a, 'g> {
     /// A function has no node of a fetched name.
     pub(super) fn check_fetched_inside(&self) -> Result<()> {
         for fetched in &self.fetched_inside {
-            let mut names = self.built.iter().map(|built| built.name.as_str());
+            let names = self.built.iter().map(|built| built.name.as_str());
             if !names.clone().any(|name| name == fetched) {
-                let message =
-                    format!("there is no node named {fetched}{}", did_you_mean(fetched, &mut names));
+                let message = format!(
+                    "there is no node named {fetched}{}",
+                    did_you_mean_or_try(fetched, names.clone(), names)
+                );
                 return Err(Error::new(ErrorKind::Attribute, Phase::Build, message));
             }
         }

@@ -386,7 +386,7 @@ impl<'a, 'g> Importer<'a, 'g> {
         inputs: &[ImportedValue<'g>],
         error: Error,
     ) -> Result<Built<'g>> {
-        let error = error.with_node(name).at(self.location);
+        let error = self.with_given_shapes(frame, index, error.with_node(name)).at(self.location);
         let node = NodeIx(self.graph.len() as u32);
         let mut result = self.opaque(frame, index, name, inputs)?;
         self.graph.write().refused.insert(node, error.clone());

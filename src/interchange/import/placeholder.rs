@@ -56,6 +56,30 @@ impl<'a, 'g> Importer<'a, 'g> {
         Ok(())
     }
 
+    /// Adds to the error of a refused node the shapes that the options give to the placeholders that the node needs.
+    pub(super) fn with_given_shapes(&self, frame: &Frame<'a, 'g>, index: usize, error: Error) -> Error {
+        if self.options.shapes.is_empty() || frame.depth > 0 {
+            return error;
+        }
+        // The inputs of the nodes that are already built exist and form no cycle.
+        let Ok(needed) = frame.order(&[index]) else { return error };
+        needed.into_iter().fold(error, |error, needed| {
+            let node = &frame.nodes[needed];
+            let given = self.override_of(&node.name).filter(|_| is_placeholder(&node.op));
+            let Some(given) = given else { return error };
+            let declared = match frame.attr(needed, "shape") {
+                Some(AttrKind::Shape(proto)) => shape::from_proto(proto, &self.budget).ok(),
+                _ => None,
+            };
+            let declared = declared.map_or_else(String::new, |shape| format!("; the model declares {shape}"));
+            let name = &node.name;
+            error.note(
+                format!("`ImportOptions::shape({name:?}, ..)` gives {name} the shape {given}{declared}"),
+                None,
+            )
+        })
+    }
+
     /// Imports a placeholder as an input of the graph.
     pub(super) fn placeholder(
         &mut self,

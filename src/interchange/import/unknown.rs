@@ -80,7 +80,10 @@ impl<'a, 'g> Importer<'a, 'g> {
             ),
         };
         Err(Error::new(ErrorKind::UnknownOp, Phase::Build, message)
-            .with_help("`ImportOptions::allow_unknown` imports them without shapes, as --allow-unknown of infer and dump does"))
+            .with_help(
+                "give ops of your own with `ImportOptions::ops(Registry::builtin().with(&OP))`; \
+                 `ImportOptions::allow_unknown` imports the others without shapes, as --allow-unknown of infer and dump does",
+            ))
     }
 
     /// Returns the error of an input of a function's node that names an output of an op of the caller's program, if the
