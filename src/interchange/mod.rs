@@ -135,6 +135,9 @@ const IMPLIED: &str = "_shapeflow_implied";
 /// attribute. The import skips the node.
 #[cfg(feature = "graphdef")]
 const AUXILIARY: &str = "_shapeflow_auxiliary";
+/// Attribute of an auxiliary node: whether the import reads input 0 of the node in place of the node.
+#[cfg(feature = "graphdef")]
+const FORWARDS: &str = "_shapeflow_forwards";
 /// Attribute with the shapes of a node's outputs, which TensorFlow, TensorBoard and Netron read.
 #[cfg(feature = "graphdef")]
 const OUTPUT_SHAPES: &str = "_output_shapes";

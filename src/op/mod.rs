@@ -51,6 +51,8 @@ pub(crate) use operand::{spread, spread_names};
 pub(crate) use prepared::{NodePreparation, PreparedSlot};
 pub use registry::Registry;
 pub(crate) use strings::StringHandles;
+#[cfg(feature = "graphdef")]
+pub(crate) use tensorflow::PaddedInput;
 pub(crate) use tensorflow::TfFunction;
 pub use tensorflow::{Absent, TfOp};
 

@@ -48,6 +48,17 @@ pub struct TfOp {
     pub(crate) composite_attrs: &'static [(&'static str, i64)],
     pub(crate) implied: &'static [(&'static str, &'static str)],
     pub(crate) has_own_shape_fn: bool,
+    pub(crate) padded: Option<PaddedInput>,
+}
+
+/// The sizes that the last axes of the first input of TensorFlow's op must have at least. Our op pads shorter axes with
+/// zeros at their ends.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct PaddedInput {
+    /// The operand or attribute with the number of elements that the op reads along each of the last axes.
+    pub lengths: &'static str,
+    /// Whether the op reads `length / 2 + 1` elements of the last axis.
+    pub is_half: bool,
 }
 
 impl TfOp {
@@ -64,7 +75,16 @@ impl TfOp {
             composite_attrs: &[],
             implied: &[],
             has_own_shape_fn: false,
+            padded: None,
         }
+    }
+
+    /// States that our op pads the last axes of its first operand to `lengths`, and TensorFlow's op does not. `is_half`
+    /// says that the op reads `length / 2 + 1` elements of the last axis.
+    #[must_use]
+    pub(crate) const fn padded(mut self, lengths: &'static str, is_half: bool) -> TfOp {
+        self.padded = Some(PaddedInput { lengths, is_half });
+        self
     }
 
     /// States that the op type of TensorFlow has a shape function of its own, because it takes other shapes than our op

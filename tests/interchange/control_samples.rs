@@ -133,6 +133,23 @@ pub fn control_samples() -> Vec<Sample> {
             runs_in_tensorflow: true,
         },
         Sample {
+            name: "loop_over_rows_of_unequal_sizes",
+            build: |g| {
+                let x = g.input("x", DType::F32, shape!["n", "m", ?])?;
+                let k = g.input("k", DType::I64, shape![])?.as_dim("k")?;
+                let doubled = g.map(&[x], |row| (row[0] * 2.0).ok())?[0];
+                let (last, rows) = g.scan(&[g.constant(0.5f32)?], &[x], |state, row| {
+                    Ok((vec![(state[0] + 1.0).ok()?], vec![(row[0].t()? * state[0]).ok()?]))
+                })?;
+                Ok(vec![doubled, last[0], rows[0], doubled.shape_tensor()?, g.fill(shape![&k, 2], 1.5f32)?])
+            },
+            feeds: vec![
+                ("x", Tensor::from_vec(&[2, 3, 4], (0..24).map(|number| number as f32).collect()).unwrap()),
+                ("k", Tensor::scalar(3i64)),
+            ],
+            runs_in_tensorflow: true,
+        },
+        Sample {
             name: "loop_over_ragged_rows",
             build: |g| Ok(vec![doubled_rows(g)?.flat_values()]),
             feeds: Vec::new(),

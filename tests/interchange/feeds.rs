@@ -149,6 +149,8 @@ fn a_fed_tensor_must_be_in_the_model() -> Result<()> {
     let refused = |feed: &str| import(&["y"], &[feed]).unwrap_err().message().to_string();
     assert_eq!(refused("negg"), "a fed tensor must be in the model, got negg; is it neg?");
     assert_eq!(refused("something"), "a fed tensor must be in the model, got something; try x");
+    let error = import(&["something"], &[]).unwrap_err();
+    assert_eq!(error.message(), "there is no node named something; try y, z, f, flat");
     assert_eq!(refused("neg:1"), "a fed tensor must be in the model, got neg:1: Neg has 1 output");
     assert_eq!(refused("x:1"), "a fed tensor must be in the model, got x:1: Placeholder has 1 output");
     let error = import(&["yy"], &[]).unwrap_err();

@@ -22,4 +22,5 @@ mod shared_functions;
 mod string_samples;
 mod structure;
 mod tables;
+mod transform_samples;
 mod values;

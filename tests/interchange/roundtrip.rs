@@ -14,6 +14,7 @@ use crate::control_samples::control_samples;
 use crate::own_op_samples::own_op_samples;
 use crate::samples::samples;
 use crate::tables;
+use crate::transform_samples::transform_samples;
 
 /// Returns the text of the graph without comments. The comment of a node that a program made has the program's line;
 /// the comment of an imported node has its name only.
@@ -62,6 +63,7 @@ fn exported_graphs_import_unchanged() -> Result<()> {
 fn imported_graphs_give_the_same_results() -> Result<()> {
     let folder = std::env::var_os("SHAPEFLOW_ROUNDTRIP");
     let others = [tables::sample()].into_iter().chain(control_samples()).chain(own_op_samples());
+    let others = others.chain(transform_samples());
     for sample in samples().into_iter().chain(others) {
         let graph = Graph::new();
         let outputs = (sample.build)(&graph)?;
@@ -273,6 +275,30 @@ fn a_fed_tensor_stands_for_the_input_that_has_its_sizes() -> Result<()> {
         let results = exe.run_named(&[("h", Tensor::zeros(DType::F32, &[3, 4])?.view())])?;
         assert_eq!(results.tensor_at(0)?, Tensor::from([0.0f32, 1.0, 2.0]), "{fetches:?}");
     }
+    Ok(())
+}
+
+#[test]
+fn a_size_that_a_scalar_gives_is_read_back() -> Result<()> {
+    let graph = Graph::new();
+    let k = graph.input("k", DType::I64, shape![])?;
+    let x = graph.input("x", DType::F32, shape!["n", 4])?;
+    let size = k.as_dim("d")?;
+    let outputs = [graph.fill(shape![&size, 2], 1.5f32)?, x.slice([0, 0], [&size, &size])?];
+    let model = Model::from_bytes(to_graphdef(&graph, &outputs)?)?;
+    let names = tensor_names(&graph, &outputs)?;
+    for fetches in [None, Some([names[0].as_str(), names[1].as_str()])] {
+        let imported = model.import(fetches.as_ref().map(|names| &names[..]), &ImportOptions::new())?;
+        let values = names.iter().map(|name| imported.value(name)).collect::<Result<Vec<_>>>()?;
+        let (two, x) = (Tensor::scalar(2i64), Tensor::zeros(DType::F32, &[3, 4])?);
+        let results = imported.graph().compile(&values)?.run_named(&[("k", two.view()), ("x", x.view())])?;
+        let sizes = [results.tensor_at(0)?.sizes().to_vec(), results.tensor_at(1)?.sizes().to_vec()];
+        assert_eq!(sizes, [[2, 2], [2, 2]]);
+    }
+    // A negative size is refused.
+    let imported = model.import(Some(&[&names[0]]), &ImportOptions::new())?;
+    let exe = imported.graph().compile(imported.value(&names[0])?)?;
+    assert!(exe.run_named(&[("k", Tensor::scalar(-1i64).view())]).is_err());
     Ok(())
 }
 

@@ -265,6 +265,8 @@ fn all_unknown_ops_are_listed_at_once() -> Result<()> {
     let error = import(&format!("{X}{text}")).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::UnknownOp);
     assert_eq!(error.message(), "every op must be known, got 2 unknown ops: Frobnicate (a, c); Twiddle (b)");
+    let help = "`ImportOptions::ops(Registry::builtin().with(&OP))`";
+    assert!(error.to_string().contains(help), "{error}");
     // Nodes that no fetched tensor needs are not checked, and neither are nodes of a function that no output needs.
     let function = r#"
     library { function { signature { name: "f" input_arg { name: "a" type: DT_FLOAT } output_arg { name: "b" type: DT_FLOAT } }
@@ -344,6 +346,16 @@ fn options_give_placeholders_their_shapes() -> Result<()> {
         error.message(),
         "only placeholders and fed tensors may be given shapes, got y; placeholders are x"
     );
+    // The error of a node that does not take such a shape says where the shape comes from.
+    let sums = format!(
+        r#"{text} node {{ name: "axis" op: "Const" attr {{ key: "dtype" value {{ type: DT_INT32 }} }}
+             attr {{ key: "value" value {{ tensor {{ dtype: DT_INT32 int_val: 1 }} }} }} }}
+           node {{ name: "sum" op: "Sum" input: "y" input: "axis" attr {{ key: "T" value {{ type: DT_FLOAT }} }} }}"#
+    );
+    assert!(import_with(&sums, &ImportOptions::new().shape("x", shape![2, 3]))?.value("sum").is_ok());
+    let error = import_with(&sums, &ImportOptions::new().shape("x", shape!["n"]))?.value("sum").unwrap_err();
+    let note = "`ImportOptions::shape(\"x\", ..)` gives x the shape [n]; the model declares [?]";
+    assert!(error.to_string().contains(note), "{error}");
     // Producers up to version 21 wrote an unknown rank as a scalar shape.
     let old = text.replace("dim { size: -1 }", "");
     let imported = Model::from_text(&old)?.import(None, &ImportOptions::new())?;

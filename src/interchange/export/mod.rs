@@ -5,6 +5,7 @@ mod control;
 mod function;
 mod library;
 mod own_op;
+mod padded_input;
 mod parameter;
 mod spelling;
 mod table;
@@ -195,13 +196,21 @@ impl SizeSource {
 fn size_source(data: &GraphData, exported: &[bool], symbol: Symbol) -> Option<SizeSource> {
     let axis = axis_of(data, exported, symbol).map(|(value, axis)| SizeSource::Axis(value, axis));
     let nodes = data.nodes.iter().zip(exported).filter(|(_, is_exported)| **is_exported);
-    let element = nodes.flat_map(|(node, _)| node.values()).find(|value| {
+    let mut elements = nodes.flat_map(|(node, _)| node.values()).filter(|value| {
         let elements = data.values[value.index()].elements.as_ref().filter(|elements| elements.rank() == 0);
         let element =
             elements.and_then(|elements| elements.get(0)).map(|element| data.table.resolve(element));
         element.is_some_and(|element| element.as_symbol() == Some(symbol))
     });
-    let element = element.map(SizeSource::Element);
+    // A node that names the size also checks it. The scalar that the node reads comes first, but nothing checks it.
+    let names_size = |value: &ValueIx| {
+        let mut is_named = false;
+        let attrs = data.nodes[data.values[value.index()].node.index()].attrs();
+        attrs.symbols(&mut |other| is_named |= other == symbol);
+        is_named
+    };
+    let first = elements.next();
+    let element = first.into_iter().chain(elements).find(names_size).or(first).map(SizeSource::Element);
     let is_input = |source: &SizeSource| {
         matches!(data.nodes[data.values[source.value().index()].node.index()].op.body, Body::Input)
     };

@@ -180,6 +180,9 @@ impl Exporter<'_> {
             };
             def.input.push(tensor);
         }
+        if let Some(padded) = spelling.padded {
+            self.pad_input(node, name, padded, &mut def)?;
+        }
         Ok(Some(def))
     }
 

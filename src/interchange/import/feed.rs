@@ -99,7 +99,8 @@ impl<'a, 'g> Importer<'a, 'g> {
             let tensor = names.fed(feed, |name| frame.by_name.contains_key(name));
             let Some(tensor) = frame.tensor(tensor) else {
                 let names = frame.nodes.iter().map(|node| node.name.as_str());
-                let placeholders = frame.nodes.iter().filter(|node| is_placeholder(&node.op));
+                let placeholders =
+                    frame.nodes.iter().filter(|node| is_placeholder(&node.op) && node.input.is_empty());
                 let placeholders = placeholders.map(|node| node.name.as_str());
                 let near = did_you_mean_or_try(split_name(feed).0, names, placeholders);
                 if let Some(call) = self.call_around(frame, split_name(feed).0) {

@@ -9,7 +9,7 @@ use shapeflow_shape_fns::TensorShape;
 use super::super::imported::split_name;
 use super::super::proto::{ArgDef, AttrKind, AttrValue, FunctionDef, GraphDef, NodeDef};
 use super::super::signature::{Argument, ArgumentType, signature};
-use super::super::{AUXILIARY, OUTPUT_SHAPES};
+use super::super::{AUXILIARY, FORWARDS, OUTPUT_SHAPES};
 use super::built::ImportedValue;
 use super::list_output::list_output;
 use super::switches::Switches;
@@ -133,11 +133,21 @@ impl<'a, 'g> Frame<'a, 'g> {
         format!("{}{}", self.prefix, node.name)
     }
 
-    /// Returns the source that the text of an input names.
+    /// Returns the source that the text of an input names. An auxiliary node that pads its input stands for this input.
     ///
     /// # Errors
     /// The text names a node that does not exist.
     pub(super) fn source(&self, text: &'a str) -> Result<Source<'a>> {
+        match self.named_source(text)? {
+            Source::Node(node, _) if self.forwards(node) => match self.nodes[node].input.first() {
+                Some(input) => self.named_source(input),
+                None => damaged(format!("{} must have an input", self.full_name(&self.nodes[node]))),
+            },
+            source => Ok(source),
+        }
+    }
+
+    fn named_source(&self, text: &'a str) -> Result<Source<'a>> {
         let missing = |name: &str| damaged(format!("there is no node named {name}"));
         if let Some(name) = text.strip_prefix('^') {
             return match (self.by_name.get(name), self.args.get_key_value(name)) {
@@ -250,6 +260,11 @@ impl<'a, 'g> Frame<'a, 'g> {
     /// requires. The readers of an auxiliary node have its value as an attribute too, so the import skips the node.
     pub(super) fn is_auxiliary(&self, node: usize) -> bool {
         matches!(self.attr(node, AUXILIARY), Some(AttrKind::B(true)))
+    }
+
+    /// Returns whether the import reads input 0 of an auxiliary node in place of the node.
+    fn forwards(&self, node: usize) -> bool {
+        matches!(self.attr(node, FORWARDS), Some(AttrKind::B(true))) && self.is_auxiliary(node)
     }
 
     /// Returns the count that an attribute holds; `None` above [`MAX_TENSORS`].

@@ -142,7 +142,7 @@ complex_transforms! {
 /// Ops of real numbers. A row is like a row of `complex_transforms!`, with the dtype rule and the shape function
 /// instead of the flag of an inverse.
 macro_rules! real_transforms {
-    ($($(#[$meta:meta])* $axes:literal $method:ident, $DEF:ident, $op:literal, $run:path, $dtypes:path, $shape:expr;)*) => {
+    ($($(#[$meta:meta])* $axes:literal $method:ident, $DEF:ident, $op:literal, $is_inverse:literal, $run:path, $dtypes:path, $shape:expr;)*) => {
         impl<'g> Value<'g> {$(
             $(#[$meta])*
             ///
@@ -161,7 +161,7 @@ macro_rules! real_transforms {
         .operands(&[Operand::Data("input"), Operand::Size("fft_length")])
         .shape_fn($shape)
         .dtype_rule($dtypes)
-        .tensorflow(&[TfOp::new($op).own_shape_fn()]);)*
+        .tensorflow(&[TfOp::new($op).own_shape_fn().padded("fft_length", $is_inverse)]);)*
 
         /// Every op of real numbers.
         pub(crate) static REAL: &[&OpDef] = &[$(&$DEF),*];
@@ -185,7 +185,7 @@ real_transforms! {
     /// y.allclose(&Tensor::from([10.0, -2.0, -2.0]), 1e-3, 1e-12).unwrap();
     /// # Ok::<(), shapeflow::Error>(())
     /// ```
-    1 rfft, RFFT, "RFFT", kernel::forward, forward_dtypes, RFFT_SHAPES[0];
+    1 rfft, RFFT, "RFFT", false, kernel::forward, forward_dtypes, RFFT_SHAPES[0];
     /// The Fourier transform of real numbers over the last two axes. The result has the first half of the last axis.
     ///
     /// `[.., d1, d2], fft_length = [n1, n2] -> [.., n1, n2/2 + 1]`, f32 to c64 and f64 to c128.
@@ -200,7 +200,7 @@ real_transforms! {
     /// # Ok::<(), shapeflow::Error>(())
     /// ```
     #[doc(alias = "rfft2d")]
-    2 rfft2, RFFT_2, "RFFT2D", kernel::forward, forward_dtypes, RFFT_SHAPES[1];
+    2 rfft2, RFFT_2, "RFFT2D", false, kernel::forward, forward_dtypes, RFFT_SHAPES[1];
     /// The Fourier transform of real numbers over the last three axes. The result has the first half of the last axis.
     ///
     /// `[.., d1, d2, d3], fft_length = [n1, n2, n3] -> [.., n1, n2, n3/2 + 1]`, f32 to c64 and f64 to c128.
@@ -215,7 +215,7 @@ real_transforms! {
     /// # Ok::<(), shapeflow::Error>(())
     /// ```
     #[doc(alias = "rfft3d")]
-    3 rfft3, RFFT_3, "RFFT3D", kernel::forward, forward_dtypes, RFFT_SHAPES[2];
+    3 rfft3, RFFT_3, "RFFT3D", false, kernel::forward, forward_dtypes, RFFT_SHAPES[2];
     /// The inverse of [`Value::rfft`]: real numbers from the first half of their transform.
     ///
     /// `[.., d], fft_length = [n] -> [.., n]`, c64 to f32 and c128 to f64.
@@ -230,7 +230,7 @@ real_transforms! {
     /// y.allclose(&Tensor::from([1.0, 2.0, 3.0, 4.0]), 1e-3, 1e-12).unwrap();
     /// # Ok::<(), shapeflow::Error>(())
     /// ```
-    1 irfft, IRFFT, "IRFFT", kernel::inverse, inverse_dtypes, IRFFT_SHAPES[0];
+    1 irfft, IRFFT, "IRFFT", true, kernel::inverse, inverse_dtypes, IRFFT_SHAPES[0];
     /// The inverse of [`Value::rfft2`].
     ///
     /// `[.., d1, d2], fft_length = [n1, n2] -> [.., n1, n2]`, c64 to f32 and c128 to f64.
@@ -246,7 +246,7 @@ real_transforms! {
     /// # Ok::<(), shapeflow::Error>(())
     /// ```
     #[doc(alias = "irfft2d")]
-    2 irfft2, IRFFT_2, "IRFFT2D", kernel::inverse, inverse_dtypes, IRFFT_SHAPES[1];
+    2 irfft2, IRFFT_2, "IRFFT2D", true, kernel::inverse, inverse_dtypes, IRFFT_SHAPES[1];
     /// The inverse of [`Value::rfft3`].
     ///
     /// `[.., d1, d2, d3], fft_length = [n1, n2, n3] -> [.., n1, n2, n3]`, c64 to f32 and c128 to f64.
@@ -262,7 +262,7 @@ real_transforms! {
     /// # Ok::<(), shapeflow::Error>(())
     /// ```
     #[doc(alias = "irfft3d")]
-    3 irfft3, IRFFT_3, "IRFFT3D", kernel::inverse, inverse_dtypes, IRFFT_SHAPES[2];
+    3 irfft3, IRFFT_3, "IRFFT3D", true, kernel::inverse, inverse_dtypes, IRFFT_SHAPES[2];
 }
 
 fn forward_dtypes(dtypes: &[DType], _: &Attrs) -> Result<Vec<DType>> {
