@@ -99,8 +99,12 @@ impl SegmentPlanner<'_> {
         for step in range {
             steps.push(match &lowered.steps[step] {
                 Step::Kernel(kernel) => {
+                    // The arithmetic of a plan relies on addresses that fit memory.
+                    if let Some(error) = self.too_large(&kernel.writes, &sizes) {
+                        return Err(error);
+                    }
                     let plan = plan(kernel, &dim, &buffer_sizes).map_err(|error| {
-                        self.too_large(&lowered.steps[step], &sizes)
+                        self.too_large(&kernel.reads, &sizes)
                             .or_else(|| find_outside_read(self.compiled, kernel, bindings))
                             .unwrap_or(error)
                     })?;
@@ -220,12 +224,9 @@ impl SegmentPlanner<'_> {
         })
     }
 
-    /// Returns the error about a value that a step reads or writes and that has more bytes than memory can have; `None`
-    /// if there is no such value.
-    fn too_large(&self, step: &Step, sizes: &[Option<BufferSizes>]) -> Option<Error> {
-        let (reads, writes) = step.buffers();
-        let buffers = writes.iter().chain(reads.iter());
-        let mut errors = buffers.filter_map(|buffer| self.bytes_of(*buffer, sizes).err());
+    /// Returns the error about the first buffer with more bytes than memory can have; `None` if there is none.
+    fn too_large(&self, buffers: &[BufferIx], sizes: &[Option<BufferSizes>]) -> Option<Error> {
+        let mut errors = buffers.iter().filter_map(|buffer| self.bytes_of(*buffer, sizes).err());
         errors.find(|error| error.kind() == ErrorKind::Memory)
     }
 
