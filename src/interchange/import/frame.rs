@@ -285,7 +285,8 @@ impl<'a, 'g> Frame<'a, 'g> {
 
     /// Returns the nodes that `roots` need, in topological order, without auxiliary nodes. The nodes from which an
     /// auxiliary node takes a size are among them, unless fed tensors have the same sizes: a run gets the values of the
-    /// sizes from these nodes. The depth-first search is a loop, because a chain of nodes may be too long for recursion.
+    /// sizes from these nodes. The depth-first search is a loop, because a chain of nodes may be too long for
+    /// recursion.
     ///
     /// # Errors
     /// An input names a node that does not exist, or nodes form a cycle.
