@@ -96,7 +96,8 @@ pub(crate) fn one_dtype<'g, const N: usize>(
         Source::Scalar(scalar) => Some(scalar.dtype()),
         Source::Value(_) | Source::Refused(_) => None,
     });
-    let dtype = dtype_of_scalars(scalars);
+    // Without scalars, the dtype is that of a poisoned value.
+    let dtype = dtype_of_scalars(scalars).unwrap_or(DType::F32);
     sources.map(|source| match (source, value) {
         (Source::Scalar(scalar), Some(peer)) => beside(scalar, peer, location),
         (source, _) => source.into_value(graph, dtype, location),
@@ -104,10 +105,11 @@ pub(crate) fn one_dtype<'g, const N: usize>(
 }
 
 /// Returns the one dtype of scalars of these Rust types. A float type comes before an integer type. A type that the
-/// program writes comes before the types of literals without a suffix, f64 and i32. Else the first type counts.
-pub(crate) fn dtype_of_scalars(dtypes: impl Iterator<Item = DType>) -> DType {
+/// program writes comes before the types of literals without a suffix, f64 and i32. Else the first type counts. Returns
+/// `None` without scalars.
+pub(crate) fn dtype_of_scalars(dtypes: impl Iterator<Item = DType>) -> Option<DType> {
     let rank = |dtype: DType| (dtype.is_float(), !matches!(dtype, DType::F64 | DType::I32));
-    dtypes.reduce(|best, other| if rank(other) > rank(best) { other } else { best }).unwrap_or(DType::F32)
+    dtypes.reduce(|best, other| if rank(other) > rank(best) { other } else { best })
 }
 
 impl<'g> OperandSource<'g> for Value<'g> {
@@ -317,7 +319,7 @@ mod tests {
             (&[I32, I32], I32),
             (&[Bool, Bool], Bool),
         ] {
-            assert_eq!(dtype_of_scalars(types.iter().copied()), dtype, "{types:?}");
+            assert_eq!(dtype_of_scalars(types.iter().copied()), Some(dtype), "{types:?}");
         }
     }
 }

@@ -147,8 +147,7 @@ fn dtype_of(bounds: &[Bound<'_>; 3]) -> DType {
         Kind::Float(_, dtype) => Some(*dtype),
         Kind::Int(_) | Kind::Value(_) => None,
     });
-    let mut floats = floats.peekable();
-    value.unwrap_or_else(|| floats.peek().is_some().then(|| dtype_of_scalars(floats)).unwrap_or(DType::I64))
+    value.or_else(|| dtype_of_scalars(floats)).unwrap_or(DType::I64)
 }
 
 impl<'g> Bound<'g> {
