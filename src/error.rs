@@ -89,6 +89,8 @@ struct Details {
     scopes: Vec<(String, &'static Location<'static>)>,
     /// The number of the operand that caused the error.
     operand: Option<usize>,
+    /// The node of an earlier call that required the condition which does not hold.
+    guard_origin: Option<u32>,
     /// Whether an element of that operand caused the error.
     is_of_element: bool,
     /// For a result that does not fit its memory: the number and the sizes of the result.
@@ -113,6 +115,7 @@ impl Error {
             notes: Vec::new(),
             scopes: Vec::new(),
             operand: None,
+            guard_origin: None,
             is_of_element: false,
             misfit: None,
             help: None,
@@ -247,6 +250,11 @@ impl Error {
     /// Returns the number of the operand that caused the error.
     pub(crate) fn blamed_operand(&self) -> Option<usize> {
         self.0.operand
+    }
+
+    /// Returns the node of an earlier call that required the condition which does not hold.
+    pub(crate) fn guard_origin(&self) -> Option<u32> {
+        self.0.guard_origin
     }
 
     /// Names the element that caused the error: its operand, and its place in the operand as text, such as
@@ -431,6 +439,7 @@ impl From<ShapeError> for Error {
     fn from(error: ShapeError) -> Error {
         let converted = Error::new(ErrorKind::Shape, Phase::Build, error.to_string()).edit(|details| {
             details.operand = error.blamed_operand();
+            details.guard_origin = error.guard_origin();
             details.help = error.help().map(str::to_string);
         });
         converted.or_at(Location::caller())

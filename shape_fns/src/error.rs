@@ -19,13 +19,19 @@ struct Details {
     message: String,
     operand: Option<usize>,
     help: Option<String>,
+    guard_origin: Option<u32>,
 }
 
 impl ShapeError {
     /// Makes an error with a message that blames no operand.
     #[cold]
     pub fn new(message: impl fmt::Display) -> ShapeError {
-        ShapeError(Box::new(Details { message: message.to_string(), operand: None, help: None }))
+        ShapeError(Box::new(Details {
+            message: message.to_string(),
+            operand: None,
+            help: None,
+            guard_origin: None,
+        }))
     }
 
     /// Returns the error with operand `index` to blame, unless the error blames an operand already.
@@ -60,6 +66,17 @@ impl ShapeError {
     /// Returns the message: the requirement, then the actual value.
     pub fn message(&self) -> &str {
         &self.0.message
+    }
+
+    /// Returns the error with the node that required the condition which does not hold.
+    pub(crate) fn required_by(mut self, origin: u32) -> ShapeError {
+        self.0.guard_origin = Some(origin);
+        self
+    }
+
+    /// Returns the node that required the condition which does not hold, if the condition is of an earlier call.
+    pub fn guard_origin(&self) -> Option<u32> {
+        self.0.guard_origin
     }
 
     /// Returns the index of the operand to blame, if there is one.

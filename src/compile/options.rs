@@ -22,7 +22,9 @@ pub enum Backend {
     #[default]
     Jit,
     /// The interpreter of expressions, which is slow. The interpreter runs where executable memory is refused, and is
-    /// the reference for tests of machine code.
+    /// the reference for tests of machine code. It adds up the elements of a reduction in their order. Machine code
+    /// adds up several parts, so that a sum, a mean, a softmax or a matrix product of floats can differ in the last
+    /// bits: compare them with a tolerance, as [`Tensor::allclose`](crate::Tensor::allclose) does.
     Interpreter,
 }
 

@@ -25,8 +25,8 @@ impl Graph {
     /// `predicate bool[]`. Both closures return the same number of values, of the same dtypes. The shape of a result is
     /// the most specific one that both branches allow. A closure may use any value of the graph. The branch that is not
     /// taken does not run, so it cannot fail. If the predicate depends only on constants, the graph gets the nodes of
-    /// one branch and no node of control flow. As TensorFlow's `If` and `tf.cond`. Runs on the host; each branch is
-    /// compiled. If both branches are cheap, the compiler computes both and selects a result, which fuses into kernels.
+    /// one branch and no node of control flow, and the closure of the other branch is not called. As TensorFlow's `If`
+    /// and `tf.cond`. Runs on the host; each branch is compiled. If both branches are cheap, the compiler computes both and selects a result, which fuses into kernels.
     /// A branch is cheap if it has at most 8 nodes, if each of its values has a known size and at most 64 elements, and
     /// if no node of the branch may fail or runs on the host.
     ///
@@ -45,7 +45,7 @@ impl Graph {
     ///
     /// # Errors
     /// The predicate is not a bool scalar; a closure fails; the branches differ in the number or the dtypes of their
-    /// values.
+    /// values. If the predicate depends only on constants, only the closure of the taken branch counts.
     #[doc(alias = "if_else")]
     #[doc(alias = "where")]
     #[track_caller]

@@ -163,7 +163,10 @@ impl Graph {
             let all: Vec<Value<'g>> =
                 changing.map(|(value, _)| *value).chain(outputs.iter().copied()).collect();
             if all.is_empty() {
-                return refuse(ErrorKind::Attribute, "the body must compute something, got no values");
+                return refuse(
+                    ErrorKind::Attribute,
+                    "the body must change a state or return an output, got the given states and no outputs",
+                );
             }
             break (recorder.finish(&all)?, unchanged, is_in_place, outputs.len());
         };

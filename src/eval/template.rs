@@ -97,7 +97,10 @@ impl CallCx<'_, '_> {
     fn has_operand(&mut self, operand: usize) -> bool {
         let count = self.operands();
         if operand >= count {
-            self.fail(format!("the body reads operand {operand}, but there are {count}"));
+            self.fail(format!(
+                "the body must read one of the operands, numbered from 0, got operand {operand} of {}",
+                counted(count, "operand")
+            ));
         }
         operand < count
     }

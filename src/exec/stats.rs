@@ -1,6 +1,9 @@
 //! [`Stats`]: what an executable has compiled, planned and allocated so far, with the graphs inside its nodes.
 
+use std::fmt;
 use std::time::Duration;
+
+use shapeflow_shape_fns::counted;
 
 use super::port::Port;
 use crate::compile::Specialization;
@@ -35,6 +38,39 @@ pub struct Stats {
     pub code_time: Duration,
     /// The branches and loop bodies. The figures of these graphs are not among the figures of the graph around them.
     pub regions: Vec<RegionStats>,
+}
+
+/// Three lines: the parts of the program, the memory, and the compilations and plans. A region has its own lines,
+/// indented below its name.
+impl fmt::Display for Stats {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(
+            f,
+            "{}, {}, {}",
+            counted(self.kernels, "kernel"),
+            counted(self.products, "matrix product"),
+            counted(self.host_nodes, "host node")
+        )?;
+        writeln!(
+            f,
+            "bytes: {} of code, {} of the largest arena, {} of packed constants",
+            self.code_bytes, self.arena_bytes, self.packed_bytes
+        )?;
+        write!(
+            f,
+            "{} in {:.1?}, code in {:.1?}; plans: {} found, {} made",
+            counted(self.compiles.len(), "compilation"),
+            self.compile_time,
+            self.code_time,
+            self.plan_hits,
+            self.plan_misses
+        )?;
+        for region in &self.regions {
+            let stats = region.stats.to_string().replace('\n', "\n  ");
+            write!(f, "\n{}/{}:\n  {stats}", region.node, region.name)?;
+        }
+        Ok(())
+    }
 }
 
 /// A compiled branch or loop body, or the condition that a loop tests before its first iteration. The body computes the

@@ -195,8 +195,13 @@ impl<'g> OpBuilder<'g> {
     ) -> Result<SmallVec<[Value<'g>; 1]>> {
         let graph = self.graph;
         if let Some(error) = self.error.take() {
-            // The error of a poisoned operand already has a location.
-            return Err(if error.location().is_some() { error } else { self.locate(error, location) });
+            // The error of a poisoned operand already has a location. A scalar that the call refuses has no op yet.
+            let is_of_scalar = error.op().is_none() && error.location() == Some(location);
+            return Err(match error.location() {
+                Some(_) if is_of_scalar => error.with_op(self.op.name(), self.op.name()),
+                Some(_) => error,
+                None => self.locate(error, location),
+            });
         }
         let checked = self.op.check_attrs(&self.attrs, self.is_imported).and_then(|()| self.check_divisors());
         if let Err(error) = checked {
@@ -356,6 +361,11 @@ impl<'g> OpBuilder<'g> {
         }
         for (text, at) in ties.into_iter().take(SHOWN_TIES) {
             error = error.note(text, Some(at));
+        }
+        if let Some(origin) = error.guard_origin() {
+            let (label, at) = data.label_at(origin);
+            error = error
+                .note(format!("the condition is from {label}"), Some(at).filter(|at| !is_library_line(at)));
         }
         error.in_scopes(data.scopes_of_error(data.scope))
     }

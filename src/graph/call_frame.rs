@@ -88,6 +88,17 @@ impl GraphData {
         [outermost].into_iter().chain(inner).collect()
     }
 
+    /// Names the open call of the program in an error that names no op.
+    pub(super) fn blame_open_call(&self, error: Error) -> Error {
+        let Some(frame) = self.open_frame else { return error };
+        let outermost = self.shown_frames(frame)[0];
+        let error = match error.op() {
+            None => error.with_op(outermost.name, outermost.name),
+            Some(_) => error,
+        };
+        error.or_at(outermost.location)
+    }
+
     /// Adds the call of an op to an error. `call` is the text of the call. An op that a call of the program added comes
     /// after that call: `tensordot: einsum(f32[2, 3], f32[4, 5], equation="ab,bc->ac"): …`.
     pub(crate) fn blame(&self, error: Error, op: &OpDef, call: String, part: CallPart) -> Error {
@@ -100,6 +111,7 @@ impl GraphData {
         }
         let name = names[0];
         match call.strip_prefix(op.name()).filter(|_| part.is_whole) {
+            _ if op.is_internal() => {}
             Some(arguments) => {
                 let last = names[names.len() - 1];
                 texts.pop();

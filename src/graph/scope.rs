@@ -6,7 +6,7 @@ use std::panic::Location;
 use shapeflow_shape_fns::Attrs;
 
 use super::{Graph, ScopeFrame, ValueIx};
-use crate::error::is_library_line;
+use crate::error::{Error, is_library_line};
 use crate::op::OpDef;
 
 /// The guard of an open scope. Until the guard drops, nodes get the scope's name as a prefix; see [`Graph::scope`].
@@ -102,6 +102,14 @@ impl Graph {
         }
         drop(data);
         OpenCall { graph: self, outer, outer_frame }
+    }
+}
+
+impl OpenCall<'_> {
+    /// Names the call in an error about an argument of its method, and gives the error the line of the call. An error
+    /// that names an op stays as it is.
+    pub(crate) fn blame(&self, error: Error) -> Error {
+        self.graph.read().blame_open_call(error)
     }
 }
 

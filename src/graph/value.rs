@@ -101,6 +101,9 @@ impl<'g> Value<'g> {
 
     /// Returns the value itself, unless it is poisoned.
     ///
+    /// Only operators such as `x + y` give a value that needs `ok`. A method such as `x.add(y)` returns a `Result`
+    /// already, and `Result::ok` on that `Result` drops the error: use `?` there.
+    ///
     /// ```
     /// use shapeflow::{DType, Graph, shape};
     ///

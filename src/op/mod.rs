@@ -135,6 +135,8 @@ pub struct OpDef {
     takes_any_attrs: bool,
     /// Whether the op divides operand 0 by operand 1.
     divides: bool,
+    /// Whether only methods of other names add the op. Errors name the method alone.
+    is_internal: bool,
     outputs: fn(&Attrs, usize) -> usize,
     shape_fn: Option<ShapeFn>,
     /// A stricter shape function, which only calls of builders must pass.
@@ -176,6 +178,7 @@ impl OpDef {
             no_attrs: Attrs::new(),
             takes_any_attrs: false,
             divides: false,
+            is_internal: false,
             outputs: one_output,
             shape_fn: None,
             builder_shape_fn: None,
@@ -254,6 +257,13 @@ impl OpDef {
     /// divisors is refused.
     pub(crate) const fn divides(mut self) -> OpDef {
         self.divides = true;
+        self
+    }
+
+    /// Declares that only methods of other names add the op, for example to check their operands. Errors name the method
+    /// and not the op.
+    pub(crate) const fn internal(mut self) -> OpDef {
+        self.is_internal = true;
         self
     }
 
@@ -336,6 +346,10 @@ impl OpDef {
     /// Returns the TensorFlow op types that this op implements.
     pub fn tensorflow_ops(&self) -> &'static [TfOp] {
         self.tensorflow
+    }
+
+    pub(crate) fn is_internal(&self) -> bool {
+        self.is_internal
     }
 
     pub(crate) fn is_division(&self) -> bool {

@@ -116,8 +116,10 @@ impl<'a> TensorView<'a> {
     ///
     /// # Errors
     /// `Shape`: `data.len()` is not the product of the sizes.
+    #[track_caller]
     pub fn from_strings(sizes: &[usize], data: Strings<'a>) -> Result<TensorView<'a>> {
-        check_count(sizes, data.len())?;
+        let location = std::panic::Location::caller();
+        check_count(sizes, data.len()).map_err(|error| error.or_at(location))?;
         Ok(TensorView::of_strings(sizes, data))
     }
 

@@ -55,10 +55,10 @@ fn an_error_of_a_run_names_the_method_of_ragged_values() -> Result<()> {
         x.iter().chain(&y).map(|(name, part)| (name.as_str(), part.view())).collect();
     let outcome = exe.run_named(&feeds);
     assert_eq!(outcome.as_ref().unwrap_err().op(), Some("add"));
-    assert_snapshot!(error_text(outcome), @"
-    error: add: ragged_same_splits(f32[x.values], i64[x.rows+1], i64[x.rows+1]): ragged operands must have equal row splits, got lengths 2 and 1 at row 0
-      --> `let exe = g.compile([(\"sums\", (x + y).ok()?.to_tensor()?)])?;`
-    ");
+    assert_snapshot!(error_text(outcome), @r#"
+    error: add: the rows of ragged operands must have equal lengths, got 2 and 1 at row 0
+      --> `let exe = g.compile([("sums", (x + y).ok()?.to_tensor()?)])?;`
+    "#);
     Ok(())
 }
 

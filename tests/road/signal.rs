@@ -183,16 +183,19 @@ fn errors_name_the_call_of_the_program() -> Result<()> {
         assert_eq!(error.location().map(|location| location.file()), Some(file!()), "{error}");
         error.message().to_string()
     };
-    assert_eq!(message(x.frame(0, 1)), "frame_length must be at least 1, got 0");
-    assert_eq!(message(x.frame_padded(2, 0, 0.0)), "frame_step must be at least 1, got 0");
+    assert_eq!(message(x.frame(0, 1)), "frame: frame_length must be at least 1, got 0");
+    assert_eq!(message(x.frame_padded(2, 0, 0.0)), "frame_padded: frame_step must be at least 1, got 0");
     let text = message(x.stft(i64::MAX, 1, StftOptions::default()));
     assert!(
         text.contains("frame_length must be at most 2^62 without fft_length, got 9223372036854775807"),
         "{text}"
     );
-    assert_eq!(message(x.overlap_and_add(2)), "frames must have a known rank of at least 2, got shape [n]");
-    assert_eq!(message(x.dct(5, false)), "kind must be 1, 2, 3 or 4, got 5");
-    assert_eq!(message(ints.dct(2, false)), "the element type must be f32 or f64, got i64");
+    assert_eq!(
+        message(x.overlap_and_add(2)),
+        "overlap_and_add: frames must have a known rank of at least 2, got shape [n]"
+    );
+    assert_eq!(message(x.dct(5, false)), "dct: kind must be 1, 2, 3 or 4, got 5");
+    assert_eq!(message(ints.dct(2, false)), "dct: the element type must be f32 or f64, got i64");
     let text = message(ints.stft(4, 2, StftOptions::default()));
     assert!(text.contains("the element type must be a float, got i64"), "{text}");
     assert!(message(g.hann_window(-1, true, DType::F32)).starts_with("hann_window: range("));

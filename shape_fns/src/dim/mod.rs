@@ -62,6 +62,9 @@ use poly::Poly;
 /// their canonical forms are equal; then the two dimensions have equal values for all values of the symbols. Dimensions
 /// that are not `==` may still have equal values: [`Dim::same`] is three-valued.
 ///
+/// The operators are `+ - * %`. There is no operator `/`, because a size is an integer: [`Dim::floordiv`] rounds the
+/// quotient down, and [`Dim::ceil_div`] rounds it up.
+///
 /// Arithmetic is exact integer arithmetic, checked for overflow. The methods (`checked_add`, `floordiv`, …) return
 /// errors. The operators `+ - * %` return an invalid dimension instead, and every later use of it returns an error. A
 /// dimension may be negative as an intermediate result and as an element of an integer tensor. A shape refuses negative

@@ -34,7 +34,7 @@ impl Graph {
     #[doc(alias = "constant")]
     #[track_caller]
     pub fn fill<'g>(&'g self, dims: impl IntoShapeArg<'g>, value: impl IntoScalar<'g>) -> Result<Value<'g>> {
-        let value = value.into_scalar(self, std::panic::Location::caller())?;
+        let value = value.into_own_operand(self, std::panic::Location::caller());
         self.op(&DEF).size("dims", dims.into_shape_arg()).data(value).finish()
     }
 }

@@ -64,7 +64,7 @@ impl<'g> Value<'g> {
         axis: impl IntoParam<'g>,
         batch_dims: impl IntoParam<'g>,
     ) -> Result<Value<'g>> {
-        let indices = indices.into_operand(self, std::panic::Location::caller());
+        let indices = indices.into_own_operand(self.graph(), std::panic::Location::caller());
         let builder = self.graph().op(&DEF).data(self).data(indices).structure("axis", axis);
         builder.int_attr("batch_dims", batch_dims).finish()
     }

@@ -59,7 +59,7 @@ impl<'g> Value<'g> {
     /// `indices` is a scalar or has another dtype, or `k` exceeds the rank of `self`.
     #[track_caller]
     pub fn gather_nd(self, indices: impl IntoOperand<'g>) -> Result<Value<'g>> {
-        let indices = indices.into_operand(self, Location::caller());
+        let indices = indices.into_own_operand(self.graph(), Location::caller());
         self.graph().op(&DEF).data(self).data(indices).finish()
     }
 
@@ -85,7 +85,7 @@ impl<'g> Value<'g> {
         indices: impl IntoOperand<'g>,
         batch_dims: impl IntoParam<'g>,
     ) -> Result<Value<'g>> {
-        let indices = indices.into_operand(self, Location::caller());
+        let indices = indices.into_own_operand(self.graph(), Location::caller());
         self.graph().op(&DEF).data(self).data(indices).int_attr("batch_dims", batch_dims).finish()
     }
 }

@@ -32,7 +32,7 @@ macro_rules! updates {
                 values: impl IntoOperand<'g>,
             ) -> Result<Value<'g>> {
                 let location = Location::caller();
-                let (rows, values) = (rows.into_operand(self, location), values.into_operand(self, location));
+                let (rows, values) = (rows.into_own_operand(self.graph(), location), values.into_operand(self, location));
                 self.graph().op(&$DEF).data(self).data(rows).data(values).finish_at(location)
             }
         )*}

@@ -5,7 +5,7 @@ use shapeflow_shape_fns::{Attrs, DType, Dim};
 use crate::dtype::{self, Class};
 use crate::error::Result;
 use crate::expr::{Expr, InRange, Index, LowerCx};
-use crate::graph::{Graph, IntoParam, Value};
+use crate::graph::{Graph, IntoParam, Value, one_dtype};
 use crate::op::{OpDef, Operand, TfOp};
 use crate::ops::widen::widen;
 
@@ -33,7 +33,8 @@ impl Graph {
         num: impl IntoParam<'g>,
     ) -> Result<Value<'g>> {
         let location = std::panic::Location::caller();
-        let (start, stop) = (start.into_scalar(self, location)?, stop.into_scalar(self, location)?);
+        let sources = [start.into_source(self, location), stop.into_source(self, location)];
+        let [start, stop] = one_dtype(self, location, sources);
         self.op(&DEF).data(start).data(stop).size("num", num).finish()
     }
 }

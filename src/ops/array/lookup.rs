@@ -57,8 +57,10 @@ impl LookupTable {
     /// # Errors
     /// `DType`: the keys are neither integers nor strings. `Shape`: the keys are not a vector, or the number of values
     /// differs from the number of keys.
+    #[track_caller]
     pub fn new(keys: &Tensor, values: &Tensor) -> Result<LookupTable> {
-        LookupTable::with_refused_keys(keys, values, &[])
+        let location = Location::caller();
+        LookupTable::with_refused_keys(keys, values, &[]).map_err(|error| error.or_at(location))
     }
 
     /// Makes a table as [`LookupTable::new`] does. A lookup of a key in `refused` fails the run.
@@ -171,13 +173,16 @@ impl<'g> Value<'g> {
     #[track_caller]
     pub fn lookup(self, table: &LookupTable, default: impl IntoOperand<'g>) -> Result<Value<'g>> {
         let location = Location::caller();
-        let default = default.into_operand_of(self, table.value_dtype(), location).ok()?;
+        let default = default.into_operand_of(self.graph(), table.value_dtype(), location).ok()?;
         let refuse = |kind, message: String| {
             let [keys, value] = [self, default].map(|x| dtype::type_text(x.dtype(), &x.shape()));
             let error = Error::new(kind, Phase::Build, message);
             error.with_op("lookup", format!("lookup({keys}, {value})")).at(location)
         };
-        let cast_to = |wanted| format!("cast it with .cast({})", dtype::spelled(wanted));
+        let cast_to = |wanted| match wanted {
+            DType::String => "write it as text with .as_string()".to_string(),
+            _ => format!("cast it with .cast({})", dtype::spelled(wanted)),
+        };
         if self.dtype() != table.key_dtype() {
             let message = format!(
                 "elements must be {}, the dtype of the keys, got {}",

@@ -67,7 +67,7 @@ impl<'g> Value<'g> {
         padding: impl IntoScalar<'g>,
         align: DiagonalAlign,
     ) -> Result<Value<'g>> {
-        let padding = padding.into_scalar(self.graph(), std::panic::Location::caller())?;
+        let padding = padding.into_operand(self, std::panic::Location::caller());
         let call = self.graph().op(&WITH).data(self).structure("k", k);
         let call = call.size("num_rows", rows).size("num_cols", columns).data(padding);
         call.attr("align", align.name()).finish()

@@ -3,6 +3,7 @@
 pub(crate) mod as_dim;
 mod axis;
 mod diagonals;
+mod dim_operand;
 mod distinct;
 mod in_tensorflow;
 mod keys;

@@ -5,7 +5,7 @@ use shapeflow_shape_fns::{Attribute, Attrs, DType};
 use crate::dtype;
 use crate::error::Result;
 use crate::expr::{Expr, Index, LowerCx};
-use crate::graph::{IntoParam, Value};
+use crate::graph::{IntoParam, Value, one_dtype};
 use crate::op::{OpDef, Operand, TfOp};
 
 use super::axis::{body_axis, without};
@@ -15,8 +15,8 @@ impl<'g> Value<'g> {
     /// Adds an axis `axis` of size `depth`: `out[.., j, ..] = if self[..] == j { on } else { off }`.
     ///
     /// `[d0, …], on [], off [] -> [.., depth, ..]`. `self` holds integers; an index outside `[0, depth)` gives `off`
-    /// everywhere. `on` and `off` are Rust numbers, which keep their type, or scalar values; the result has their
-    /// dtype. An `axis` of -1 is the last axis of the result. As TensorFlow's `OneHot`. Fuses into kernels.
+    /// everywhere. `on` and `off` are Rust numbers or scalar values of one dtype; the result has their dtype. Rust
+    /// numbers keep their type. An `axis` of -1 is the last axis of the result. As TensorFlow's `OneHot`. Fuses into kernels.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor};
@@ -43,15 +43,10 @@ impl<'g> Value<'g> {
         axis: impl IntoParam<'g>,
     ) -> Result<Value<'g>> {
         let location = std::panic::Location::caller();
-        let (on, off) = (on.into_scalar(self.graph(), location)?, off.into_scalar(self.graph(), location)?);
-        self.graph()
-            .op(&DEF)
-            .data(self)
-            .size("depth", depth)
-            .data(on)
-            .data(off)
-            .int_attr("axis", axis)
-            .finish()
+        let graph = self.graph();
+        let sources = [on.into_source(graph, location), off.into_source(graph, location)];
+        let [on, off] = one_dtype(graph, location, sources);
+        graph.op(&DEF).data(self).size("depth", depth).data(on).data(off).int_attr("axis", axis).finish()
     }
 }
 

@@ -8,7 +8,7 @@ use shapeflow_shape_fns::{
 use crate::dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::expr::{Expr, Index, LowerCx, Scalar};
-use crate::graph::{Graph, IntoOperand, Param, Value};
+use crate::graph::{Graph, OperandSource, Param, Value, dtype_of_scalars};
 use crate::op::{Absent, HostCx, OpDef, Operand, TfOp};
 
 /// A bound or a step of [`Graph::range`]: `i32`, `i64`, `usize`, `f32`, `f64`, a [`Dim`], or a scalar [`Value`].
@@ -43,9 +43,22 @@ bounds! {
 }
 
 /// Returns a dimension as an i64 scalar.
+#[track_caller]
 pub(in crate::ops) fn dim_value(graph: &Graph, dim: Dim) -> Result<Value<'_>> {
+    dim_value_at(graph, dim, std::panic::Location::caller())
+}
+
+/// Returns a dimension as an i64 scalar, made at a line of the program.
+pub(super) fn dim_value_at<'g>(
+    graph: &'g Graph,
+    dim: Dim,
+    location: &'static std::panic::Location<'static>,
+) -> Result<Value<'g>> {
     // A range from the dimension up to the next number has the dimension as its only element.
-    graph.range(&dim, dim.clone() + 1, 1i64)?.reshape(TensorShape::scalar())
+    let ends = [dim.clone(), dim + 1, Dim::known(1)].map(PartialElements::scalar).map(Param::Elements);
+    let call = NAMES.into_iter().zip(ends).fold(graph.op(&DEF), |call, (name, end)| call.size(name, end));
+    let one = call.attr("dtype", DType::I64).finish_at(location)?;
+    graph.op(&super::reshape::DEF).data(one).size("shape", TensorShape::scalar()).finish_at(location)
 }
 
 impl Graph {
@@ -54,8 +67,8 @@ impl Graph {
     /// `-> [ceil((limit - start) / delta)]`, i32, i64 or a float. Each bound is a Rust number, a dimension or a scalar
     /// value. If a bound is a value, the result has the dtype of this value. Integers and dimensions make a range of
     /// i64, whatever their Rust types, so that a dimension can take the place of a number: `g.range(0, 5, 1)` is
-    /// `i64[5]`, and `g.range(0, &n, 1)` is `i64[n]`. With floats among the bounds, the result has the widest type of
-    /// the floats: `g.range(0, 1.0, 0.25)` is `f64[4]`.
+    /// `i64[5]`, and `g.range(0, &n, 1)` is `i64[n]`. With floats among the bounds, the result is f32 if a float is
+    /// f32, or else f64: `g.range(0, 1.0, 0.25)` is `f64[4]`.
     ///
     /// As TensorFlow's `Range`. Fuses into kernels. A float range with a value among its bounds runs on the host,
     /// because only the run can compute its length.
@@ -124,7 +137,7 @@ fn mixed(bound: &dyn std::fmt::Display, dtype: DType) -> Error {
     Error::new(ErrorKind::DType, Phase::Build, message).at(std::panic::Location::caller())
 }
 
-/// Returns the dtype of the first value among the bounds, or else the widest dtype of the floats, or else i64.
+/// Returns the dtype of the first value among the bounds, or else the dtype of the floats, or else i64.
 fn dtype_of(bounds: &[Bound<'_>; 3]) -> DType {
     let value = bounds.iter().find_map(|bound| match &bound.0 {
         Kind::Value(value) => Some(value.dtype()),
@@ -134,7 +147,7 @@ fn dtype_of(bounds: &[Bound<'_>; 3]) -> DType {
         Kind::Float(_, dtype) => Some(*dtype),
         Kind::Int(_) | Kind::Value(_) => None,
     });
-    value.or_else(|| floats.max_by_key(|dtype| dtype.size_bytes())).unwrap_or(DType::I64)
+    value.or_else(|| dtype_of_scalars(floats)).unwrap_or(DType::I64)
 }
 
 impl<'g> Bound<'g> {

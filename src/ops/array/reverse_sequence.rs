@@ -50,7 +50,7 @@ impl<'g> Value<'g> {
         seq_axis: impl IntoParam<'g>,
         batch_axis: impl IntoParam<'g>,
     ) -> Result<Value<'g>> {
-        let lengths = lengths.into_operand(self, Location::caller());
+        let lengths = lengths.into_own_operand(self.graph(), Location::caller());
         let call = self.graph().op(&DEF).data(self).data(lengths);
         call.int_attr("seq_dim", seq_axis).int_attr("batch_dim", batch_axis).finish()
     }

@@ -46,7 +46,7 @@ impl<'g> Value<'g> {
     #[doc(alias = "scatter")]
     #[track_caller]
     pub fn scatter_nd(self, updates: impl IntoOperand<'g>, shape: impl IntoParam<'g>) -> Result<Value<'g>> {
-        let updates = updates.into_operand(self, Location::caller());
+        let updates = updates.into_own_operand(self.graph(), Location::caller());
         self.graph().op(&DEF).data(self).data(updates).size("shape", shape).finish()
     }
 }

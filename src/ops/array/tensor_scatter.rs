@@ -32,7 +32,7 @@ macro_rules! scatters {
                 updates: impl IntoOperand<'g>,
             ) -> Result<Value<'g>> {
                 let location = Location::caller();
-                let (indices, updates) = (indices.into_operand(self, location), updates.into_operand(self, location));
+                let (indices, updates) = (indices.into_own_operand(self.graph(), location), updates.into_operand(self, location));
                 self.graph().op(&$DEF).data(self).data(indices).data(updates).finish()
             }
         )*}

@@ -48,7 +48,7 @@ impl<'g> Value<'g> {
     ) -> Result<Value<'g>> {
         let location = Location::caller();
         let (boxes, box_images) =
-            (boxes.into_operand(self, location), box_images.into_operand(self, location));
+            (boxes.into_operand(self, location), box_images.into_own_operand(self.graph(), location));
         let call = self.graph().op(&DEF).data(self).data(boxes).data(box_images).size("crop_size", size);
         call.attr("extrapolation_value", extrapolation).finish_at(location)
     }

@@ -81,8 +81,8 @@ impl<'g> Value<'g> {
         options: DistortedBox,
     ) -> Result<[Value<'g>; 3]> {
         let location = Location::caller();
-        let image_size = image_size.into_operand(self, location);
-        let boxes = bounding_boxes.into_operand(self, location);
+        let image_size = image_size.into_own_operand(self.graph(), location);
+        let boxes = bounding_boxes.into_own_operand(self.graph(), location);
         let covered = min_object_covered.into_operand(boxes, location);
         let floats = |range: [f32; 2]| range.map(f64::from);
         let call = self.graph().op(&DEF).data(image_size).data(boxes).data(covered).data(self);

@@ -7,7 +7,7 @@ use shapeflow_shape_fns::{Attrs, DType};
 use crate::dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::expr::{Expr, Index, LowerCx};
-use crate::graph::{IntoOperand, Value};
+use crate::graph::{IntoOperand, Source, Value, one_dtype};
 use crate::op::{OpDef, Operand, TfOp};
 use crate::ops::broadcast::broadcast_operand;
 use crate::shape_fns;
@@ -37,20 +37,15 @@ impl<'g> Value<'g> {
     #[track_caller]
     pub fn select(self, yes: impl IntoOperand<'g>, no: impl IntoOperand<'g>) -> Result<Value<'g>> {
         let location = Location::caller();
-        if yes.takes_dtype_of_peer() && no.takes_dtype_of_peer() {
+        let graph = self.graph();
+        let choices = [yes.into_source(graph, location), no.into_source(graph, location)];
+        if choices.iter().all(Source::is_scalar) {
             let message = "select(bool, scalar, scalar): one of the two must be a tensor, got two scalars; \
                            make a constant of one";
             return Err(Error::new(ErrorKind::DType, Phase::Build, message).at(location));
         }
-        // A Rust scalar takes the dtype of the other choice, so the other choice is converted first.
-        let (yes, no) = if yes.takes_dtype_of_peer() {
-            let no = no.into_operand(self, location);
-            (yes.into_operand(no, location), no)
-        } else {
-            let yes = yes.into_operand(self, location);
-            (yes, no.into_operand(yes, location))
-        };
-        self.graph().op(&DEF).data(self).data(yes).data(no).finish_at(location)
+        let [yes, no] = one_dtype(graph, location, choices);
+        graph.op(&DEF).data(self).data(yes).data(no).finish_at(location)
     }
 }
 

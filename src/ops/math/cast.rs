@@ -60,7 +60,15 @@ fn dtypes(dtypes: &[DType], attrs: &Attrs) -> Result<Vec<DType>> {
     }
     let from = dtype::common(dtypes, 0, 1, dtype::Class::Fixed)?;
     let target = attrs.dtype("dtype");
-    dtype::common(&[target], 0, 1, dtype::Class::Fixed)?;
+    if !dtype::Class::Fixed.contains(target) {
+        let message = format!("a cast must be to any dtype but string and variant, got {target}");
+        return match target {
+            DType::String => {
+                dtype::refuse_with_help(message, "write operand 0 as text with .as_string()".to_string())
+            }
+            _ => dtype::refuse(message),
+        };
+    }
     let is_whole = |dtype: DType| dtype.is_integer() || dtype.is_quantized() || dtype.is_int4();
     if target.is_float8() && !from.is_float() && !from.is_float8() {
         return dtype::refuse(format!("a cast to {target} must be from a float, got {from}"));

@@ -53,7 +53,7 @@ impl<'g> Value<'g> {
     ) -> Result<[Value<'g>; 7]> {
         let location = Location::caller();
         let (weights, use_peephole) = weights.operands().map_err(|error| error.or_at(location))?;
-        let call = self.graph().op(&DEF).data(steps.into_operand(self, location)).data(self);
+        let call = self.graph().op(&DEF).data(steps.into_own_operand(self.graph(), location)).data(self);
         let call =
             weights.into_iter().fold(call.data(cs_prev).data(h_prev), |call, operand| call.data(operand));
         let call = call.attr("cell_clip", cell_clip).attr("use_peephole", use_peephole);

@@ -49,7 +49,7 @@ impl<'g> Value<'g> {
         blank: i64,
     ) -> Result<[Value<'g>; 4]> {
         let location = Location::caller();
-        let call = self.graph().op(&GREEDY).data(self).data(lengths.into_operand(self, location));
+        let call = self.graph().op(&GREEDY).data(self).data(lengths.into_own_operand(self.graph(), location));
         let call = call.attr("merge_repeated", merge_repeated).attr("blank_index", blank);
         exactly(call.finish_all_at(location)?.into_vec())
     }
@@ -90,7 +90,7 @@ impl<'g> Value<'g> {
         merge_repeated: bool,
     ) -> Result<Vec<Value<'g>>> {
         let location = Location::caller();
-        let call = self.graph().op(&BEAM).data(self).data(lengths.into_operand(self, location));
+        let call = self.graph().op(&BEAM).data(self).data(lengths.into_own_operand(self.graph(), location));
         let call = call.attr("beam_width", beam_width).attr("top_paths", top_paths);
         Ok(call.attr("merge_repeated", merge_repeated).finish_all_at(location)?.into_vec())
     }

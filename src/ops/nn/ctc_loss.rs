@@ -74,9 +74,10 @@ impl<'g> Value<'g> {
         options: CtcLossOptions,
     ) -> Result<[Value<'g>; 2]> {
         let location = Location::caller();
-        let call = self.graph().op(&DEF).data(self).data(labels_indices.into_operand(self, location));
-        let call = call.data(labels_values.into_operand(self, location));
-        let call = call.data(lengths.into_operand(self, location));
+        let call =
+            self.graph().op(&DEF).data(self).data(labels_indices.into_own_operand(self.graph(), location));
+        let call = call.data(labels_values.into_own_operand(self.graph(), location));
+        let call = call.data(lengths.into_own_operand(self.graph(), location));
         let call = call.attr("preprocess_collapse_repeated", options.collapse_repeated);
         let call = call.attr("ctc_merge_repeated", options.merge_repeated);
         let call = call.attr("ignore_longer_outputs_than_inputs", options.ignore_longer);

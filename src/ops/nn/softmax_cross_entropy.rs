@@ -66,7 +66,7 @@ impl<'g> Value<'g> {
     #[track_caller]
     pub fn sparse_softmax_cross_entropy(self, labels: impl IntoOperand<'g>) -> Result<[Value<'g>; 2]> {
         let location = Location::caller();
-        let labels = labels.into_operand(self, location);
+        let labels = labels.into_own_operand(self.graph(), location);
         let outputs = self.graph().op(&SPARSE).data(self).data(labels).finish_all_at(location)?;
         Ok([outputs[0], outputs[1]])
     }

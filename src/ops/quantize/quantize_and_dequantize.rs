@@ -10,7 +10,7 @@ use super::snap;
 use crate::dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::expr::{Expr, Index};
-use crate::graph::{IntoOperand, Value};
+use crate::graph::{IntoOperand, OperandSource, Value};
 use crate::op::{CompositeCx, OpDef, Operand, TfOp};
 use crate::ops::array::concat;
 use crate::ops::reduce::Axes;

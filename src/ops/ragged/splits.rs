@@ -162,6 +162,7 @@ fn run_position(cx: &mut HostCx<'_>) -> Result<()> {
 /// splits of each pair are equal.
 pub(crate) static SAME: OpDef = OpDef::host("ragged_same_splits", run_same)
     .in_tensorflow(TfFunction::Composed(in_tensorflow::same_splits))
+    .internal()
     .operands(&[Operand::Data("part"), Operand::Variadic("row_splits..")])
     .reinterprets()
     .shape_fn(|cx| {
@@ -237,13 +238,13 @@ fn first_differing_row<I: Copy + Into<i64> + PartialEq>(a: &[I], b: &[I]) -> Opt
     let row = (0..rows).find(|&row| length(a, row) != length(b, row));
     Some(match row {
         Some(row) => format!(
-            "ragged operands must have equal row splits, got lengths {} and {} at row {row}",
+            "the rows of ragged operands must have equal lengths, got {} and {} at row {row}",
             length(a, row),
             length(b, row)
         ),
         None => {
             let rows = |splits: &[I]| splits.len().saturating_sub(1);
-            format!("ragged operands must have equal row splits, got {} and {} rows", rows(a), rows(b))
+            format!("ragged operands must have equal numbers of rows, got {} and {} rows", rows(a), rows(b))
         }
     })
 }

@@ -135,7 +135,7 @@ impl<'g> RaggedValue<'g> {
         weights: impl IntoOperand<'g>,
     ) -> Result<Value<'g>> {
         let _call = self.graph().open_call("bincount_weighted");
-        let weights = weights.into_operand(self.flat_values(), std::panic::Location::caller());
+        let weights = weights.into_own_operand(self.graph(), std::panic::Location::caller());
         self.count_rows(size, weights, false)
     }
 

@@ -10,7 +10,7 @@ use super::state::stream_of_seed;
 use crate::dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::expr::{Scalar, eval_cast};
-use crate::graph::{IntoOperand, IntoShapeArg, Value};
+use crate::graph::{IntoOperand, IntoShapeArg, Value, one_dtype};
 use crate::op::{HostCx, OpDef, Operand, TfOp};
 use crate::ops::broadcast_pair::BroadcastPair;
 
@@ -46,9 +46,10 @@ impl<'g> Value<'g> {
         dtype: DType,
     ) -> Result<Value<'g>> {
         let location = Location::caller();
-        let trials = trials.into_operand(self, location);
-        let p = p.into_operand(trials, location);
-        let call = self.graph().op(&DEF).size("shape", shape.into_shape_arg());
+        let graph = self.graph();
+        let sources = [trials.into_source(graph, location), p.into_source(graph, location)];
+        let [trials, p] = one_dtype(graph, location, sources);
+        let call = graph.op(&DEF).size("shape", shape.into_shape_arg());
         call.data(self).data(trials).data(p).attr("dtype", dtype).finish()
     }
 }

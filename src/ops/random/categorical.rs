@@ -47,7 +47,7 @@ impl<'g> Value<'g> {
         logits: impl IntoOperand<'g>,
         count: impl IntoParam<'g>,
     ) -> Result<Value<'g>> {
-        let logits = logits.into_operand(self, Location::caller());
+        let logits = logits.into_own_operand(self.graph(), Location::caller());
         self.graph().op(&OF_SEED).data(logits).size("num_samples", count).data(self).finish()
     }
 }

@@ -41,7 +41,7 @@ impl<'g> Value<'g> {
     pub fn random_crop(self, x: impl IntoOperand<'g>, size: impl IntoParam<'g>) -> Result<Value<'g>> {
         let _call = self.graph().open_call("random_crop");
         let location = Location::caller();
-        let x = x.into_operand(self, location);
+        let x = x.into_own_operand(self.graph(), location);
         let state = self.graph().op(&STATE_AND_ALGORITHM).data(self).finish_all_at(location)?;
         self.graph().op(&WITH_STATE).data(x).size("size", size).data_all(&state).finish_at(location)
     }

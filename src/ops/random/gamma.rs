@@ -43,7 +43,7 @@ impl<'g> Value<'g> {
         shape: impl IntoShapeArg<'g>,
         alpha: impl IntoOperand<'g>,
     ) -> Result<Value<'g>> {
-        let alpha = alpha.into_operand(self, Location::caller());
+        let alpha = alpha.into_own_operand(self.graph(), Location::caller());
         self.graph().op(&OF_SEED).size("shape", shape.into_shape_arg()).data(self).data(alpha).finish()
     }
 }

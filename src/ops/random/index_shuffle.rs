@@ -6,7 +6,7 @@ use shapeflow_shape_fns::{Attribute, Attrs, DType};
 
 use crate::dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
-use crate::graph::{IntoOperand, Value};
+use crate::graph::{IntoOperand, Value, one_dtype};
 use crate::op::{HostCx, OpDef, Operand, TfOp};
 use crate::ops::integers::ints;
 use crate::tensor::{Tensor, TensorView};
@@ -45,9 +45,10 @@ impl<'g> Value<'g> {
         max_index: impl IntoOperand<'g>,
     ) -> Result<Value<'g>> {
         let location = Location::caller();
-        let index = index.into_operand(self, location);
-        let max_index = max_index.into_operand(index, location);
-        self.graph().op(&DEF).data(index).data(self).data(max_index).finish_at(location)
+        let graph = self.graph();
+        let sources = [index.into_source(graph, location), max_index.into_source(graph, location)];
+        let [index, max_index] = one_dtype(graph, location, sources);
+        graph.op(&DEF).data(index).data(self).data(max_index).finish_at(location)
     }
 }
 

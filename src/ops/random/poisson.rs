@@ -45,7 +45,7 @@ impl<'g> Value<'g> {
         rate: impl IntoOperand<'g>,
         dtype: DType,
     ) -> Result<Value<'g>> {
-        let rate = rate.into_operand(self, Location::caller());
+        let rate = rate.into_own_operand(self.graph(), Location::caller());
         let call = self.graph().op(&DEF).size("shape", shape.into_shape_arg());
         call.data(self).data(rate).attr("dtype", dtype).finish()
     }

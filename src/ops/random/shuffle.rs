@@ -39,7 +39,7 @@ impl<'g> Value<'g> {
     #[track_caller]
     pub fn random_shuffle(self, x: impl IntoOperand<'g>) -> Result<Value<'g>> {
         let location = Location::caller();
-        let x = x.into_operand(self, location);
+        let x = x.into_own_operand(self.graph(), location);
         let state = self.graph().op(&STATE_AND_ALGORITHM).data(self).finish_all_at(location)?;
         Ok(self.graph().op(&WITH_STATE).data(x).data_all(&state).finish_all_at(location)?[0])
     }

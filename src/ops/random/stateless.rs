@@ -9,7 +9,7 @@ use super::samples::{RandomInt, integers, normal, truncated_normal, uniform};
 use super::state::{stream_of_seed, stream_of_state};
 use crate::dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
-use crate::graph::{IntoOperand, IntoShapeArg, Value};
+use crate::graph::{IntoOperand, IntoShapeArg, Value, one_dtype};
 use crate::op::{HostCx, OpDef, Operand, TfOp};
 use crate::ops::host_params::param_sizes;
 use crate::tensor::TensorViewMut;
@@ -159,9 +159,10 @@ impl<'g> Value<'g> {
         high: impl IntoOperand<'g>,
     ) -> Result<Value<'g>> {
         let location = Location::caller();
-        let low = low.into_operand(self, location);
-        let high = high.into_operand(low, location);
-        self.graph().op(&INT).size("shape", shape.into_shape_arg()).data(self).data(low).data(high).finish()
+        let graph = self.graph();
+        let sources = [low.into_source(graph, location), high.into_source(graph, location)];
+        let [low, high] = one_dtype(graph, location, sources);
+        graph.op(&INT).size("shape", shape.into_shape_arg()).data(self).data(low).data(high).finish()
     }
 }
 

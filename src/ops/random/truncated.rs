@@ -12,7 +12,7 @@ use super::stateless::check_state;
 use crate::dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::expr::{Scalar, eval_cast};
-use crate::graph::{IntoOperand, IntoShapeArg, Value};
+use crate::graph::{IntoOperand, IntoShapeArg, Value, one_dtype};
 use crate::op::{HostCx, OpDef, Operand, TfOp};
 use crate::ops::broadcast_pair::BroadcastPair;
 use crate::ops::host_params::param_sizes;
@@ -59,10 +59,12 @@ impl<'g> Value<'g> {
         high: impl IntoOperand<'g>,
     ) -> Result<Value<'g>> {
         let location = Location::caller();
-        let mean = mean.into_operand(self, location);
-        let others = [deviation.into_operand(mean, location), low.into_operand(mean, location)];
-        let call = self.graph().op(&OF_SEED).size("shape", shape.into_shape_arg()).data(self).data(mean);
-        call.data_all(&others).data(high.into_operand(mean, location)).finish()
+        let graph = self.graph();
+        let [mean, deviation] = [mean.into_source(graph, location), deviation.into_source(graph, location)];
+        let [low, high] = [low.into_source(graph, location), high.into_source(graph, location)];
+        let parameters = one_dtype(graph, location, [mean, deviation, low, high]);
+        let call = graph.op(&OF_SEED).size("shape", shape.into_shape_arg()).data(self);
+        call.data_all(&parameters).finish()
     }
 }
 

@@ -64,7 +64,7 @@ impl<'g> Value<'g> {
         size: impl IntoParam<'g>,
         weights: impl IntoOperand<'g>,
     ) -> Result<Value<'g>> {
-        let weights = weights.into_operand(self, std::panic::Location::caller());
+        let weights = weights.into_own_operand(self.graph(), std::panic::Location::caller());
         self.graph().op(&ALL_ELEMENTS).data(self).size("size", size).data(weights).finish()
     }
 
@@ -117,7 +117,7 @@ impl<'g> Value<'g> {
         size: impl IntoParam<'g>,
         weights: impl IntoOperand<'g>,
     ) -> Result<Value<'g>> {
-        let weights = weights.into_operand(self, std::panic::Location::caller());
+        let weights = weights.into_own_operand(self.graph(), std::panic::Location::caller());
         self.graph().op(&ROWS).data(self).size("size", size).data(weights).finish()
     }
 }

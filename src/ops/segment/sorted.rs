@@ -25,7 +25,7 @@ macro_rules! segments {
             /// `self` is a scalar, `ids` is not a vector, or a dtype is not supported.
             #[track_caller]
             pub fn $method(self, ids: impl IntoOperand<'g>) -> Result<Value<'g>> {
-                let ids = ids.into_operand(self, Location::caller());
+                let ids = ids.into_own_operand(self.graph(), Location::caller());
                 self.graph().op(&$DEF).data(self).data(ids).finish()
             }
         )*}

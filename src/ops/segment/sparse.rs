@@ -31,7 +31,7 @@ macro_rules! segments {
             #[track_caller]
             pub fn $method(self, indices: impl IntoOperand<'g>, ids: impl IntoOperand<'g>) -> Result<Value<'g>> {
                 let (indices, ids) =
-                    (indices.into_operand(self, Location::caller()), ids.into_operand(self, Location::caller()));
+                    (indices.into_own_operand(self.graph(), Location::caller()), ids.into_own_operand(self.graph(), Location::caller()));
                 self.graph().op(&$PLAIN).data(self).data(indices).data(ids).finish()
             }
 
@@ -48,7 +48,7 @@ macro_rules! segments {
                 count: impl IntoParam<'g>,
             ) -> Result<Value<'g>> {
                 let (indices, ids) =
-                    (indices.into_operand(self, Location::caller()), ids.into_operand(self, Location::caller()));
+                    (indices.into_own_operand(self.graph(), Location::caller()), ids.into_own_operand(self.graph(), Location::caller()));
                 self.graph().op(&$WITH).data(self).data(indices).data(ids).size("num_segments", count).finish()
             }
 
@@ -67,7 +67,7 @@ macro_rules! segments {
                 rows: impl IntoParam<'g>,
             ) -> Result<Value<'g>> {
                 let (indices, ids) =
-                    (indices.into_operand(self, Location::caller()), ids.into_operand(self, Location::caller()));
+                    (indices.into_own_operand(self.graph(), Location::caller()), ids.into_own_operand(self.graph(), Location::caller()));
                 self.graph().op(&$GRAD).data(self).data(indices).data(ids).size("output_dim0", rows).finish()
             }
         )*}

@@ -28,7 +28,7 @@ macro_rules! segments {
             /// supported.
             #[track_caller]
             pub fn $method(self, ids: impl IntoOperand<'g>, num_segments: impl IntoParam<'g>) -> Result<Value<'g>> {
-                let ids = ids.into_operand(self, Location::caller());
+                let ids = ids.into_own_operand(self.graph(), Location::caller());
                 self.graph().op(&$DEF).data(self).data(ids).size("num_segments", num_segments).finish()
             }
         )*}
@@ -127,7 +127,7 @@ impl<'g> Value<'g> {
     ) -> Result<Value<'g>> {
         let location = Location::caller();
         let _call = self.graph().open_call("unsorted_segment_mean");
-        let ids = ids.into_operand(self, location);
+        let ids = ids.into_own_operand(self.graph(), location);
         let counts =
             self.counts_of_segments(ids, num_segments.clone()).map_err(|error| error.or_at(location))?;
         self.unsorted_segment_sum(ids, num_segments)?.div(counts)
@@ -160,7 +160,7 @@ impl<'g> Value<'g> {
     ) -> Result<Value<'g>> {
         let location = Location::caller();
         let _call = self.graph().open_call("unsorted_segment_sqrt_n");
-        let ids = ids.into_operand(self, location);
+        let ids = ids.into_own_operand(self.graph(), location);
         let counts =
             self.counts_of_segments(ids, num_segments.clone()).map_err(|error| error.or_at(location))?;
         self.unsorted_segment_sum(ids, num_segments)?.div(counts.sqrt()?)

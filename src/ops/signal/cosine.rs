@@ -48,8 +48,8 @@ impl<'g> Value<'g> {
     #[track_caller]
     pub fn dct(self, kind: i64, orthonormal: bool) -> Result<Value<'g>> {
         let location = Location::caller();
-        let _call = self.graph().open_call_at("dct", location);
-        transformed(self, kind, orthonormal).map_err(|error| error.or_at(location))
+        let call = self.graph().open_call_at("dct", location);
+        transformed(self, kind, orthonormal).map_err(|error| call.blame(error))
     }
 
     /// Computes the inverse of [`Value::dct`] of type `kind`, except for a factor: the transform of type 3 for `kind` 2,
@@ -79,13 +79,13 @@ impl<'g> Value<'g> {
     #[track_caller]
     pub fn idct(self, kind: i64, orthonormal: bool) -> Result<Value<'g>> {
         let location = Location::caller();
-        let _call = self.graph().open_call_at("idct", location);
+        let call = self.graph().open_call_at("idct", location);
         let inverse = match kind {
             2 => 3,
             3 => 2,
             kind => kind,
         };
-        transformed(self, inverse, orthonormal).map_err(|error| error.or_at(location))
+        transformed(self, inverse, orthonormal).map_err(|error| call.blame(error))
     }
 
     /// Computes mel-frequency cepstral coefficients of the logarithms of mel bands: the [`dct`](Value::dct) of type 2,
@@ -112,13 +112,13 @@ impl<'g> Value<'g> {
     #[track_caller]
     pub fn mfccs_from_log_mel_spectrograms(self) -> Result<Value<'g>> {
         let location = Location::caller();
-        let _call = self.graph().open_call_at("mfccs_from_log_mel_spectrograms", location);
+        let call = self.graph().open_call_at("mfccs_from_log_mel_spectrograms", location);
         let coefficients = || {
             let bands = samples_of(self)?;
             let factor = (number(self.graph(), &bands, self.dtype())? * 2.0).ok()?.rsqrt()?;
             (transformed(self, 2, false)? * factor).ok()
         };
-        coefficients().map_err(|error| error.or_at(location))
+        coefficients().map_err(|error| call.blame(error))
     }
 }
 

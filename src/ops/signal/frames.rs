@@ -33,13 +33,13 @@ impl<'g> Value<'g> {
     #[track_caller]
     pub fn frame(self, frame_length: i64, frame_step: i64) -> Result<Value<'g>> {
         let location = Location::caller();
-        let _call = self.graph().open_call_at("frame", location);
+        let call = self.graph().open_call_at("frame", location);
         let framed = || {
             let samples = samples_to_cut(self, frame_length, frame_step)?;
             let count = (samples - frame_length).floordiv(frame_step)? + 1;
             framed(self, count.max(0)?, frame_length, frame_step)
         };
-        framed().map_err(|error| error.or_at(location))
+        framed().map_err(|error| call.blame(error))
     }
 
     /// Cuts the samples as [`Value::frame`] does, and completes the frames that reach behind the last sample with
@@ -68,7 +68,7 @@ impl<'g> Value<'g> {
         pad_value: impl IntoOperand<'g>,
     ) -> Result<Value<'g>> {
         let location = Location::caller();
-        let _call = self.graph().open_call_at("frame_padded", location);
+        let call = self.graph().open_call_at("frame_padded", location);
         let pad_value = pad_value.into_operand(self, location);
         let framed = || {
             let samples = samples_to_cut(self, frame_length, frame_step)?;
@@ -77,7 +77,7 @@ impl<'g> Value<'g> {
             let padded = pad_end(self, missing.max(0)?, |paddings| self.pad_with(paddings, pad_value))?;
             framed(padded, count, frame_length, frame_step)
         };
-        framed().map_err(|error| error.or_at(location))
+        framed().map_err(|error| call.blame(error))
     }
 
     /// Adds overlapping frames up to a signal: frame `i` starts at sample `i * frame_step`.
@@ -100,8 +100,8 @@ impl<'g> Value<'g> {
     #[track_caller]
     pub fn overlap_and_add(self, frame_step: i64) -> Result<Value<'g>> {
         let location = Location::caller();
-        let _call = self.graph().open_call_at("overlap_and_add", location);
-        overlapped(self, frame_step).map_err(|error| error.or_at(location))
+        let call = self.graph().open_call_at("overlap_and_add", location);
+        overlapped(self, frame_step).map_err(|error| call.blame(error))
     }
 }
 

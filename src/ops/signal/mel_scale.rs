@@ -60,13 +60,13 @@ impl Graph {
     #[track_caller]
     pub fn linear_to_mel_weight_matrix(&self, scale: MelScale, dtype: DType) -> Result<Value<'_>> {
         let location = Location::caller();
-        let _call = self.open_call_at("linear_to_mel_weight_matrix", location);
+        let call = self.open_call_at("linear_to_mel_weight_matrix", location);
         let matrix = || {
             check_float(dtype)?;
             let weights = scale.weights()?;
             self.constant(Tensor::from_vec(&[scale.spectrogram_bins, scale.mel_bins], weights)?)?.cast(dtype)
         };
-        matrix().map_err(|error| error.or_at(location))
+        matrix().map_err(|error| call.blame(error))
     }
 }
 

@@ -62,7 +62,7 @@ impl<'g> Value<'g> {
     #[track_caller]
     pub fn stft(self, frame_length: i64, frame_step: i64, options: StftOptions<'g>) -> Result<Value<'g>> {
         let location = Location::caller();
-        let _call = self.graph().open_call_at("stft", location);
+        let call = self.graph().open_call_at("stft", location);
         let transformed = || {
             let frames = match options.pad_end {
                 true => self.frame_padded(frame_length, frame_step, 0.0)?,
@@ -71,7 +71,7 @@ impl<'g> Value<'g> {
             let frames = options.window.times(frames, &Dim::known(frame_length))?;
             frames.rfft([fft_length(options.fft_length, frame_length)?])
         };
-        transformed().map_err(|error| error.or_at(location))
+        transformed().map_err(|error| call.blame(error))
     }
 
     /// Computes the inverse of [`Value::stft`]: transforms each spectrum back as [`Value::irfft`] does, takes
@@ -114,7 +114,7 @@ impl<'g> Value<'g> {
         options: StftOptions<'g>,
     ) -> Result<Value<'g>> {
         let location = Location::caller();
-        let _call = self.graph().open_call_at("inverse_stft", location);
+        let call = self.graph().open_call_at("inverse_stft", location);
         let transformed = || {
             at_least_1("frame_length", frame_length)?;
             let fft_length = fft_length(options.fft_length, frame_length)?;
@@ -124,7 +124,7 @@ impl<'g> Value<'g> {
             let frames = frames.slice_with(&[SliceItem::Rest, SliceItem::from(..frame_length)])?;
             options.window.times(frames, &Dim::known(frame_length))?.overlap_and_add(frame_step)
         };
-        transformed().map_err(|error| error.or_at(location))
+        transformed().map_err(|error| call.blame(error))
     }
 
     /// Returns the window for [`Value::inverse_stft`] that undoes this window of [`Value::stft`]: divides each element
@@ -149,8 +149,8 @@ impl<'g> Value<'g> {
     #[track_caller]
     pub fn inverse_stft_window(self, frame_step: i64) -> Result<Value<'g>> {
         let location = Location::caller();
-        let _call = self.graph().open_call_at("inverse_stft_window", location);
-        inverse_window(self, frame_step).map_err(|error| error.or_at(location))
+        let call = self.graph().open_call_at("inverse_stft_window", location);
+        inverse_window(self, frame_step).map_err(|error| call.blame(error))
     }
 }
 
@@ -160,7 +160,16 @@ impl<'g> StftWindow<'g> {
         let window = match self {
             StftWindow::Rectangular => return Ok(frames),
             StftWindow::Hann => frames.graph().hann_window(length, true, frames.dtype())?,
-            StftWindow::Values(window) => window.ensure_shape(TensorShape::new([length.clone()]))?,
+            StftWindow::Values(window) => {
+                let (shape, wanted) = (window.shape(), TensorShape::new([length.clone()]));
+                if !shape.is_compatible_with(&wanted) {
+                    let message = format!(
+                        "the window must have shape {wanted}, one element per sample of a frame, got {shape}"
+                    );
+                    return refuse(ErrorKind::Shape, message);
+                }
+                window.ensure_shape(wanted)?
+            }
         };
         (frames * window).ok()
     }

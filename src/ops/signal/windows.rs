@@ -32,8 +32,8 @@ impl Graph {
     #[track_caller]
     pub fn hann_window(&self, length: impl IntoDim, periodic: bool, dtype: DType) -> Result<Value<'_>> {
         let location = Location::caller();
-        let _call = self.open_call_at("hann_window", location);
-        raised_cosine(self, length.into_dim(), periodic, dtype, 0.5).map_err(|error| error.or_at(location))
+        let call = self.open_call_at("hann_window", location);
+        raised_cosine(self, length.into_dim(), periodic, dtype, 0.5).map_err(|error| call.blame(error))
     }
 
     /// Makes a Hamming window: element `i` is `0.54 - 0.46 cos(2π i / n)`, where `n` is as for [`Graph::hann_window`].
@@ -55,8 +55,8 @@ impl Graph {
     #[track_caller]
     pub fn hamming_window(&self, length: impl IntoDim, periodic: bool, dtype: DType) -> Result<Value<'_>> {
         let location = Location::caller();
-        let _call = self.open_call_at("hamming_window", location);
-        raised_cosine(self, length.into_dim(), periodic, dtype, 0.54).map_err(|error| error.or_at(location))
+        let call = self.open_call_at("hamming_window", location);
+        raised_cosine(self, length.into_dim(), periodic, dtype, 0.54).map_err(|error| call.blame(error))
     }
 
     /// Makes a Kaiser window: element `i` is `I0(beta √(1 - (i / h - 1)²)) / I0(beta)`, where `h` is
@@ -80,12 +80,12 @@ impl Graph {
     #[track_caller]
     pub fn kaiser_window(&self, length: impl IntoDim, beta: f64, dtype: DType) -> Result<Value<'_>> {
         let location = Location::caller();
-        let _call = self.open_call_at("kaiser_window", location);
+        let call = self.open_call_at("kaiser_window", location);
         let window = || {
             check_float(dtype)?;
             kaiser(self, &length.into_dim(), beta)?.cast(dtype)
         };
-        window().map_err(|error| error.or_at(location))
+        window().map_err(|error| call.blame(error))
     }
 
     /// Makes a window from the running sums `s` of a Kaiser window of length `h + 1`, where `h` is `length / 2`: element
@@ -116,7 +116,7 @@ impl Graph {
         dtype: DType,
     ) -> Result<Value<'_>> {
         let location = Location::caller();
-        let _call = self.open_call_at("kaiser_bessel_derived_window", location);
+        let call = self.open_call_at("kaiser_bessel_derived_window", location);
         let window = || {
             check_float(dtype)?;
             let half = length.into_dim().floordiv(2)?;
@@ -126,7 +126,7 @@ impl Graph {
             .sqrt()?;
             concat(&[rising, rising.reverse([0])?], 0)?.cast(dtype)
         };
-        window().map_err(|error| error.or_at(location))
+        window().map_err(|error| call.blame(error))
     }
 
     /// Makes the window of the Vorbis codec: element `i` is `sin(π / 2 · sin²(π (i + 0.5) / length))`. The squares of
@@ -149,14 +149,14 @@ impl Graph {
     #[track_caller]
     pub fn vorbis_window(&self, length: impl IntoDim, dtype: DType) -> Result<Value<'_>> {
         let location = Location::caller();
-        let _call = self.open_call_at("vorbis_window", location);
+        let call = self.open_call_at("vorbis_window", location);
         let window = || {
             check_float(dtype)?;
             let length = length.into_dim();
             let angle = ((positions(self, &length)? + 0.5) * PI / number(self, &length, DType::F64)?).ok()?;
             (angle.sin()?.square()? * (PI / 2.0)).sin()?.cast(dtype)
         };
-        window().map_err(|error| error.or_at(location))
+        window().map_err(|error| call.blame(error))
     }
 }
 

@@ -32,7 +32,7 @@ impl<'g> Value<'g> {
     /// A rank is wrong, the numbers of rows differ, or a dtype is not supported.
     #[track_caller]
     pub fn in_top_k(self, targets: impl IntoOperand<'g>, k: impl IntoParam<'g>) -> Result<Value<'g>> {
-        let targets = targets.into_operand(self, std::panic::Location::caller());
+        let targets = targets.into_own_operand(self.graph(), std::panic::Location::caller());
         self.graph().op(&DEF).data(self).data(targets).size("k", k).finish()
     }
 }

@@ -4,7 +4,7 @@ use std::panic::Location;
 
 use crate::dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
-use crate::graph::{IntoOperand, Value};
+use crate::graph::{IntoOperand, Value, one_dtype};
 use crate::op::{HostCx, OpDef, Operand, TfOp};
 use crate::ops::pick_rows::pick_rows;
 use crate::ops::row_major::RowMajor;
@@ -46,8 +46,10 @@ impl<'g> Value<'g> {
         default: impl IntoOperand<'g>,
     ) -> Result<[Value<'g>; 4]> {
         let location = Location::caller();
+        let graph = self.graph();
+        let sources = [values.into_source(graph, location), default.into_source(graph, location)];
+        let [values, default] = one_dtype(graph, location, sources);
         let parts = parts(self, values, shape, location);
-        let default = default.into_operand(self, location);
         let call = self.graph().op(&DEF).data_all(&parts).data(default);
         let outputs = call.finish_all_at(location)?;
         Ok([outputs[0], outputs[1], outputs[2], outputs[3]])

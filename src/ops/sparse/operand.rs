@@ -20,7 +20,7 @@ pub(super) fn parts<'g>(
     shape: impl IntoOperand<'g>,
     location: &'static Location<'static>,
 ) -> [Value<'g>; 3] {
-    [indices, values.into_operand(indices, location), shape.into_operand(indices, location)]
+    [indices, values.into_own_operand(indices.graph(), location), shape.into_operand(indices, location)]
 }
 
 /// Writes values to positions of a vector, or combines them with the elements there.

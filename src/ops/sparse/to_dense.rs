@@ -4,7 +4,7 @@ use shapeflow_shape_fns::{Attribute, Attrs, DType, counted};
 
 use crate::dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
-use crate::graph::{IntoOperand, IntoShapeArg, Value};
+use crate::graph::{IntoOperand, IntoShapeArg, Value, one_dtype};
 use crate::op::{HostCx, OpDef, Operand, StringHandles, TfOp};
 use crate::ops::array::IntoScalar;
 use crate::ops::host_params::param_sizes;
@@ -42,9 +42,10 @@ impl<'g> Value<'g> {
         default: impl IntoScalar<'g>,
     ) -> Result<Value<'g>> {
         let location = std::panic::Location::caller();
-        let default = default.into_scalar(self.graph(), location)?;
-        let values = values.into_operand(self, location);
-        let call = self.graph().op(&DEF).data(self).size("output_shape", shape.into_shape_arg());
+        let graph = self.graph();
+        let sources = [values.into_source(graph, location), default.into_source(graph, location)];
+        let [values, default] = one_dtype(graph, location, sources);
+        let call = graph.op(&DEF).data(self).size("output_shape", shape.into_shape_arg());
         call.data(values).data(default).finish()
     }
 }

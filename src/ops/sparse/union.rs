@@ -55,7 +55,7 @@ impl<'g> Value<'g> {
         let parts = parts(self, values, shape, location);
         // Magnitudes of complex numbers are real.
         let threshold = match parts[1].dtype().part() {
-            Some(real) => threshold.into_operand_of(parts[1], real, location),
+            Some(real) => threshold.into_operand_of(self.graph(), real, location),
             None => threshold.into_operand(parts[1], location),
         };
         let call = self.graph().op(&ADD).data_all(&parts);

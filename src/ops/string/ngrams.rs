@@ -42,7 +42,7 @@ impl<'g> Value<'g> {
         widths: &[i64],
         separator: &str,
     ) -> Result<[Value<'g>; 2]> {
-        let splits = splits.into_operand(self, Location::caller());
+        let splits = splits.into_own_operand(self.graph(), Location::caller());
         let call = self.graph().op(&DEF).data(self).data(splits);
         let call = call.attr("separator", separator).attr("ngram_widths", Attr::Ints(widths.into()));
         let call = call.attr("left_pad", "").attr("right_pad", "").attr("pad_width", 0);

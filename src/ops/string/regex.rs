@@ -36,10 +36,11 @@ impl<'g> Value<'g> {
     #[track_caller]
     pub fn regex_replace(self, pattern: &str, rewrite: &str) -> Result<Value<'g>> {
         let location = Location::caller();
-        let regex = checked(pattern, location)?;
+        let regex = checked("regex_replace", pattern, location)?;
         pieces(rewrite.as_bytes())
             .and_then(|pieces| require_groups(&pieces, rewrite.as_bytes(), &regex))
-            .map_err(|error| attribute_error(error.message().to_string()).at(location))?;
+            .map_err(|error| attribute_error(error.message().to_string()))
+            .map_err(|error| error.with_op("regex_replace", "regex_replace").at(location))?;
         let call = self.graph().op(&STATIC_REPLACE).data(self).attr("pattern", pattern);
         call.attr("rewrite", rewrite).finish_at(location)
     }
@@ -65,7 +66,7 @@ impl<'g> Value<'g> {
     #[track_caller]
     pub fn regex_full_match(self, pattern: &str) -> Result<Value<'g>> {
         let location = Location::caller();
-        checked(pattern, location)?;
+        checked("regex_full_match", pattern, location)?;
         self.graph().op(&STATIC_MATCH).data(self).attr("pattern", pattern).finish_at(location)
     }
 
@@ -167,9 +168,9 @@ fn shape(cx: &mut InferenceContext<'_>) -> shapeflow_shape_fns::Result<()> {
 }
 
 /// Compiles the pattern of a builder call.
-fn checked(pattern: &str, location: &'static Location<'static>) -> Result<Regex> {
+fn checked(op: &str, pattern: &str, location: &'static Location<'static>) -> Result<Regex> {
     compile(pattern.as_bytes(), false)
-        .map_err(|error| attribute_error(error.message().to_string()).at(location))
+        .map_err(|error| attribute_error(error.message().to_string()).with_op(op, op).at(location))
 }
 
 /// Compiles attribute `pattern`.

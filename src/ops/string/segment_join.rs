@@ -40,7 +40,7 @@ impl<'g> Value<'g> {
         num_segments: impl IntoParam<'g>,
         separator: &str,
     ) -> Result<Value<'g>> {
-        let ids = ids.into_operand(self, Location::caller());
+        let ids = ids.into_own_operand(self.graph(), Location::caller());
         let call = self.graph().op(&DEF).data(self).data(ids).size("num_segments", num_segments);
         call.attr("separator", separator).finish()
     }

@@ -88,7 +88,8 @@ impl<'g> Value<'g> {
         shape: impl IntoOperand<'g>,
         location: &'static Location<'static>,
     ) -> Result<Value<'g>> {
-        let (values, shape) = (values.into_operand(self, location), shape.into_operand(self, location));
+        let (values, shape) =
+            (values.into_own_operand(self.graph(), location), shape.into_operand(self, location));
         self.graph().op(def).data(self).data(values).data(shape).finish_at(location)
     }
 

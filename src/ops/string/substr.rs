@@ -7,7 +7,7 @@ use shapeflow_shape_fns::{Attribute, Attrs, DType};
 use super::params::{Unit, check_strings, in_shape_fn, ints, is_trail, quoted, unit};
 use crate::dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
-use crate::graph::{IntoOperand, Value};
+use crate::graph::{IntoOperand, Value, one_dtype};
 use crate::op::{HostCx, OpDef, Operand, TfOp};
 use crate::ops::broadcast_pair::BroadcastPair;
 use crate::tensor::{StringsBuilder, place_text};
@@ -17,7 +17,7 @@ impl<'g> Value<'g> {
     /// `BYTE`. A part ends with its string at the latest.
     ///
     /// `string[..], pos [..], len [..] -> broadcast`; `pos` and `len` are i32 or i64 and have one shape; Rust numbers
-    /// are i64, or have the dtype of the other parameter. A negative position counts from the end. As TensorFlow's
+    /// take the dtype of the other parameter. A negative position counts from the end. As TensorFlow's
     /// `Substr`. Runs on the host.
     ///
     /// ```
@@ -40,15 +40,10 @@ impl<'g> Value<'g> {
         unit: &str,
     ) -> Result<Value<'g>> {
         let location = Location::caller();
-        // A Rust number takes the dtype of the other parameter.
-        let (pos, len) = if pos.takes_dtype_of_peer() {
-            let len = len.into_operand_of(self, DType::I64, location);
-            (pos.into_operand(len, location), len)
-        } else {
-            let pos = pos.into_operand(self, location);
-            (pos, len.into_operand(pos, location))
-        };
-        self.graph().op(&DEF).data(self).data(pos).data(len).attr("unit", unit).finish()
+        let graph = self.graph();
+        let sources = [pos.into_source(graph, location), len.into_source(graph, location)];
+        let [pos, len] = one_dtype(graph, location, sources);
+        graph.op(&DEF).data(self).data(pos).data(len).attr("unit", unit).finish()
     }
 }
 

@@ -35,7 +35,7 @@ impl<'g> Value<'g> {
     /// number of code points fail the run.
     #[track_caller]
     pub fn unicode_encode(self, splits: impl IntoOperand<'g>, encoding: &str) -> Result<Value<'g>> {
-        let splits = splits.into_operand(self, Location::caller());
+        let splits = splits.into_own_operand(self.graph(), Location::caller());
         self.graph().op(&ENCODE).data(self).data(splits).attr("output_encoding", encoding).finish()
     }
 

@@ -338,7 +338,7 @@ fn other_splits_are_compared_when_the_graph_runs() {
     assert_eq!(run(&exe, &[("a", &x), ("b", &x)]).unwrap()[0].to_string(), "[[2.0], [4.0, 6.0]]");
     let error = run(&exe, &[("a", &x), ("b", &y)]).unwrap_err();
     assert!(
-        error.message().contains("ragged operands must have equal row splits, got lengths 1 and 2 at row 0"),
+        error.message().contains("the rows of ragged operands must have equal lengths, got 1 and 2 at row 0"),
         "{error}"
     );
     let z = ragged(&vec![vec![1.0, 2.0, 3.0]]);

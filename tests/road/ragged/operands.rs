@@ -119,7 +119,7 @@ fn a_ragged_operand_with_fewer_partitions_is_repeated() -> Result<()> {
     assert!(message((deep + shallow).ok()).starts_with("ragged operands must have the same partitions"));
     let other = g.ragged_constant(&ragged![[10], [20, 30]])?.expand_dims(-1)?;
     let refused = message(text((deep + other).ok()?));
-    assert!(refused.contains("ragged operands must have equal row splits"), "{refused}");
+    assert!(refused.contains("the rows of ragged operands must have equal lengths"), "{refused}");
     Ok(())
 }
 
@@ -139,7 +139,7 @@ fn operands_are_repeated_for_the_rows_of_a_value() -> Result<()> {
     );
     let other = g.ragged_constant(&ragged![[1], [2], [3]])?;
     let refused = message(text(rt.broadcast_to_rows(other)?));
-    assert!(refused.contains("ragged operands must have equal row splits"), "{refused}");
+    assert!(refused.contains("the rows of ragged operands must have equal lengths"), "{refused}");
     Ok(())
 }
 

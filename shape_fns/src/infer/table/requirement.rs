@@ -109,7 +109,8 @@ impl DimTable {
             let now = record.guard.map(|dim| self.resolve(dim));
             match now.decide() {
                 Some(false) => {
-                    outcome = Err(ShapeError::new(format_args!("{} must hold, got {now}", record.guard)));
+                    let error = ShapeError::new(format_args!("{} must hold, got {now}", record.guard));
+                    outcome = Err(error.required_by(record.origin));
                     break;
                 }
                 Some(true) => {}

@@ -1,0 +1,126 @@
+//! Messages about arguments of methods: they name the method, the requirement and the line.
+
+use insta::assert_snapshot;
+use shapeflow::{
+    Axes, DType, Graph, LookupTable, Result, StftOptions, StftWindow, Tensor, Value, ragged, shape,
+};
+
+use crate::error_snapshots::error_text;
+
+#[test]
+fn a_refused_argument_of_a_method_names_the_method() -> Result<()> {
+    let g = Graph::new();
+    let x = g.input("x", DType::F32, shape!["n", 8])?;
+    assert_snapshot!(error_text(g.constant(1.0f32)?.stft(4, 2, StftOptions::default())), @r#"
+    error: stft: a signal must have a known rank of at least 1, got shape []
+      --> `error_text(g.constant(1.0f32)?.stft(4, 2, StftOptions::default()))`
+    "#);
+    assert_snapshot!(error_text(x.stft(0, 2, StftOptions::default())), @r#"
+    error: stft: frame_length must be at least 1, got 0
+      --> `error_text(x.stft(0, 2, StftOptions::default()))`
+    "#);
+    assert_snapshot!(error_text(x.dct(5, false)), @r#"
+    error: dct: kind must be 1, 2, 3 or 4, got 5
+      --> `error_text(x.dct(5, false))`
+    "#);
+    let words = g.input("words", DType::String, shape!["n"])?;
+    assert_snapshot!(error_text(words.regex_replace("(a", "")), @r#"
+    error: regex_replace: a pattern must be a regular expression of RE2, got "(a": a missing )
+      --> `error_text(words.regex_replace("(a", ""))`
+    "#);
+    Ok(())
+}
+
+#[test]
+fn a_window_of_another_length_is_named() -> Result<()> {
+    let g = Graph::new();
+    let x = g.input("x", DType::F32, shape!["n", 8])?;
+    let window = StftWindow::Values(g.hann_window(5, true, DType::F32)?);
+    assert_snapshot!(error_text(x.stft(4, 2, StftOptions { window, ..StftOptions::default() })), @r#"
+    error: stft: the window must have shape [4], one element per sample of a frame, got [5]
+      --> `error_text(x.stft(4, 2, StftOptions { window, ..StftOptions::default() }))`
+    "#);
+    Ok(())
+}
+
+#[test]
+fn a_condition_of_an_earlier_call_is_shown_with_its_line() -> Result<()> {
+    let g = Graph::new();
+    let x = g.input("x", DType::F32, shape!["n", 4])?;
+    let _ = x.reshape([-1, 3])?;
+    assert_snapshot!(error_text(x.ensure_shape(shape![5, 4])), @r#"
+    error: ensure_shape(f32[n, 4], shape=[5, 4]): 3 divides 4*n must hold, got 3 divides 20
+      --> `error_text(x.ensure_shape(shape![5, 4]))`
+      operand 0 comes from x at `let x = g.input("x", DType::F32, shape!["n", 4])?;`
+      the condition is from reshape at `let _ = x.reshape([-1, 3])?;`
+    "#);
+    Ok(())
+}
+
+#[test]
+fn ragged_operands_of_different_rows_are_refused_in_plain_words() -> Result<()> {
+    let g = Graph::new();
+    let (a, b) =
+        (g.ragged_input("a", DType::F32, 1, shape![])?, g.ragged_input("b", DType::F32, 1, shape![])?);
+    let exe = g.compile([("sum", (a + b).flat_values())])?;
+    let run = exe.feed("a", &ragged![[1.0f32], []]).feed("b", &ragged![[], [1.0f32]]).run();
+    assert_snapshot!(error_text(run.map(|_| ())), @r#"
+    error: add: the rows of ragged operands must have equal lengths, got 1 and 0 at row 0
+      --> `let exe = g.compile([("sum", (a + b).flat_values())])?;`
+    "#);
+    Ok(())
+}
+
+#[test]
+fn text_is_made_by_as_string() -> Result<()> {
+    let g = Graph::new();
+    let i = g.input("i", DType::I64, shape!["k"])?;
+    assert_snapshot!(error_text(i.cast(DType::String)), @r#"
+    error: cast(i64[k], dtype=string): a cast must be to any dtype but string and variant, got string
+      --> `error_text(i.cast(DType::String))`
+      operand 0 comes from i at `let i = g.input("i", DType::I64, shape!["k"])?;`
+      help: write operand 0 as text with .as_string()
+    "#);
+    let table = LookupTable::new(&Tensor::from(["a"]), &Tensor::from([1.0f32]))?;
+    assert_snapshot!(error_text(i.lookup(&table, 0.0)), @r#"
+    error: lookup(i64[k], f32[]): elements must be string, the dtype of the keys, got i64
+      --> `error_text(i.lookup(&table, 0.0))`
+      help: write it as text with .as_string()
+    "#);
+    Ok(())
+}
+
+#[test]
+fn errors_without_a_graph_have_a_line() {
+    assert_snapshot!(error_text(LookupTable::new(&Tensor::from(["a"]), &Tensor::from([1.0f32, 2.0]))), @r#"
+    error: a table must have one value for each key of a vector, got keys [1] and values [2]
+      --> `error_text(LookupTable::new(&Tensor::from(["a"]), &Tensor::from([1.0f32, 2.0])))`
+    "#);
+    assert_snapshot!(error_text(Tensor::from_strings(&[3], &["a"])), @r#"
+    error: sizes [3] need 3 elements, got 1
+      --> `error_text(Tensor::from_strings(&[3], &["a"]))`
+    "#);
+}
+
+#[test]
+fn a_scan_that_computes_nothing_is_refused_in_plain_words() -> Result<()> {
+    let g = Graph::new();
+    let x = g.input("x", DType::F32, shape!["n"])?;
+    let same = g.scan(&[g.constant(0.0f32)?], &[x], |state, _| Ok((vec![state[0]], Vec::<Value<'_>>::new())));
+    assert_snapshot!(error_text(same), @r#"
+    error: scan: the body must change a state or return an output, got the given states and no outputs
+      --> `let same = g.scan(&[g.constant(0.0f32)?], &[x], |state, _| Ok((vec![state[0]], Vec::<Value<'_>>::new())));`
+    "#);
+    Ok(())
+}
+
+#[test]
+fn figures_of_an_executable_have_a_short_text() -> Result<()> {
+    let g = Graph::new();
+    let x = g.input("x", DType::F32, shape!["n"])?;
+    let exe = g.compile(x.exp()?.reduce_sum(Axes::all())?)?;
+    let text = exe.stats().to_string();
+    assert_eq!(text.lines().count(), 3, "{text}");
+    assert!(text.starts_with("1 kernel, 0 matrix products, 0 host nodes\n"), "{text}");
+    Ok(())
+}
