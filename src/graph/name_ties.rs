@@ -37,6 +37,13 @@ impl NameTie {
         }
     }
 
+    /// Returns whether `other` says nothing that this tie does not say: it has the same names and relation, and this tie
+    /// has the same exception or none.
+    fn covers(&self, other: &NameTie) -> bool {
+        let is_as_strict = self.unless_zero.is_none() || self.unless_zero == other.unless_zero;
+        is_as_strict && self.names == other.names && self.broadcast == other.broadcast
+    }
+
     /// Returns ` or n == 0` if the dimensions may differ where `n` is 0.
     fn exception(&self) -> String {
         self.unless_zero.as_ref().map(|product| format!(" or {product} == 0")).unwrap_or_default()
@@ -153,7 +160,7 @@ impl Graph {
             Err(Error::new(ErrorKind::Attribute, Phase::Build, message))
         } else {
             let mark = data.table.begin();
-            let assumed = data.assume_names(&[([a.to_string(), b.to_string()], location)]);
+            let assumed = data.assume_name([a, b], location);
             match &assumed {
                 Ok(()) => data.table.commit(mark),
                 Err(_) => data.table.rollback(mark),
@@ -187,7 +194,7 @@ impl Graph {
         let mut ties: Vec<NameTie> = Vec::new();
         self.read().for_each_graph(&mut |data| {
             for tie in data.name_ties(&data.dim_names()) {
-                if !ties.iter().any(|other| other.names == tie.names && other.broadcast == tie.broadcast) {
+                if !ties.iter().any(|other| other.covers(&tie)) {
                     ties.push(tie);
                 }
             }
@@ -197,17 +204,19 @@ impl Graph {
 }
 
 impl GraphData {
-    /// Records names that the program assumes to be equal.
+    /// Records that the program assumes two names to be equal. An assumption that cannot hold is not recorded.
     ///
     /// # Errors
     /// As [`Graph::assume_eq`].
-    pub(crate) fn assume_names(&mut self, names: &[([String; 2], &'static Location<'static>)]) -> Result<()> {
-        for ([a, b], location) in names {
-            let origin = FIRST_ASSUMPTION - self.assumed.len() as u32;
-            self.table.set_origin(origin);
-            self.table.merge(&Dim::symbol(a), &Dim::symbol(b))?;
-            self.assumed.push(([a.clone(), b.clone()], location));
-        }
+    pub(crate) fn assume_name(
+        &mut self,
+        [a, b]: [&str; 2],
+        location: &'static Location<'static>,
+    ) -> Result<()> {
+        let origin = FIRST_ASSUMPTION - self.assumed.len() as u32;
+        self.table.set_origin(origin);
+        self.table.merge(&Dim::symbol(a), &Dim::symbol(b))?;
+        self.assumed.push(([a.to_string(), b.to_string()], location));
         Ok(())
     }
 
@@ -226,16 +235,17 @@ impl GraphData {
         }
     }
 
-    /// Returns the ties of names, each pair of names once.
+    /// Returns the ties of names. It leaves out a tie that an earlier one covers.
     pub(super) fn name_ties(&self, dim_names: &DimNames) -> Vec<NameTie> {
         let mut ties: Vec<NameTie> = Vec::new();
         for TiedNames { names, broadcast, unless_zero, origin } in self.tied_names(TieCount::default()) {
             if self.assumption_at(origin).is_none() {
                 let (call, location) = self.label_at(origin);
                 let names = names.map(|name| dim_names.dim_text(&name));
-                if !ties.iter().any(|tie| tie.names == names && tie.broadcast == broadcast) {
-                    let unless_zero = unless_zero.map(|product| dim_names.dim_text(&product));
-                    ties.push(NameTie { names, broadcast, unless_zero, call, location });
+                let unless_zero = unless_zero.map(|product| dim_names.dim_text(&product));
+                let tie = NameTie { names, broadcast, unless_zero, call, location };
+                if !ties.iter().any(|other| other.covers(&tie)) {
+                    ties.push(tie);
                 }
             }
         }
@@ -298,7 +308,7 @@ impl GraphData {
         self.equalities_of_names(known.equalities).chain(broadcasts).chain(guards).collect()
     }
 
-    /// Refuses ties of names beyond the first `known`, which a call of these operands has made.
+    /// Refuses a tie of two names that a call of these operands has made: one that was not yet recorded at `known`.
     ///
     /// # Errors
     /// There is such a tie.
@@ -342,7 +352,7 @@ mod tests {
     use shapeflow_shape_fns::{DType, shape};
 
     use super::*;
-    use crate::ops::concat;
+    use crate::ops::{SliceItem, concat};
     use crate::tensor::Tensor;
 
     #[test]
@@ -485,11 +495,26 @@ mod tests {
         let g = Graph::strict();
         let error = g.assume_eq("n", "two words").unwrap_err();
         assert!(error.message().contains("\"two words\""), "{error}");
-        let n = Dim::symbol("n");
-        let a = g.input("a", DType::F32, shape!["n", "k"])?;
-        let _ = a.reshape(shape![&n, 1, -1])?;
+        let a = g.input("a", DType::F32, shape!["n", "k", "m"])?;
+        let _ = a.slice_with(&[SliceItem::at(0)])?.ensure_shape([3, 4])?;
+        let error = g.assume_eq("k", "m").unwrap_err();
+        assert!(error.message().contains("3") && error.message().contains("4"), "{error}");
+        assert!(g.read().assumed.is_empty());
+        // An assumption may be made again, in either order.
         g.assume_eq("k", "n")?;
         g.assume_eq("n", "k")?;
+        Ok(())
+    }
+
+    #[test]
+    fn each_exception_of_a_tie_is_listed() -> Result<()> {
+        let g = Graph::new();
+        let texts = || g.merges().iter().map(NameTie::text).collect::<Vec<_>>();
+        for (number, outer) in ["n", "m", "n"].into_iter().enumerate() {
+            let x = g.input(&format!("x{number}"), DType::F32, shape![outer, "a"])?;
+            let _ = x.reshape(shape![outer, "b"])?;
+        }
+        assert_eq!(texts(), ["merge a == b or n == 0", "merge a == b or m == 0"]);
         Ok(())
     }
 }

@@ -14,8 +14,8 @@ use smallvec::SmallVec;
 
 use super::access::Access;
 use super::cluster::{Cluster, ClusterIx};
-use super::known_dims::known_dims;
 use super::placement::{MaterializeReason, Placement};
+use super::ranked_dims::ranked_dims;
 use crate::error::Result;
 use crate::eval::Template;
 use crate::expr::{Axis, Index};
@@ -245,7 +245,7 @@ impl Partitioner<'_> {
     pub(super) fn domain(&self, value: ValueIx) -> (Vec<Dim>, SmallVec<[Index; 4]>) {
         let mut domain = Vec::new();
         let mut index = SmallVec::new();
-        for dim in known_dims(self.graph, value) {
+        for dim in ranked_dims(self.graph, value) {
             let dim = self.graph.table.resolve(dim);
             if dim.as_known() == Some(1) {
                 index.push(Index::from(0));

@@ -4,7 +4,7 @@ use std::panic::Location;
 
 use shapeflow_shape_fns::DType;
 
-use super::broadcast::aligned;
+use super::counts::with_size_of;
 use super::select::no_values;
 use crate::error::Result;
 use crate::graph::{IntoOperand, RaggedValue, Value};
@@ -300,7 +300,7 @@ impl<'g> RaggedValue<'g> {
             checked = checked.matched(*other, location)?;
         }
         let peer = checked.flat_values();
-        let others = others.iter().map(|other| aligned(peer, other.flat_values()));
+        let others = others.iter().map(|other| with_size_of(other.flat_values(), peer));
         let flats: Vec<Value<'g>> = std::iter::once(Ok(peer)).chain(others).collect::<Result<_>>()?;
         checked.with_flat_values(add_n(&flats)?)
     }
