@@ -3,7 +3,8 @@
 use shapeflow_shape_fns::DType;
 
 use crate::dtype;
-use crate::error::{Error, ErrorKind, Phase, Result};
+pub(super) use crate::error::refuse_at_run as refuse;
+use crate::error::{Error, Result};
 use crate::ops::random::philox::Philox;
 use crate::ops::random::samples::unit_pair;
 use crate::ops::random::shuffle::shuffled;
@@ -19,10 +20,6 @@ pub(super) fn supported(dtypes: &[DType], count: usize) -> Result<DType> {
         DType::I32 | DType::I64 | DType::F32 | DType::F64 => Ok(x),
         other => dtype::refuse(format!("the element type must be i32, i64, f32 or f64, got {other}")),
     }
-}
-
-pub(super) fn refuse<T>(message: String) -> Result<T> {
-    Err(Error::new(ErrorKind::Shape, Phase::Run, message))
 }
 
 /// The windows along an axis.
