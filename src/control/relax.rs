@@ -89,7 +89,8 @@ impl StateShapes {
     }
 
     /// Compares the state that the body was given with the state that it returns. `determined` has the shapes of both
-    /// as far as the nodes that compute them determine them: see [`Recorder::shapes_of`]. Returns whether some shape was relaxed, so that the body must be built again.
+    /// as far as the nodes that compute them determine them: see [`Recorder::shapes_of`]. Returns whether some shape
+    /// was relaxed, so that the body must be built again.
     ///
     /// # Errors
     /// The body returns another number of values, other dtypes, another rank, or a shape that does not fit a declared

@@ -12,8 +12,8 @@ use crate::error::{Error, ErrorKind, Phase, Result, is_library_line};
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct NameTie {
-    /// The two names; the second may be an expression of names, such as `2*m`. An unknown dimension that the program has
-    /// not named has its name in [`Graph::dim_names`].
+    /// The two names; the second may be an expression of names, such as `2*m`. An unknown dimension that the program
+    /// has not named has its name in [`Graph::dim_names`].
     pub names: [String; 2],
     /// Whether the call broadcasts the dimensions, so that one of them may also be 1. Otherwise they are equal.
     pub broadcast: bool,
@@ -37,8 +37,8 @@ impl NameTie {
         }
     }
 
-    /// Returns whether `other` says nothing that this tie does not say: it has the same names and relation, and this tie
-    /// has the same exception or none.
+    /// Returns whether `other` says nothing that this tie does not say: it has the same names and relation, and this
+    /// tie has the same exception or none.
     fn covers(&self, other: &NameTie) -> bool {
         let is_as_strict = self.unless_zero.is_none() || self.unless_zero == other.unless_zero;
         is_as_strict && self.names == other.names && self.broadcast == other.broadcast
@@ -100,10 +100,10 @@ impl Graph {
     /// strict graph where every name means a different thing, to find a forgotten transposition at build time. See
     /// also [`Graph::merges`].
     ///
-    /// Only names of the program count. A strict graph accepts a call that ties an unknown dimension without a name (`?`,
-    /// or the number of values of a ragged input), because the program has not said what it means, and could not assume
-    /// the equality. Name the dimension, for example with [`Value::ensure_shape`](crate::Value::ensure_shape), to have
-    /// its ties refused.
+    /// Only names of the program count. A strict graph accepts a call that ties an unknown dimension without a name
+    /// (`?`, or the number of values of a ragged input), because the program has not said what it means, and could not
+    /// assume the equality. Name the dimension, for example with [`Value::ensure_shape`](crate::Value::ensure_shape),
+    /// to have its ties refused.
     ///
     /// A strict graph accepts a call that makes a name equal to a number: a product with a constant matrix of 784 rows
     /// fixes `features` to 784, and this is usual too. It also accepts an equation with an expression, such as

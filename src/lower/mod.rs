@@ -13,8 +13,8 @@
 //! - `partition`: which values have memory (`placement`), and which nodes form one `cluster`. `access` describes how a
 //!   node's body reads its operands; `inline` adds a value to the clusters that read it, and `materialize` stores a
 //!   value;
-//! - `build`: the expressions of a cluster, split into variants where bodies are piecewise; `lane_axis` chooses the axis
-//!   of the vector lanes;
+//! - `build`: the expressions of a cluster, split into variants where bodies are piecewise; `lane_axis` chooses the
+//!   axis of the vector lanes;
 //! - `root`: what a variant stores, complex numbers as pairs of real expressions;
 //! - `schedule`: the expressions of a variant (`expr_order`) as passes over a row (`loop_nest`): a
 //!   [`KernelBody`](kernel_body::KernelBody), which the emitters of `codegen` compile.

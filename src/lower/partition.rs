@@ -86,8 +86,8 @@ pub(super) struct Partitioner<'a> {
 /// For each symbol that the sizes of inputs do not bind: the values that must be computed before it is bound.
 pub(crate) type LateSymbols = FxHashMap<Symbol, SmallVec<[ValueIx; 2]>>;
 
-/// Partitions `graph`. An output must need every node of the graph; it may need only the shape of a node. The outputs and
-/// the `watched` values are stored.
+/// Partitions `graph`. An output must need every node of the graph; it may need only the shape of a node. The outputs
+/// and the `watched` values are stored.
 pub(crate) fn partition(
     graph: &GraphData,
     outputs: &[ValueIx],

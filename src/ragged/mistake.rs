@@ -107,8 +107,8 @@ pub(crate) fn message_of<I: Offset>(encoding: &str, mistake: &Mistake, splits: &
     }
 }
 
-/// Returns the length of the row between two splits. Splits of row lengths are running sums that wrap, so the difference
-/// wraps too.
+/// Returns the length of the row between two splits. Splits of row lengths are running sums that wrap, so the
+/// difference wraps too.
 fn length<I: Offset>(start: I, end: I) -> i64 {
     let difference = wide(end).wrapping_sub(wide(start));
     if size_of::<I>() == size_of::<i32>() { i64::from(difference as i32) } else { difference }

@@ -39,8 +39,8 @@ impl ResampleRule<2> for Linear {
 /// The cubic interpolation of four pixels.
 #[derive(Clone, Copy)]
 pub(super) struct Cubic {
-    /// Whether the kernel is that of Keys (`a = -0.5`), and pixels outside the image do not count. Otherwise `a = -0.75`,
-    /// and the pixels at the border are repeated.
+    /// Whether the kernel is that of Keys (`a = -0.5`), and pixels outside the image do not count. Otherwise
+    /// `a = -0.75`, and the pixels at the border are repeated.
     pub(super) is_keys_kernel: bool,
 }
 

@@ -86,8 +86,8 @@ impl Windows {
     }
 }
 
-/// Calls `f` for each window, in order, with the position of a pixel in the result, and with the positions of the pixels
-/// that it pools in the image. The position of a pixel is the row-major position of its channel 0.
+/// Calls `f` for each window, in order, with the position of a pixel in the result, and with the positions of the
+/// pixels that it pools in the image. The position of a pixel is the row-major position of its channel 0.
 pub(super) fn each_window(
     [rows, columns]: [&Windows; 2],
     [count, height, width, channels]: [usize; 4],

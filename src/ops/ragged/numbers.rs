@@ -68,9 +68,8 @@ pub(super) fn own_shape(value: Value<'_>) -> Result<TensorShape> {
     }
 }
 
-/// Passes a value on, with an unknown size along an axis. Where a kernel computes a call, the result shares the memory of
-/// the operand ([`OpDef::reinterprets`]); a compiled graph has no call, because the compiler removes a call that
-/// [`OpDef::forwards`] its operand.
+/// Passes a value on, with an unknown size along an axis. The compiler replaces a call by its operand
+/// ([`OpDef::forwards`]), so a compiled graph does not have this op.
 pub(super) static UNKNOWN_SIZE: OpDef = OpDef::compute("unknown_size", pass_on)
     .attrs(&[Attribute::int("axis")])
     .in_tensorflow(TfFunction::Composed(in_tensorflow::pass_on))

@@ -230,8 +230,8 @@ const LANES: usize = 8;
 /// The cost of a row beside its values, in values: its bounds are read, and its partial results are combined.
 const ROW_COST: usize = 8;
 
-/// Calls `f` on pieces of `y` with the ranges of their rows, on several threads if the rows hold many values. Every piece
-/// costs about the same, so that a few long rows do not wait for many short rows.
+/// Calls `f` on pieces of `y` with the ranges of their rows, on several threads if the rows hold many values. Every
+/// piece costs about the same, so that a few long rows do not wait for many short rows.
 fn each_piece<R: Send>(
     threads: HostThreads<'_>,
     offsets: &[usize],

@@ -49,8 +49,8 @@ impl<'g> RaggedValue<'g> {
         self.extremum_index("argmin", axis, Value::argmin)
     }
 
-    /// Returns the index along `axis` of the extremum that the method `name` finds. `dense` finds it along an axis of the
-    /// flat values.
+    /// Returns the index along `axis` of the extremum that the method `name` finds. `dense` finds it along an axis of
+    /// the flat values.
     fn extremum_index(
         self,
         name: &'static str,

@@ -93,8 +93,8 @@ impl DimTable {
         DimTable::default()
     }
 
-    /// Makes a table that replaces a symbol only by older symbols. So when a run defines a symbol, it already knows every
-    /// size in the dimension that replaces the symbol. An equality without such a solution becomes a guard.
+    /// Makes a table that replaces a symbol only by older symbols. So when a run defines a symbol, it already knows
+    /// every size in the dimension that replaces the symbol. An equality without such a solution becomes a guard.
     ///
     /// A run needs this order, because it reads sizes in the order of their definitions. In this order the table learns
     /// less: if `k` is older than `n` and `m`, then `k == n*m` is a guard, and `n*m` is not replaced elsewhere.
