@@ -256,7 +256,8 @@ impl<'g> RaggedValue<'g> {
     /// As [`Value::select`] on the flat values.
     ///
     /// # Errors
-    /// `self` is not bool; else as [`Value::select`](crate::Value::select); also if the partitions cannot be equal.
+    /// `self` is not bool; otherwise as [`Value::select`](crate::Value::select); also if the partitions cannot be
+    /// equal.
     #[doc(alias = "where")]
     #[track_caller]
     pub fn select(self, yes: RaggedValue<'g>, no: impl IntoRaggedOperand<'g>) -> Result<RaggedValue<'g>> {

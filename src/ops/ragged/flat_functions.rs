@@ -110,8 +110,8 @@ impl<'g> RaggedValue<'g> {
 
     /// Reads the bits of the elements as another dtype, within their rows. Fuses into kernels.
     ///
-    /// `[n, (r), ..] -> [n, (r), .., k]` for a dtype `k` times smaller, and the inverse for a larger dtype, which drops
-    /// an inner axis. As [`Value::bitcast`] on the flat values.
+    /// `[n, (r), ..] -> [n, (r), .., k]` for a dtype `k` times smaller, and `[n, (r), .., k] -> [n, (r), ..]` for a
+    /// dtype `k` times larger. As [`Value::bitcast`] on the flat values.
     ///
     /// # Errors
     /// As [`Value::bitcast`](crate::Value::bitcast); also if a larger dtype has no inner axis to drop.
