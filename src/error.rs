@@ -103,6 +103,11 @@ struct Details {
     others: Vec<Error>,
 }
 
+/// Refuses a run because the sizes or the elements of an operand do not fit.
+pub(crate) fn refuse_at_run<T>(message: String) -> Result<T> {
+    Err(Error::new(ErrorKind::Shape, Phase::Run, message))
+}
+
 impl Error {
     pub(crate) fn new(kind: ErrorKind, phase: Phase, message: impl Into<String>) -> Error {
         Error(Arc::new(Details {

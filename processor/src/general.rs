@@ -7,11 +7,12 @@ use super::{CALLER, Processor, RSP};
 const RAX: usize = 0;
 const RDX: usize = 2;
 
-/// The flags after the last instruction. Carry and overflow are `None` if the instruction left them undefined.
+/// The flags after the last instruction. A flag is `None` if the instruction left it undefined. A shift gives no carry
+/// and no overflow here: a processor defines them for some counts, but compiled code does not read them.
 #[derive(Clone, Copy)]
 pub(super) struct Flags {
-    zero: bool,
-    sign: bool,
+    zero: Option<bool>,
+    sign: Option<bool>,
     carry: Option<bool>,
     overflow: Option<bool>,
 }
@@ -19,8 +20,14 @@ pub(super) struct Flags {
 impl Flags {
     /// Returns the flags for a result of `bits` bits, with carry and overflow clear.
     fn of(value: u64, bits: u32) -> Flags {
-        let sign = value >> (bits - 1) & 1 == 1;
-        Flags { zero: value == 0, sign, carry: Some(false), overflow: Some(false) }
+        let (zero, sign) = (Some(value == 0), Some(sign_bit(value, bits)));
+        Flags { zero, sign, carry: Some(false), overflow: Some(false) }
+    }
+
+    /// Returns the flags of a multiplication. It defines only carry and overflow: whether the product lost bits.
+    fn of_product(has_lost_bits: bool) -> Flags {
+        let lost = Some(has_lost_bits);
+        Flags { zero: None, sign: None, carry: lost, overflow: lost }
     }
 }
 
@@ -67,16 +74,14 @@ impl Processor {
                 let bits = bits(i, 0);
                 let factor = |value| i128::from(sign_extended(value, bits) as i64);
                 let product = factor(self.value(i, first)?) * factor(self.value(i, second)?);
-                let lost = Some(product != i128::from(sign_extended(product as u64, bits) as i64));
-                let value = product as u64 & ones(bits);
-                self.flags = Some(Flags { carry: lost, overflow: lost, ..Flags::of(value, bits) });
-                self.put(i, 0, value)?;
+                let lost = product != i128::from(sign_extended(product as u64, bits) as i64);
+                self.flags = Some(Flags::of_product(lost));
+                self.put(i, 0, product as u64 & ones(bits))?;
             }
             M::Mul if bits(i, 0) == 64 => {
                 let product = u128::from(self.general[RAX]) * u128::from(self.value(i, 0)?);
                 (self.general[RAX], self.general[RDX]) = (product as u64, (product >> 64) as u64);
-                let lost = Some(self.general[RDX] != 0);
-                self.flags = Some(Flags { carry: lost, overflow: lost, ..Flags::of(product as u64, 64) });
+                self.flags = Some(Flags::of_product(self.general[RDX] != 0));
             }
             M::Neg => {
                 let (value, flags) = difference(0, self.value(i, 0)?, bits(i, 0));
@@ -175,20 +180,20 @@ impl Processor {
     fn holds(&self, condition: ConditionCode) -> Result<bool, String> {
         const UNDEFINED: &str = "the condition depends on undefined flags";
         let Flags { zero, sign, carry, overflow } = self.flags.ok_or(UNDEFINED)?;
-        let (carry, overflow) = (carry.ok_or(UNDEFINED), overflow.ok_or(UNDEFINED));
+        let [zero, sign, carry, overflow] = [zero, sign, carry, overflow].map(|flag| flag.ok_or(UNDEFINED));
         Ok(match condition {
-            ConditionCode::e => zero,
-            ConditionCode::ne => !zero,
+            ConditionCode::e => zero?,
+            ConditionCode::ne => !zero?,
             ConditionCode::b => carry?,
             ConditionCode::ae => !carry?,
-            ConditionCode::be => carry? || zero,
-            ConditionCode::a => !(carry? || zero),
-            ConditionCode::l => sign != overflow?,
-            ConditionCode::ge => sign == overflow?,
-            ConditionCode::le => zero || sign != overflow?,
-            ConditionCode::g => !zero && sign == overflow?,
-            ConditionCode::s => sign,
-            ConditionCode::ns => !sign,
+            ConditionCode::be => carry? | zero?,
+            ConditionCode::a => !(carry? | zero?),
+            ConditionCode::l => sign? != overflow?,
+            ConditionCode::ge => sign? == overflow?,
+            ConditionCode::le => zero? | (sign? != overflow?),
+            ConditionCode::g => !zero? & (sign? == overflow?),
+            ConditionCode::s => sign?,
+            ConditionCode::ns => !sign?,
             ConditionCode::o => overflow?,
             ConditionCode::no => !overflow?,
             other => return Err(format!("condition {other:?} is not supported")),
@@ -272,7 +277,7 @@ fn sum(a: u64, b: u64, bits: u32) -> (u64, Flags) {
     let value = a.wrapping_add(b) & ones(bits);
     let overflow = (a ^ value) & (b ^ value);
     let flags = Flags::of(value, bits);
-    (value, Flags { carry: Some(value < a), overflow: Some(Flags::of(overflow, bits).sign), ..flags })
+    (value, Flags { carry: Some(value < a), overflow: Some(sign_bit(overflow, bits)), ..flags })
 }
 
 /// Returns `a - b` in `bits` bits, and the flags.
@@ -280,7 +285,12 @@ fn difference(a: u64, b: u64, bits: u32) -> (u64, Flags) {
     let value = a.wrapping_sub(b) & ones(bits);
     let overflow = (a ^ b) & (a ^ value);
     let flags = Flags::of(value, bits);
-    (value, Flags { carry: Some(a < b), overflow: Some(Flags::of(overflow, bits).sign), ..flags })
+    (value, Flags { carry: Some(a < b), overflow: Some(sign_bit(overflow, bits)), ..flags })
+}
+
+/// Returns whether the highest of `bits` bits is set.
+fn sign_bit(value: u64, bits: u32) -> bool {
+    value >> (bits - 1) & 1 == 1
 }
 
 /// Returns a number whose lowest `bits` bits are set.

@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 
-/// Returns a count with its noun, which is in the singular after 1: `1 axis`, `2 axes`, `n + 1 axes`.
+/// Returns a count with its noun, which is in the singular after 1: `1 axis`, `2 axes`, `n+1 axes`.
 ///
 /// ```
 /// use shapeflow_shape_fns::counted;

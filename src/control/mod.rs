@@ -6,7 +6,8 @@
 //!
 //! **Files**: `recorder` records a region. `branch`, `while_loop` and `scan` are the builders. `ragged_map` maps the
 //! rows of ragged values by `scan`. `relax` finds the shapes of a loop's state: it starts from the initial shapes and
-//! makes every dimension that the body changes unknown, until the body keeps the shapes. `node` adds the node. When the
+//! makes every dimension that the body changes unknown, until the body keeps the shapes. `loop_options` has the options
+//! of a loop. `rows` and `scan_kernel` run a scan. `node` adds the node. When the
 //! outer graph is compiled, `Control::compile` compiles each region once, and returns a host kernel: `branch` runs the
 //! chosen region, `call` runs a function that several nodes share, and `step` runs the body of a loop again and again,
 //! with the state in two sets of buffers.

@@ -34,7 +34,7 @@ impl StateShapes {
     ) -> Result<StateShapes> {
         if let Some(index) = options.unknown_index(initial.len()) {
             let message = format!(
-                "a declared shape must be the shape of a state value, got index {index} for {}",
+                "a declared shape must have the index of a state value, got index {index} for {}",
                 counted(initial.len(), "value")
             );
             return fail(ErrorKind::Attribute, message);
@@ -88,8 +88,9 @@ impl StateShapes {
         states.map(result).collect()
     }
 
-    /// Compares the state that the body was given with the state that it returns. `kept` has the shapes of both, as
-    /// [`Recorder::shapes_of`] gives them. Returns whether some shape was relaxed, so that the body must be built again.
+    /// Compares the state that the body was given with the state that it returns. `determined` has the shapes of both
+    /// as far as the nodes that compute them determine them: see [`Recorder::shapes_of`]. Returns whether some shape
+    /// was relaxed, so that the body must be built again.
     ///
     /// # Errors
     /// The body returns another number of values, other dtypes, another rank, or a shape that does not fit a declared
@@ -98,7 +99,7 @@ impl StateShapes {
         &mut self,
         given: &[Value<'_>],
         returned: &[Value<'_>],
-        kept: &[[TensorShape; 2]],
+        determined: &[[TensorShape; 2]],
     ) -> Result<bool> {
         if returned.len() != given.len() {
             let message = format!(
@@ -117,10 +118,11 @@ impl StateShapes {
                 );
                 return fail(ErrorKind::DType, message).map_err(|error| self.with_origin(error, index));
             }
-            // A run checks a declared shape, so it may rely on nodes that the run does not need.
+            // A run checks a declared shape again. So the comparison with it may use equalities from nodes that the run
+            // does not need.
             let [given, returned] = match self.declared[index] {
                 true => [given.shape(), returned.shape()],
-                false => kept[index].clone(),
+                false => determined[index].clone(),
             };
             let relaxed = relaxed(&self.shapes[index], &given, &returned);
             if relaxed == self.shapes[index] {

@@ -8,7 +8,7 @@ use super::handles::handle_dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::expr::{
     Axis, EXPONENT, ElementRead, Env, Evaluator, Expr, ExprProgram, Fault, Interner, SIZE, Scalar,
-    StorageForm, StorageForms, is_own_form, scalar_dtype,
+    StorageForm, StorageForms, is_own_storage_form, scalar_dtype,
 };
 use crate::tensor::{Tensor, TensorView, place_text};
 
@@ -32,15 +32,15 @@ pub(super) fn interpret(
     // An expression whose elements are stored in another form than they are computed in, such as a complex number, is
     // rewritten to its storage form.
     let program = |expr: &Expr| ExprProgram::new(expr, &axes);
-    let programs: SmallVec<[ExprProgram; 2]> = if template.order.iter().all(|expr| is_own_form(expr.dtype()))
-    {
-        [program(template.root())].into_iter().collect()
-    } else {
-        match StorageForms::new(&mut Interner::new()).of(template.root()) {
-            StorageForm::Whole(expr) => [program(&expr)].into_iter().collect(),
-            StorageForm::Parts { parts, .. } => parts.iter().map(program).collect(),
-        }
-    };
+    let programs: SmallVec<[ExprProgram; 2]> =
+        if template.order.iter().all(|expr| is_own_storage_form(expr.dtype())) {
+            [program(template.root())].into_iter().collect()
+        } else {
+            match StorageForms::new(&mut Interner::new()).of(template.root()) {
+                StorageForm::Whole(expr) => [program(&expr)].into_iter().collect(),
+                StorageForm::Parts { parts, .. } => parts.iter().map(program).collect(),
+            }
+        };
     fill(&mut result, &programs, operands)?;
     Ok(result)
 }

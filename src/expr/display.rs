@@ -4,13 +4,13 @@ use std::fmt::{self, Display, Formatter, Write};
 
 use super::{Atom, BinaryOp, Expr, ExprKind, Index, Part, UnaryOp};
 
-/// The greatest number of nodes printed; `…` stands for the other nodes.
+/// The greatest number of nodes and of terms of indices printed; `…` stands for the others.
 const MAX_NODES: u32 = 200;
 /// The greatest nesting printed; `…` stands for deeper nodes. The limit also bounds the stack.
 const MAX_DEPTH: u32 = 40;
 
-/// Prints infix text such as `max(%0[i0, i1], 0)`, where `%0` is source 0. Both the number of nodes and their nesting
-/// are limited, and `…` stands for the nodes beyond a limit.
+/// Prints infix text such as `max(%0[i0, i1], 0)`, where `%0` is source 0. The number of nodes and
+/// terms of indices, and their nesting, are limited, and `…` stands for the nodes beyond a limit.
 impl Display for Expr {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         Printer { out: f, nodes: MAX_NODES, depth: MAX_DEPTH }.expr(self, Precedence::Reduce)
@@ -111,7 +111,11 @@ impl Printer<'_, '_> {
                 write!(self.out, "%{source}[")?;
                 for (position, index) in index.iter().enumerate() {
                     self.comma(position)?;
+                    let is_last = self.nodes == 0;
                     self.index(index)?;
+                    if is_last {
+                        break;
+                    }
                 }
                 self.out.write_char(']')
             }
@@ -228,6 +232,11 @@ impl Printer<'_, '_> {
         }
         self.depth -= 1;
         for (position, (atom, coefficient)) in index.terms.iter().enumerate() {
+            if self.nodes == 0 {
+                self.depth += 1;
+                return self.out.write_str(" + …");
+            }
+            self.nodes -= 1;
             let size = match coefficient.as_known() {
                 Some(factor) if position > 0 => {
                     self.out.write_str(if factor < 0 { " - " } else { " + " })?;
@@ -361,6 +370,12 @@ mod tests {
         }
         let text = shared.to_string();
         assert!(text.contains('…') && text.len() < 4_000, "{}", text.len());
+        let long = (0..1000).fold(Index::from(0i64), |sum, axis| sum + i(axis));
+        let text = long.to_string();
+        assert!(text.starts_with("i0 + i1 + ") && text.ends_with("i199 + …"), "{text}");
+        let axes: Vec<Index> = (0..1000).map(i).collect();
+        let text = load(0, &axes).to_string();
+        assert!(text.ends_with("i198, …]"), "{text}");
         let mut deep = Expr::iota(i(0));
         for _ in 0..100_000 {
             deep = Expr::new(DType::I64, ExprKind::Load { source: 0, index: [Index::value(deep)].into() });

@@ -59,7 +59,7 @@ pub use lower_cx::LowerCx;
 pub(crate) use program::ExprProgram;
 pub use scalar::Scalar;
 pub(crate) use scalar::scalar_dtype;
-pub(crate) use storage_form::{StorageForm, StorageForms, is_own_form};
+pub(crate) use storage_form::{StorageForm, StorageForms, is_own_storage_form};
 pub(crate) use verify::verify;
 pub(crate) use walk::post_order;
 

@@ -12,7 +12,7 @@ use super::{Expr, ExprKind, Index, Interner, Part, ReduceOp, Scalar, post_order,
 
 /// Returns whether an expression of this dtype is its own storage form. A string is its own storage form too, because
 /// kernels only move strings.
-pub(crate) fn is_own_form(dtype: DType) -> bool {
+pub(crate) fn is_own_storage_form(dtype: DType) -> bool {
     // `scalar_dtype` returns the dtype that stores the elements.
     dtype == DType::String || scalar_dtype(dtype) == Some(dtype)
 }

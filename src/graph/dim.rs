@@ -42,13 +42,13 @@ impl<'g> Value<'g> {
         })
     }
 
-    /// Returns one dimension as a dim that is the size in every graph that has the value; `None` if none is known.
-    /// [`Value::dim`] may return a number or a symbol of another value, because a node found that they are equal. A
-    /// graph without this node does not know the equality.
+    /// Returns one dimension as a dim that depends only on the nodes that compute the value, so it is the size in every
+    /// graph that has them; `None` if no such dim is known. [`Value::dim`] may return a number or a symbol of another
+    /// value, because another node found that they are equal. A graph without that node does not know the equality.
     ///
     /// # Errors
     /// As [`Value::dim`].
-    pub(crate) fn dim_of_value(self, axis: usize) -> Result<Option<Dim>> {
+    pub(crate) fn own_dim(self, axis: usize) -> Result<Option<Dim>> {
         let (index, dim) = (self.index()?, self.dim(axis as i64)?);
         let data = self.graph().read();
         let Some(first) = first_equality_of_others(&data, &[index], &dim) else { return Ok(Some(dim)) };

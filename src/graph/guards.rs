@@ -66,6 +66,7 @@ impl GraphData {
     ) -> Vec<(String, u32)> {
         let mut met: FxHashSet<String> = FxHashSet::default();
         let guards = self.table.guards().iter().filter(|record| is_shown(&record.guard));
+        // The table replaces anonymous symbols by the symbols that shapes show; `names` then gives these their text.
         let texts = guards.map(|record| (names.guard(&self.table.with_names(&record.guard)), record.origin));
         texts.filter(|(text, _)| met.insert(text.clone())).collect()
     }

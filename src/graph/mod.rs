@@ -11,6 +11,7 @@
 //! expressions. The only ops that this module names are `input` and `constant`. The operands of the nodes are the only
 //! record of edges.
 
+mod assumptions;
 mod builder;
 mod call;
 mod call_frame;

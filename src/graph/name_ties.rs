@@ -12,8 +12,8 @@ use crate::error::{Error, ErrorKind, Phase, Result, is_library_line};
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct NameTie {
-    /// The two names; the second may be an expression of names, such as `2*m`. An unknown dimension that the program has
-    /// not named has its name in [`Graph::dim_names`].
+    /// The two names; the second may be an expression of names, such as `2*m`. An unknown dimension that the program
+    /// has not named has its name in [`Graph::dim_names`].
     pub names: [String; 2],
     /// Whether the call broadcasts the dimensions, so that one of them may also be 1. Otherwise they are equal.
     pub broadcast: bool,
@@ -35,6 +35,13 @@ impl NameTie {
             true => format!("broadcast {a} with {b}"),
             false => format!("merge {a} == {b}{exception}"),
         }
+    }
+
+    /// Returns whether `other` says nothing that this tie does not say: it has the same names and relation, and this
+    /// tie has the same exception or none.
+    fn covers(&self, other: &NameTie) -> bool {
+        let is_as_strict = self.unless_zero.is_none() || self.unless_zero == other.unless_zero;
+        is_as_strict && self.names == other.names && self.broadcast == other.broadcast
     }
 
     /// Returns ` or n == 0` if the dimensions may differ where `n` is 0.
@@ -84,11 +91,6 @@ struct TiedNames {
     origin: u32,
 }
 
-/// The number of the first assumption: the first call of [`Graph::assume_eq`]. The origin of an equality is the number
-/// of a node or of an assumption. Assumptions are numbered downwards, so their numbers differ from the numbers of
-/// nodes.
-const FIRST_ASSUMPTION: u32 = u32::MAX - 1;
-
 impl Graph {
     /// Makes a graph that refuses a call which ties two names of dimensions, unless [`Graph::assume_eq`] states that
     /// they are equal.
@@ -98,10 +100,10 @@ impl Graph {
     /// strict graph where every name means a different thing, to find a forgotten transposition at build time. See
     /// also [`Graph::merges`].
     ///
-    /// Only names of the program count. A strict graph accepts a call that ties an unknown dimension without a name (`?`,
-    /// or the number of values of a ragged input), because the program has not said what it means, and could not assume
-    /// the equality. Name the dimension, for example with [`Value::ensure_shape`](crate::Value::ensure_shape), to have
-    /// its ties refused.
+    /// Only names of the program count. A strict graph accepts a call that ties an unknown dimension without a name
+    /// (`?`, or the number of values of a ragged input), because the program has not said what it means, and could not
+    /// assume the equality. Name the dimension, for example with [`Value::ensure_shape`](crate::Value::ensure_shape),
+    /// to have its ties refused.
     ///
     /// A strict graph accepts a call that makes a name equal to a number: a product with a constant matrix of 784 rows
     /// fixes `features` to 784, and this is usual too. It also accepts an equation with an expression, such as
@@ -124,44 +126,6 @@ impl Graph {
         let graph = Graph::new();
         graph.write().strict = true;
         graph
-    }
-
-    /// States that two names of dimensions mean the same size. Every shape of the graph uses one of the names from then
-    /// on, and a run checks that the sizes are equal.
-    ///
-    /// ```
-    /// use shapeflow::{DType, Graph, shape};
-    ///
-    /// let g = Graph::strict();
-    /// let x = g.input("x", DType::F32, shape!["length"])?;
-    /// let y = g.input("y", DType::F32, shape!["steps"])?;
-    /// assert!((x + y).ok().is_err());
-    /// g.assume_eq("length", "steps")?;
-    /// assert_eq!((x + y).ok()?.shape().to_string(), "[length]");
-    /// # Ok::<(), shapeflow::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// A text is not a name, the graph knows that the sizes differ, or the call stands in a branch or a loop body.
-    #[track_caller]
-    pub fn assume_eq(&self, a: &str, b: &str) -> Result<()> {
-        let location = Location::caller();
-        let mut data = self.write();
-        let assumed = if data.open_regions > 0 {
-            let message =
-                "the call must be made outside the branches and loop bodies: it holds in the whole graph";
-            Err(Error::new(ErrorKind::Attribute, Phase::Build, message))
-        } else {
-            let mark = data.table.begin();
-            let assumed = data.assume_names(&[([a.to_string(), b.to_string()], location)]);
-            match &assumed {
-                Ok(()) => data.table.commit(mark),
-                Err(_) => data.table.rollback(mark),
-            }
-            assumed
-        };
-        let call = format!("assume_eq({a:?}, {b:?})");
-        assumed.map_err(|error| error.with_op("assume_eq", call).with_phase(Phase::Build).at(location))
     }
 
     /// Returns the names of dimensions that calls have tied together: two names that are equal, or that broadcast with
@@ -187,7 +151,7 @@ impl Graph {
         let mut ties: Vec<NameTie> = Vec::new();
         self.read().for_each_graph(&mut |data| {
             for tie in data.name_ties(&data.dim_names()) {
-                if !ties.iter().any(|other| other.names == tie.names && other.broadcast == tie.broadcast) {
+                if !ties.iter().any(|other| other.covers(&tie)) {
                     ties.push(tie);
                 }
             }
@@ -197,26 +161,6 @@ impl Graph {
 }
 
 impl GraphData {
-    /// Records names that the program assumes to be equal.
-    ///
-    /// # Errors
-    /// As [`Graph::assume_eq`].
-    pub(crate) fn assume_names(&mut self, names: &[([String; 2], &'static Location<'static>)]) -> Result<()> {
-        for ([a, b], location) in names {
-            let origin = FIRST_ASSUMPTION - self.assumed.len() as u32;
-            self.table.set_origin(origin);
-            self.table.merge(&Dim::symbol(a), &Dim::symbol(b))?;
-            self.assumed.push(([a.clone(), b.clone()], location));
-        }
-        Ok(())
-    }
-
-    /// Returns the line of the assumption that is the origin of an equality; `None` if the origin is a node.
-    pub(super) fn assumption_at(&self, origin: u32) -> Option<&'static Location<'static>> {
-        let number = FIRST_ASSUMPTION.checked_sub(origin)? as usize;
-        self.assumed.get(number).map(|(_, location)| *location)
-    }
-
     /// Returns how many equalities, broadcasts and guards the graph has recorded.
     pub(super) fn tie_count(&self) -> TieCount {
         TieCount {
@@ -226,16 +170,17 @@ impl GraphData {
         }
     }
 
-    /// Returns the ties of names, each pair of names once.
+    /// Returns the ties of names. It leaves out a tie that an earlier one covers.
     pub(super) fn name_ties(&self, dim_names: &DimNames) -> Vec<NameTie> {
         let mut ties: Vec<NameTie> = Vec::new();
         for TiedNames { names, broadcast, unless_zero, origin } in self.tied_names(TieCount::default()) {
             if self.assumption_at(origin).is_none() {
                 let (call, location) = self.label_at(origin);
                 let names = names.map(|name| dim_names.dim_text(&name));
-                if !ties.iter().any(|tie| tie.names == names && tie.broadcast == broadcast) {
-                    let unless_zero = unless_zero.map(|product| dim_names.dim_text(&product));
-                    ties.push(NameTie { names, broadcast, unless_zero, call, location });
+                let unless_zero = unless_zero.map(|product| dim_names.dim_text(&product));
+                let tie = NameTie { names, broadcast, unless_zero, call, location };
+                if !ties.iter().any(|other| other.covers(&tie)) {
+                    ties.push(tie);
                 }
             }
         }
@@ -298,7 +243,7 @@ impl GraphData {
         self.equalities_of_names(known.equalities).chain(broadcasts).chain(guards).collect()
     }
 
-    /// Refuses ties of names beyond the first `known`, which a call of these operands has made.
+    /// Refuses a tie of two names that a call of these operands has made: one that was not yet recorded at `known`.
     ///
     /// # Errors
     /// There is such a tie.
@@ -481,15 +426,14 @@ mod tests {
     }
 
     #[test]
-    fn an_assumption_that_cannot_hold_is_refused() -> Result<()> {
-        let g = Graph::strict();
-        let error = g.assume_eq("n", "two words").unwrap_err();
-        assert!(error.message().contains("\"two words\""), "{error}");
-        let n = Dim::symbol("n");
-        let a = g.input("a", DType::F32, shape!["n", "k"])?;
-        let _ = a.reshape(shape![&n, 1, -1])?;
-        g.assume_eq("k", "n")?;
-        g.assume_eq("n", "k")?;
+    fn each_exception_of_a_tie_is_listed() -> Result<()> {
+        let g = Graph::new();
+        let texts = || g.merges().iter().map(NameTie::text).collect::<Vec<_>>();
+        for (number, outer) in ["n", "m", "n"].into_iter().enumerate() {
+            let x = g.input(&format!("x{number}"), DType::F32, shape![outer, "a"])?;
+            let _ = x.reshape(shape![outer, "b"])?;
+        }
+        assert_eq!(texts(), ["merge a == b or n == 0", "merge a == b or m == 0"]);
         Ok(())
     }
 }

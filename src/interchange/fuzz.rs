@@ -39,8 +39,8 @@ pub fn fuzz(bytes: &[u8]) {
     }
 }
 
-/// Reads bytes as the index of a checkpoint, and then as the keys and values of an index whose checksums are right,
-/// with the same bytes as every data file. The function must not panic for any bytes.
+/// Reads bytes as the index of a checkpoint. Then reads them as the keys and values of an index with correct checksums.
+/// In both cases, every data file of the checkpoint holds the same bytes. The function must not panic for any bytes.
 #[doc(hidden)]
 pub fn fuzz_checkpoint(bytes: &[u8]) {
     let data = SharedBytes::new(Arc::new(bytes.to_vec()));

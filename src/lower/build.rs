@@ -7,15 +7,15 @@ use smallvec::SmallVec;
 use super::cluster::{Cluster, RowAxes};
 use super::kernel::{BufferInfo, BufferIx, Decision, Kernel, Variant};
 use super::kernel_body::LaneLayout;
-use super::known_dims::known_dims;
 use super::lane_axis::{LaneAxis, choose_lane_axis};
 use super::loop_nest::LoopNest;
 use super::partition::Partition;
 use super::placement::Placement;
+use super::ranked_dims::ranked_dims;
 use super::root::{Root, storage_roots};
 use super::schedule::schedule;
 use crate::error::Result;
-use crate::expr::{Axis, Expr, ExprKind, Index, Interner, is_own_form, keep_checks, post_order};
+use crate::expr::{Axis, Expr, ExprKind, Index, Interner, is_own_storage_form, keep_checks, post_order};
 use crate::graph::{GraphData, ValueIx};
 
 struct KernelBuilder<'a> {
@@ -53,8 +53,8 @@ pub(crate) fn build(
         built: FxHashMap::default(),
         reads: Vec::new(),
     };
-    let bodies = cluster.members.iter().filter_map(|member| partition.templates[member.index()].as_ref());
-    let mut interner = Interner::with_capacity(bodies.map(|body| body.order.len()).sum());
+    let bodies = || cluster.members.iter().filter_map(|member| partition.templates[member.index()].as_ref());
+    let mut interner = Interner::with_capacity(bodies().map(|body| body.order.len()).sum());
     let mut roots = Vec::with_capacity(cluster.roots.len());
     let mut order = cluster.roots.clone();
     order.sort();
@@ -71,8 +71,8 @@ pub(crate) fn build(
     let nest = LoopNest { outer: outer.len(), row: row.len(), layout };
     let mut variants = Vec::new();
     let mut can_fail = false;
-    let mut bodies = cluster.members.iter().filter_map(|member| partition.templates[member.index()].as_ref());
-    let is_stored_as_is = bodies.all(|body| body.order.iter().all(|expr| is_own_form(expr.dtype())));
+    let is_stored_as_is =
+        bodies().all(|body| body.order.iter().all(|expr| is_own_storage_form(expr.dtype())));
     let mut decider = Decider {
         interner: &mut interner,
         nest,
@@ -132,7 +132,7 @@ impl KernelBuilder<'_> {
     /// Returns the index at which the kernel stores a root, in the kernel's axes: 0 on axes of size 1.
     fn root_index(&self, value: ValueIx) -> SmallVec<[Index; 4]> {
         let mut kernel_axes = self.axes.iter();
-        let dims = known_dims(self.graph, value);
+        let dims = ranked_dims(self.graph, value);
         dims.iter()
             .map(|dim| {
                 if self.graph.table.resolve(dim).as_known() == Some(1) {

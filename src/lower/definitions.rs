@@ -7,7 +7,8 @@
 //! | a dimension of an input | the sizes of the tensor that a run gets for the input |
 //! | an element of a parameter | the parameter in memory |
 //! | a dimension of a result of a host kernel | the sizes of the result |
-//! | a dimension or derived parameter of any other node | its shape function, run on sizes and values: the node is a *definer* |
+//! | a dimension or derived parameter of any other node | its shape function, run on sizes and values: the node is a
+//! *definer* |
 //!
 //! The rank of a host kernel's result may be unknown until the kernel runs. Such a result defines no symbols here.
 //!
@@ -84,7 +85,8 @@ fn find_definitions(graph: &GraphData) -> (SymbolSources, FxHashSet<Symbol>) {
     for (_, input) in &graph.inputs {
         let dims = graph.values[input.index()].shape.dims().unwrap_or_default();
         new_symbols(&mut seen, dims);
-        // A name may replace a dimension of an input whose rank a run has found, as `ensure_shape` does.
+        // `ensure_shape` may have replaced an unknown dimension of an input by a name. A size of the input then defines
+        // the name too.
         seen.extend(dims.iter().filter_map(|dim| graph.table.resolve(dim).as_symbol()));
     }
     let needed = needed_symbols(graph);
@@ -185,7 +187,8 @@ fn refuse_undefined(graph: &GraphData, defined: &mut FxHashSet<Symbol>) -> Resul
         let before = defined.len();
         for [a, b] in &equalities {
             for (known, dim) in [(a, b), (b, a)] {
-                // If a dim with 1 in place of every defined symbol is linear in one symbol, it determines this symbol.
+                // The number 1 stands for every defined symbol. If the rest of the dim is linear in one symbol, the
+                // equality determines this symbol.
                 let others = dim.substitute(&mut |symbol| defined.contains(&symbol).then(|| Dim::known(1)));
                 if first_undefined(defined, known).is_none()
                     && let Some((_, symbol, _)) = others.as_linear()

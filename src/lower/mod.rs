@@ -13,8 +13,8 @@
 //! - `partition`: which values have memory (`placement`), and which nodes form one `cluster`. `access` describes how a
 //!   node's body reads its operands; `inline` adds a value to the clusters that read it, and `materialize` stores a
 //!   value;
-//! - `build`: the expressions of a cluster, split into variants where bodies are piecewise; `lane_axis` chooses the axis
-//!   of the vector lanes;
+//! - `build`: the expressions of a cluster, split into variants where bodies are piecewise; `lane_axis` chooses the
+//!   axis of the vector lanes;
 //! - `root`: what a variant stores, complex numbers as pairs of real expressions;
 //! - `schedule`: the expressions of a variant (`expr_order`) as passes over a row (`loop_nest`): a
 //!   [`KernelBody`](kernel_body::KernelBody), which the emitters of `codegen` compile.
@@ -44,7 +44,6 @@ pub(crate) mod in_place;
 mod inline;
 pub(crate) mod kernel;
 pub(crate) mod kernel_body;
-mod known_dims;
 mod lane_axis;
 pub(crate) mod launch_mode;
 mod loop_nest;
@@ -54,6 +53,7 @@ mod placement;
 pub(crate) mod plan;
 mod plan_axes;
 pub(crate) mod program;
+mod ranked_dims;
 mod root;
 mod schedule;
 pub(crate) mod slot_plan;

@@ -14,8 +14,8 @@ use smallvec::SmallVec;
 
 use super::access::Access;
 use super::cluster::{Cluster, ClusterIx};
-use super::known_dims::known_dims;
 use super::placement::{MaterializeReason, Placement};
+use super::ranked_dims::ranked_dims;
 use crate::error::Result;
 use crate::eval::Template;
 use crate::expr::{Axis, Index};
@@ -86,7 +86,7 @@ pub(super) struct Partitioner<'a> {
 /// For each symbol that the sizes of inputs do not bind: the values that must be computed before it is bound.
 pub(crate) type LateSymbols = FxHashMap<Symbol, SmallVec<[ValueIx; 2]>>;
 
-/// Partitions `graph`. Every node of the graph must be an ancestor of an output, perhaps only by its shape. The outputs
+/// Partitions `graph`. An output must need every node of the graph; it may need only the shape of a node. The outputs
 /// and the `watched` values are stored.
 pub(crate) fn partition(
     graph: &GraphData,
@@ -212,17 +212,22 @@ impl Partitioner<'_> {
             }
         }
         if !self.late.is_empty() {
-            let mut wait = |dim: &Dim| {
+            let mut require = |dim: &Dim| {
                 self.graph.table.resolve(dim).symbols(&mut |symbol| {
                     required.extend(self.late.get(&symbol).into_iter().flatten().copied());
                 });
             };
             for value in node.values().chain(node.operands.iter().copied()) {
                 // The result of a host kernel may have an unknown rank. Such a result has no dims to wait for.
-                self.graph.values[value.index()].shape.dims().unwrap_or_default().iter().for_each(&mut wait);
+                self.graph.values[value.index()]
+                    .shape
+                    .dims()
+                    .unwrap_or_default()
+                    .iter()
+                    .for_each(&mut require);
             }
             // A body may compute with a dim that is in no shape, such as the start of a range.
-            node.attrs().symbols(&mut |symbol| wait(&Dim::from(symbol)));
+            node.attrs().symbols(&mut |symbol| require(&Dim::from(symbol)));
         }
         required.retain(|value| self.graph.values[value.index()].node < index);
         required
@@ -245,7 +250,7 @@ impl Partitioner<'_> {
     pub(super) fn domain(&self, value: ValueIx) -> (Vec<Dim>, SmallVec<[Index; 4]>) {
         let mut domain = Vec::new();
         let mut index = SmallVec::new();
-        for dim in known_dims(self.graph, value) {
+        for dim in ranked_dims(self.graph, value) {
             let dim = self.graph.table.resolve(dim);
             if dim.as_known() == Some(1) {
                 index.push(Index::from(0));

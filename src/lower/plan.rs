@@ -98,7 +98,7 @@ struct BoundSlot {
     /// The number of elements of the buffer.
     len: i64,
     /// The least and the greatest distance from the position to an element that the slot accesses, in elements.
-    /// Run-time values move a gather; a store of pairs also writes the next element.
+    /// A gather adds offsets that the run computes; a store of pairs also writes the element after the position.
     reach: (i64, i64),
 }
 
@@ -296,9 +296,9 @@ impl Planner<'_> {
         let outer_axes = self.kernel.outer.len();
         let is_row = |axis: &usize| piece.axes[*axis].kernel_axis >= outer_axes;
         let mut outer = PlanAxes::new(piece, (0..piece.axes.len()).filter(|axis| !is_row(axis)), strides);
-        let mut row = PlanAxes::new(piece, (0..piece.axes.len()).filter(is_row), strides);
+        let mut row_axes = PlanAxes::new(piece, (0..piece.axes.len()).filter(is_row), strides);
         outer.coalesce();
-        row.coalesce();
+        row_axes.coalesce();
         // The last axis can be the inner axis of the box only if no splat slot of the body moves along it.
         let can_be_inner = |axis: &PlanAxis| {
             body.slots.iter().zip(&axis.strides).all(|(slot, stride)| {
@@ -309,19 +309,20 @@ impl Planner<'_> {
             })
         };
         let along_row = self.kernel.layout == LaneLayout::Row && !self.kernel.row.is_empty();
-        let inner_group = if along_row { &mut row } else { &mut outer };
+        let inner_group = if along_row { &mut row_axes } else { &mut outer };
         let inner = match inner_group.axes.last() {
             Some(axis) if can_be_inner(axis) => inner_group.axes.pop(),
             _ => None,
         };
         let unit_axis = || PlanAxis::unit(bound.slots.len());
         let inner = inner.unwrap_or_else(unit_axis);
-        let rows = outer.axes.pop().unwrap_or_else(unit_axis);
-        while row.axes.len() < body.loops as usize {
-            row.axes.insert(0, unit_axis());
+        // The kernel walks the rows along this axis itself; the launch walks the outer axes that remain.
+        let row_axis = outer.axes.pop().unwrap_or_else(unit_axis);
+        while row_axes.axes.len() < body.loops as usize {
+            row_axes.axes.insert(0, unit_axis());
         }
-        let (n, row_count) = (inner.extent, rows.extent);
-        let loops: SmallVec<[i64; 2]> = row.axes.iter().map(|axis| axis.extent).collect();
+        let (n, row_count) = (inner.extent, row_axis.extent);
+        let loops: SmallVec<[i64; 2]> = row_axes.axes.iter().map(|axis| axis.extent).collect();
         let mut scratch = 0i64;
         let mut slots = Vec::with_capacity(bound.slots.len());
         for (number, (slot, position)) in bound.slots.iter().zip(positions).enumerate() {
@@ -330,9 +331,9 @@ impl Planner<'_> {
                 buffer: slot.buffer,
                 base: position.constant.wrapping_mul(slot.size),
                 outer: outer.axes.iter().map(|axis| axis.strides[number]).collect(),
-                row: rows.strides[number],
+                row: row_axis.strides[number],
                 inner: inner.strides[number],
-                loops: row.axes.iter().map(|axis| axis.strides[number]).collect(),
+                loops: row_axes.axes.iter().map(|axis| axis.strides[number]).collect(),
             };
             if kind.used == SlotUse::Scratch {
                 // The memory holds one row, contiguous; every row uses the same memory. Each slot starts on a cache

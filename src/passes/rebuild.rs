@@ -99,7 +99,9 @@ fn copy_nodes<'a>(
     for ((_, value), _) in old.inputs.iter().zip(inputs).filter(|(_, kept)| **kept) {
         this.translate(&old.values[value.index()].shape);
     }
-    this.new.assume_names(&old.assumed)?;
+    for ([a, b], location) in &old.assumed {
+        this.new.assume_name([a, b], location)?;
+    }
     let mut port = 0;
     for (number, node) in old.nodes.iter().enumerate() {
         let index = NodeIx(number as u32);

@@ -59,8 +59,8 @@ pub(crate) fn first_mistake<I: Offset>(splits: &[I], nvals: usize) -> Option<Mis
     mistake_in_last_split(splits, nvals)
 }
 
-/// Returns a mistake that even the unchecked splits of a run must not have: there is no split, or the last split is not
-/// the number of values.
+/// Returns a mistake in the last split: there is none, or it is not the number of values. This check is cheap, so a run
+/// makes it even of splits that it does not check further.
 pub(crate) fn mistake_in_last_split<I: Offset>(splits: &[I], nvals: usize) -> Option<Mistake> {
     let Some(&last) = splits.last() else { return Some(Mistake::Absent) };
     let is_wrong = i64::try_from(nvals) != Ok(wide(last));
@@ -107,7 +107,8 @@ pub(crate) fn message_of<I: Offset>(encoding: &str, mistake: &Mistake, splits: &
     }
 }
 
-/// Returns the length whose running sum leads from one split to the next split. The sum wraps.
+/// Returns the length of the row between two splits. Splits of row lengths are running sums that wrap, so the
+/// difference wraps too.
 fn length<I: Offset>(start: I, end: I) -> i64 {
     let difference = wide(end).wrapping_sub(wide(start));
     if size_of::<I>() == size_of::<i32>() { i64::from(difference as i32) } else { difference }

@@ -9,7 +9,7 @@ use crate::tensor::Buffer;
 pub(crate) struct Workspace {
     scratch: Option<Buffer>,
     tile: Option<Buffer>,
-    /// The slot words of a kernel call.
+    /// The words of all slots of a kernel call: for each slot, its base address and its strides.
     pub(super) words: Vec<i64>,
     /// For each slot: its address at the current outer indices. For a slot without a buffer: its value there.
     pub(super) bases: Vec<i64>,

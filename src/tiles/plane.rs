@@ -4,7 +4,7 @@ use super::axes::CopyLoop;
 #[cfg(target_arch = "x86_64")]
 use super::cpu::has_avx2;
 
-/// Two nested loops. The body of the loops copies a contiguous run or a single element.
+/// Two nested loops of at least one iteration each. The body of the loops copies a contiguous run or a single element.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Plane {
     pub rows: CopyLoop,

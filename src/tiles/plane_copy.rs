@@ -153,6 +153,7 @@ pub(super) unsafe fn copy_streamed(plane: &Plane, stream: &mut Stream, dst: *mut
     let body = plane_fn(plane);
     let Plane { rows, cols, elem, .. } = *plane;
     let row_bytes = cols.n * elem;
+    debug_assert!(row_bytes > 0, "a plane has elements");
     let packed = rows.dst == row_bytes as isize && row_bytes <= PIECE;
     let (step_rows, step_cols) = if packed { (PIECE / row_bytes, cols.n) } else { (1, PIECE / elem) };
     for row in (0..rows.n).step_by(step_rows) {

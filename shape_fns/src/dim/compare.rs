@@ -117,8 +117,8 @@ impl Dim {
             Some(Bounds::exact(0).minus(opposite.bounds()))
         };
         Some(match self.plus_times(other, -1) {
-            // `bounds` tries each argument of a `min` or `max` in the place of the call. This may overflow for only one
-            // of `self - other` and `other - self`, so both differences are bounded.
+            // `bounds` replaces a `min` or `max` by each of its arguments. The replacement may overflow in one of
+            // `self - other` and `other - self` only, so the result is the intersection of the bounds of both.
             Ok(difference) if difference.has_choice() => {
                 let bounds = difference.bounds();
                 opposite().map_or(bounds, |opposite| bounds.intersection(opposite))

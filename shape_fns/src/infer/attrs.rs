@@ -169,8 +169,8 @@ macro_rules! readers {
         $(#[$doc])*
         ///
         /// # Panics
-        /// The op does not declare the attribute with this kind, or it is optional and the call omits it. In the body
-        /// of an op, such a panic becomes an error of the call.
+        /// The call gives a value of another kind, or it gives none and the op declares no default of this kind. In the
+        /// body of an op, such a panic becomes an error of the call.
         #[track_caller]
         pub fn $name(&self, name: &str) -> $type {
             match self.get(name) {

@@ -7,6 +7,7 @@ mod batch;
 mod case;
 mod fixed;
 mod ops;
+mod processor_flags;
 mod random;
 mod random_code;
 mod random_values;

@@ -143,7 +143,8 @@ fn exported_nodes(data: &GraphData, wanted: &[ValueIx]) -> Vec<bool> {
         return vec![true; data.nodes.len()];
     }
     let mut exported = needed_nodes(data, wanted);
-    // In the order of the nodes, so that the choice of inputs does not depend on the process.
+    // The symbols are in the order of the nodes: the order of their ids differs between processes, and the export must
+    // not.
     let (mut seen, mut symbols) = (HashSet::new(), Vec::new());
     for (node, _) in data.nodes.iter().zip(&exported).filter(|(_, is_exported)| **is_exported) {
         node.attrs().symbols(&mut |symbol| {
@@ -235,14 +236,14 @@ struct Exporter<'a> {
     nodes: Vec<NodeDef>,
     /// The functions so far.
     library: Library,
-    /// Whether the import computes the nodes that [`Exporter::auxiliary`] adds. They compute a parameter with a size
-    /// that has no name, which an attribute in a file cannot mention.
+    /// Whether the import computes the nodes that [`Exporter::auxiliary`] adds now. This is so while they compute a
+    /// parameter with a size that has no name, which an attribute in a file cannot mention.
     is_imported: bool,
     /// The ops of exported nodes that TensorFlow can neither run nor compute with a function.
     missing: BTreeSet<String>,
     /// The exported name of every node of the graph.
     names: Vec<String>,
-    /// The names that are in use: of the nodes of the graph, and of auxiliary nodes, which only TensorFlow needs. See
+    /// The names that are in use: of the nodes of the graph, and of auxiliary nodes. See
     /// [`unique_name`].
     taken: HashMap<String, u64>,
 }

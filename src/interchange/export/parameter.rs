@@ -1,5 +1,5 @@
-//! Exports parameters that are attributes in this crate and inputs in TensorFlow. Auxiliary nodes compute them; the
-//! import skips these nodes.
+//! Exports parameters that are attributes in this crate and inputs in TensorFlow. Auxiliary nodes compute them. The
+//! import skips these nodes, except those that compute a parameter with a size without a name.
 
 use shapeflow_shape_fns::{Attr, DType, Dim, DimFactor, DimFunction, PartialElements, TensorShape};
 
@@ -29,7 +29,7 @@ impl Parameter {
     }
 
     /// Returns the value of an omitted operand. `shape` is the shape of the first operand `data`; `ones` is the number
-    /// of elements of [`Absent::Ones`]. Returns none if the value depends on an unknown rank.
+    /// of elements of [`Absent::Ones`]. Returns `None` for [`Absent::ReversedAxes`] of an unknown rank.
     pub(super) fn absent(what: Absent, data: ValueIx, shape: &TensorShape, ones: usize) -> Option<Parameter> {
         let rank = shape.rank().map(|rank| rank as i64);
         Some(Parameter::Elements(match what {
@@ -56,7 +56,7 @@ impl Parameter {
         }
     }
 
-    /// Returns whether every element fits i32.
+    /// Returns whether all constants in the elements fit i32. The values of symbols are not known.
     pub(super) fn is_narrow(&self) -> bool {
         match self {
             Parameter::Elements(elements) => elements.elements().iter().all(is_narrow),

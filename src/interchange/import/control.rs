@@ -319,7 +319,7 @@ fn to_bool(value: Value<'_>) -> Result<Value<'_>> {
 }
 
 /// Returns whether TensorFlow takes the tensor for true: a scalar that is not 0, a string that is not empty, or a
-/// tensor of rank 1 or more that has elements. A zero with a sign is false, and NaN is true.
+/// tensor of rank 1 or more that has elements. The number -0.0 is false, and NaN is true.
 pub(super) fn is_true(tensor: &Tensor) -> bool {
     if !tensor.sizes().is_empty() {
         return !tensor.is_empty();

@@ -179,7 +179,7 @@ impl<'a, 'g> Frame<'a, 'g> {
             (Some(output), None) => self.tensors_of(node, output),
             (None, None) => 0..usize::MAX,
         };
-        // No node has the greatest number of an output.
+        // No node has an output `usize::MAX`, so a tensor that does not exist is refused where it is read.
         let output = tensors.start.saturating_add(index);
         Ok(Source::Node(node, if output < tensors.end { output } else { usize::MAX }))
     }

@@ -84,11 +84,11 @@ impl Model {
     /// is refused. The random numbers of a `tf.random.Generator` are an exception, see [`ImportOptions::random_seed`].
     ///
     /// A function is inlined if it is called once, if it has at most 64 nodes, or if inlining all functions of the
-    /// model adds at most 4,096 nodes. Else its calls share one compiled graph: the nodes of the function are named
-    /// after the first call, and each call is a node that runs on the host, in about 1 µs. Two calls share a graph if
-    /// their arguments have the same dtypes, ranks, known sizes and small constants; after 4 such graphs, the other
-    /// calls share graphs in which sizes above 1 are unknown. A function that draws random numbers, writes a variable,
-    /// takes a list or returns a variable is inlined.
+    /// model adds at most 4,096 nodes. Otherwise its calls share one compiled graph: the nodes of the function are
+    /// named after the first call, and each call is a node that runs on the host, in about 1 µs. Two calls share a
+    /// graph if their arguments have the same dtypes, ranks, known sizes and small constants; after 4 such graphs, the
+    /// other calls share graphs in which sizes above 1 are unknown. A function that draws random numbers, writes a
+    /// variable, takes a list or returns a variable is inlined.
     ///
     /// `If`, `Case` and `While` become nodes of control flow, see [`Graph::cond`] and [`Graph::while_loop`]; an `If`
     /// with a constant predicate becomes the chosen branch. A node that may fail, such as an `Assert`, runs before the

@@ -230,7 +230,7 @@ impl<'a, 'g> Importer<'a, 'g> {
                 (keys, values, table)
             }
             None => {
-                // Tables of one content are one table, so that equal lookups run once.
+                // Tables with the same content share one table, so that equal lookups run once.
                 let equal = self.tables.values().find(|(table, other, their)| {
                     !table.refuses_keys() && *other == keys && *their == values
                 });
@@ -254,7 +254,8 @@ impl<'a, 'g> Importer<'a, 'g> {
 /// Returns the keys and values of the buckets that are in use.
 ///
 /// # Errors
-/// The keys and values do not fit the buckets, or a node computes the key of a bucket that is not in use.
+/// The keys and values do not fit the table, or the keys that mark unused buckets (the empty and the deleted key) are
+/// not constants.
 fn in_use(
     table: &TableResource,
     buckets: &Buckets,

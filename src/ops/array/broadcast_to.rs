@@ -54,7 +54,7 @@ mod tests {
         "[3]" => "[n, 3]",
         "[1, 1]" => "[n, 3]",
         "[n, 1]" => "[n, 3]",
-        "[4, 4]" => error "",
+        "[4, 4]" => error "x must have size 1 or 3, got 4 at axis 1 of [4, 4]",
     }
     shape_table! { fed: DEF, {},
         "[3]; shape=i64[2]" => "[?, 3]",

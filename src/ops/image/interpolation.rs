@@ -39,8 +39,9 @@ impl ResampleRule<2> for Linear {
 /// The cubic interpolation of four pixels.
 #[derive(Clone, Copy)]
 pub(super) struct Cubic {
-    /// Whether the kernel is Keys', in which pixels outside the image do not count.
-    pub(super) is_keys: bool,
+    /// Whether the kernel is that of Keys (`a = -0.5`), and pixels outside the image do not count. Otherwise
+    /// `a = -0.75`, and the pixels at the border are repeated.
+    pub(super) is_keys_kernel: bool,
 }
 
 impl ResampleRule<4> for Cubic {
@@ -49,9 +50,9 @@ impl ResampleRule<4> for Cubic {
     fn taps(self, point: f32, size: usize) -> ([f32; 4], [f32; 4]) {
         let below = point.floor();
         let offset = ((point - below) * 1024.0).round_ties_even() / 1024.0;
-        let weights = cubic_weights(offset, if self.is_keys { -0.5 } else { -0.75 });
+        let weights = cubic_weights(offset, if self.is_keys_kernel { -0.5 } else { -0.75 });
         let pixels = [-1.0, 0.0, 1.0, 2.0].map(|tap| below + tap);
-        (pixels, if self.is_keys { inside(pixels, weights, size) } else { weights })
+        (pixels, if self.is_keys_kernel { inside(pixels, weights, size) } else { weights })
     }
 
     #[inline(always)]

@@ -183,11 +183,11 @@ fn lower_bicubic(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr 
         let below = position.clone().floor();
         let steps = position.like(1024.0);
         let offset = ((position - &below) * &steps).unary(UnaryOp::Round) / steps;
-        let is_keys = resized.sampling == Sampling::HalfPixel;
-        let weights = cubic_weights(&offset, if is_keys { -0.5 } else { -0.75 });
+        let is_keys_kernel = resized.sampling == Sampling::HalfPixel;
+        let weights = cubic_weights(&offset, if is_keys_kernel { -0.5 } else { -0.75 });
         let first = below.like(-1.0);
         let positions = [0.0, 1.0, 2.0, 3.0].map(|tap| &below + (&first + below.like(tap)));
-        let weights = if is_keys { inside(&positions, weights, &resized.size) } else { weights };
+        let weights = if is_keys_kernel { inside(&positions, weights, &resized.size) } else { weights };
         (positions.map(|position| resized.at(cx, position)), weights)
     };
     let ((rows, down), (columns, right)) = (taps(1), taps(2));

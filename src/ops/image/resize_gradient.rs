@@ -29,8 +29,8 @@ pub(crate) static BILINEAR: OpDef =
 
 /// As [`BILINEAR`], for `resize_bicubic`. As TensorFlow's `ResizeBicubicGrad`.
 pub(crate) static BICUBIC: OpDef = OpDef::host("resize_bicubic_grad", |cx| {
-    let is_keys = cx.attrs().bool("half_pixel_centers");
-    run(cx, Cubic { is_keys }, |weights| weights)
+    let is_keys_kernel = cx.attrs().bool("half_pixel_centers");
+    run(cx, Cubic { is_keys_kernel }, |weights| weights)
 })
 .attrs(ATTRIBUTES)
 .operands(&[Operand::Data("grads"), Operand::Data("original_image")])

@@ -36,7 +36,13 @@ pub(super) fn run_bicubic(
     threads: HostThreads<'_>,
 ) -> Result<()> {
     let sampling = Sampling::of(attrs);
-    resize_by_rows(Cubic { is_keys: sampling == Sampling::HalfPixel }, sampling, images, output, threads)
+    resize_by_rows(
+        Cubic { is_keys_kernel: sampling == Sampling::HalfPixel },
+        sampling,
+        images,
+        output,
+        threads,
+    )
 }
 
 /// Resizes row-major images.

@@ -197,13 +197,12 @@ pub(super) fn igamma_grad_a(a: f64, x: f64) -> f64 {
     match gamma_limit(a, x) {
         Some(limit) if limit.is_nan() => limit,
         Some(_) => 0.0,
-        // The derivative of the inverse function, times the density.
+        // The derivative of the quantile, times the density, with the opposite sign.
         None => -random_gamma_grad(a, x) * gamma_power(a, x) * a / x,
     }
 }
 
-/// Returns the derivative, with respect to `a`, of the number `x` below which a gamma-distributed number is with a
-/// fixed probability.
+/// Returns `dx/da`, where `x` is the quantile of a fixed probability of the gamma distribution with shape `a`.
 pub(super) fn random_gamma_grad(a: f64, x: f64) -> f64 {
     match gamma_limit(a, x) {
         Some(limit) if limit.is_nan() => limit,
@@ -331,7 +330,7 @@ pub(super) fn zeta(x: f64, q: f64) -> f64 {
         let term = base.powf(-x);
         sum += term;
         base += 1.0;
-        // Terms on both sides of zero may have given NaN.
+        // Infinite terms of opposite signs, one on each side of zero, give NaN.
         if base > 1.0 && (f64::is_nan(sum) || term.abs() <= SMALLEST_CHANGE * f64::abs(sum)) {
             return sum;
         }

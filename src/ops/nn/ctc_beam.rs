@@ -1,4 +1,4 @@
-//! `Beam`: the most probable sequences of labels, found time by time.
+//! `Beam`: the most probable sequences of labels, found by one time step after the other.
 
 use std::collections::HashMap;
 
@@ -31,9 +31,9 @@ impl Probability {
 struct LabelSequence {
     parent: Option<usize>,
     label: usize,
-    /// The probabilities before the current time.
+    /// The probabilities before the current time step.
     old: Probability,
-    /// The probabilities with the current time; 0 if the sequence is not in the beam.
+    /// The probabilities after the current time step; 0 if the sequence is not in the beam.
     new: Probability,
 }
 
@@ -46,9 +46,10 @@ pub(super) struct Beam {
     is_single: bool,
     /// All sequences that were ever in the beam. The first one is the root.
     entries: Vec<LabelSequence>,
-    /// The entries by parent and label.
+    /// The number of each entry, by the number of its parent and its label.
     children: HashMap<(usize, usize), usize>,
-    leaves: Greatest,
+    /// The entries that are in the beam: the `width` most probable ones.
+    members: Greatest,
 }
 
 /// Returns whether the first entry is more probable than the second one.
@@ -62,17 +63,18 @@ impl Beam {
         let certain = Probability { total: 0.0, blank: 0.0, label: NEVER };
         let root = LabelSequence { parent: None, label: NO_LABEL, old: Probability::ZERO, new: certain };
         let entries = vec![root];
-        let mut leaves = Greatest::new(width);
-        leaves.push(0, is_better(&entries));
-        Beam { width, is_single, entries, children: HashMap::new(), leaves }
+        let mut members = Greatest::new(width);
+        members.push(0, is_better(&entries));
+        Beam { width, is_single, entries, children: HashMap::new(), members }
     }
 
     fn round(&self, x: f64) -> f64 {
         rounded(x, self.is_single)
     }
 
-    /// Returns `log(exp(a) + exp(b))`. As in TensorFlow, the correction of the greater number has the precision of f32
-    /// even in f64. The system's library computes it, as in TensorFlow, so that equal probabilities stay equal.
+    /// Returns `log(exp(a) + exp(b))`: the greater number plus `log1p(exp(low - high))`. As in TensorFlow, this term is
+    /// computed in f32 even if the scores are f64, by the functions of the system's C library. Any other rounding could
+    /// tell probabilities apart that are equal in TensorFlow, and so change the order of the sequences.
     fn log_sum(&self, a: f64, b: f64) -> f64 {
         if a == NEVER || b == NEVER {
             return if a == NEVER { b } else { a };
@@ -95,35 +97,35 @@ impl Beam {
         self.round(most + log)
     }
 
-    /// Goes one time further. `scores` has a score for each class; the last class is the blank.
+    /// Advances by one time step. `scores` has a score for each class; the last class is the blank.
     ///
     /// # Errors
     /// `Memory`: an allocation fails.
     pub(super) fn step(&mut self, scores: &[f64]) -> Result<()> {
         let [labels @ .., blank] = scores else { return Ok(()) };
         let offset = self.log_sum_of_all(scores);
-        let branches = self.leaves.take(is_better(&self.entries));
-        for branch in &branches {
-            self.entries[*branch].old = self.entries[*branch].new;
+        let members = self.members.take(is_better(&self.entries));
+        for member in &members {
+            self.entries[*member].old = self.entries[*member].new;
         }
-        for branch in &branches {
-            self.go_on(*branch, labels, *blank, offset);
-            self.leaves.push(*branch, is_better(&self.entries));
+        for member in &members {
+            self.go_on(*member, labels, *blank, offset);
+            self.members.push(*member, is_better(&self.entries));
         }
-        for branch in branches {
-            if !self.is_candidate(self.entries[branch].old.total) {
+        for member in members {
+            if !self.is_candidate(self.entries[member].old.total) {
                 continue;
             }
             for (label, score) in labels.iter().enumerate() {
-                self.grow(branch, label, self.round(score - offset))?;
+                self.grow(member, label, self.round(score - offset))?;
             }
         }
         Ok(())
     }
 
-    /// Computes the new probabilities of a sequence in the beam.
-    fn go_on(&mut self, branch: usize, labels: &[f64], blank: f64, offset: f64) {
-        let entry = &self.entries[branch];
+    /// Computes the probabilities of a sequence in the beam after the current time step.
+    fn go_on(&mut self, member: usize, labels: &[f64], blank: f64, offset: f64) {
+        let entry = &self.entries[member];
         let mut label = entry.new.label;
         if let Some(parent) = entry.parent {
             let parent = &self.entries[parent];
@@ -135,26 +137,26 @@ impl Beam {
         }
         let blank = self.round(self.round(entry.old.total + blank) - offset);
         let total = self.log_sum(blank, label);
-        self.entries[branch].new = Probability { total, blank, label };
+        self.entries[member].new = Probability { total, blank, label };
     }
 
     /// Returns whether a sequence with this probability is put into the beam.
     fn is_candidate(&mut self, total: f64) -> bool {
-        if total == NEVER || !self.leaves.is_full() {
+        if total == NEVER || !self.members.is_full() {
             return total > NEVER;
         }
-        let least = self.leaves.least(is_better(&self.entries));
+        let least = self.members.least(is_better(&self.entries));
         least.is_some_and(|least| total > self.entries[least].new.total)
     }
 
     /// Adds a label to a sequence, if the longer sequence is not in the beam and is more probable than one there.
-    /// `log_probability` is that of the label at the current time.
-    fn grow(&mut self, branch: usize, label: usize, log_probability: f64) -> Result<()> {
-        let known = self.children.get(&(branch, label)).copied();
+    /// `log_probability` is that of the label at the current time step.
+    fn grow(&mut self, member: usize, label: usize, log_probability: f64) -> Result<()> {
+        let known = self.children.get(&(member, label)).copied();
         if known.is_some_and(|child| self.entries[child].new.total != NEVER) {
             return Ok(());
         }
-        let parent = &self.entries[branch];
+        let parent = &self.entries[member];
         let before = if parent.label == label { parent.old.blank } else { parent.old.total };
         let total = self.round(log_probability + before);
         if !self.is_candidate(total) {
@@ -167,15 +169,15 @@ impl Beam {
         let new = Probability { total, blank: NEVER, label: total };
         let child = match known {
             Some(child) => child,
-            None => self.insert(branch, label)?,
+            None => self.insert(member, label)?,
         };
-        if self.leaves.is_full()
-            && let Some(least) = self.leaves.least(is_better(&self.entries))
+        if self.members.is_full()
+            && let Some(least) = self.members.least(is_better(&self.entries))
         {
             self.entries[least].new = Probability::ZERO;
         }
         self.entries[child].new = new;
-        self.leaves.push(child, is_better(&self.entries));
+        self.members.push(child, is_better(&self.entries));
         Ok(())
     }
 
@@ -193,23 +195,23 @@ impl Beam {
     /// Returns the labels and the logarithms of the probabilities of the `count` most probable sequences; `None` if the
     /// beam holds fewer. `is_merged` drops a label that follows an equal label.
     pub(super) fn best(&self, count: usize, is_merged: bool) -> Option<Vec<(Vec<usize>, f64)>> {
-        if count > self.leaves.items().len().min(self.width) {
+        if count > self.members.items().len().min(self.width) {
             return None;
         }
         let mut best = Greatest::new(count);
-        for leaf in self.leaves.items() {
-            best.push(*leaf, is_better(&self.entries));
+        for member in self.members.items() {
+            best.push(*member, is_better(&self.entries));
         }
         let best = best.take(is_better(&self.entries));
         Some(
             best.into_iter()
-                .map(|leaf| (self.labels(leaf, is_merged), self.entries[leaf].new.total))
+                .map(|member| (self.labels(member, is_merged), self.entries[member].new.total))
                 .collect(),
         )
     }
 
-    fn labels(&self, leaf: usize, is_merged: bool) -> Vec<usize> {
-        let (mut labels, mut entry) = (Vec::new(), &self.entries[leaf]);
+    fn labels(&self, member: usize, is_merged: bool) -> Vec<usize> {
+        let (mut labels, mut entry) = (Vec::new(), &self.entries[member]);
         while let Some(parent) = entry.parent {
             labels.push(entry.label);
             entry = &self.entries[parent];

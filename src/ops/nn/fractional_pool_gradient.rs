@@ -56,7 +56,8 @@ fn gradient_dtypes(dtypes: &[DType], count: usize) -> Result<Vec<DType>> {
 /// Reads the windows of a gradient: the last two operands.
 ///
 /// # Errors
-/// The windows do not divide an image of sizes `image`, or the gradient, of sizes `pooled`, has other sizes.
+/// A window is empty or not inside an image of sizes `image`, or a gradient of sizes `pooled` has other numbers of
+/// images, windows or channels.
 fn windows_of(cx: &HostCx<'_>, image: [usize; 4], pooled: [usize; 4]) -> Result<[Windows; 2]> {
     if (image[0], image[3]) != (pooled[0], pooled[3]) {
         return refuse(format!(

@@ -3,7 +3,8 @@
 use shapeflow_shape_fns::DType;
 
 use crate::dtype;
-use crate::error::{Error, ErrorKind, Phase, Result};
+pub(super) use crate::error::refuse_at_run as refuse;
+use crate::error::{Error, Result};
 use crate::ops::random::philox::Philox;
 use crate::ops::random::samples::unit_pair;
 use crate::ops::random::shuffle::shuffled;
@@ -21,15 +22,12 @@ pub(super) fn supported(dtypes: &[DType], count: usize) -> Result<DType> {
     }
 }
 
-pub(super) fn refuse<T>(message: String) -> Result<T> {
-    Err(Error::new(ErrorKind::Shape, Phase::Run, message))
-}
-
 /// The windows along an axis.
 pub(super) struct Windows {
-    /// The starts of the windows, and the size of the axis.
+    /// The starts of the windows, then the end of the last window. It is the size of the axis in the windows of
+    /// [`Windows::random`]; a gradient accepts any end, as in TensorFlow.
     pub starts: Vec<i64>,
-    /// The first position of each window, and its end.
+    /// The first position of each window, and the position after its last one.
     pub ranges: Vec<(usize, usize)>,
 }
 
@@ -60,15 +58,15 @@ impl Windows {
         Ok(Windows { starts, ranges })
     }
 
-    /// Makes the starts of `count` windows along an axis of `size` positions. Returns also the number of blocks of
-    /// random numbers that the windows take.
+    /// Makes the starts of `count` windows along an axis of `size` positions, then `size`. Also returns the number of
+    /// blocks of random numbers that the starts took.
     pub fn random(size: usize, count: usize, stream: Philox, is_pseudo: bool) -> (Vec<i64>, u64) {
         let mut starts = Vec::with_capacity(count + 1);
         if is_pseudo {
             let (size, least) = (size as f64, (size / count) as f64);
             let ratio = size / count as f64;
-            // Each window has `least` or `least + 1` positions. These are the greatest shifts that keep this true for
-            // the first and for the last window.
+            // Each window has `least` or `least + 1` positions. A shift below `first` keeps this true for the first
+            // window, a shift below `last` for the last window.
             let first = (least + 2.0) / ratio - 1.0;
             let last = (size + 1.0 - least) / ratio - (count as f64 - 1.0);
             let shift = unit_pair(stream.block(0))[0] * first.min(last);
@@ -88,8 +86,8 @@ impl Windows {
     }
 }
 
-/// Calls `f` for each window, in order, with the position of the window's first channel in the result, and with the
-/// position of the first channel of each element in the window.
+/// Calls `f` for each window, in order, with the position of a pixel in the result, and with the positions of the
+/// pixels that it pools in the image. The position of a pixel is the row-major position of its channel 0.
 pub(super) fn each_window(
     [rows, columns]: [&Windows; 2],
     [count, height, width, channels]: [usize; 4],
@@ -109,7 +107,7 @@ pub(super) fn each_window(
     }
 }
 
-/// An element of a pool.
+/// An element type of a pool.
 pub(super) trait Pooled: Element + Copy + PartialOrd {
     const ZERO: Self;
     const LEAST: Self;

@@ -1,5 +1,6 @@
 //! The elements of a ragged value along one axis: an axis of the flat values, or rows of reordered flat values.
 
+use super::errors::in_call;
 use super::reduce::ValueGroups;
 use super::reduce_rows;
 use super::select::axis_of;
@@ -37,9 +38,13 @@ struct LineOrder<'g> {
 }
 
 impl<'g> Along<'g> {
-    /// Finds the elements along an axis. A negative axis counts from the end.
-    pub fn of(value: RaggedValue<'g>, axis: impl IntoParam<'g>) -> Result<Along<'g>> {
-        let (axis, depth) = (axis_of(value, axis, 0)?, value.ragged_rank());
+    /// Finds the elements along an axis for the method `op`. A negative axis counts from the end.
+    ///
+    /// # Errors
+    /// The axis does not exist, or it is unknown when the graph is built.
+    pub fn of(value: RaggedValue<'g>, op: &'static str, axis: impl IntoParam<'g>) -> Result<Along<'g>> {
+        let axis = axis_of(value, axis, 0).map_err(|error| in_call(value, op, error))?;
+        let depth = value.ragged_rank();
         if axis > depth {
             return Ok(Along::Inner((axis - depth) as i64));
         }
@@ -51,7 +56,7 @@ impl<'g> Along<'g> {
             let (splits, partitions) = (last.row_splits(), outer.to_vec());
             return Ok(Along::Lines(Lines { ids, splits, partitions, order: None }));
         }
-        let ValueGroups { ids, count, partitions } = ValueGroups::of(value, axis)?;
+        let ValueGroups { ids, count, partitions } = ValueGroups::along(value, axis)?;
         // The sort keeps the order of equal ids, so a line ascends in the index along the axis.
         let sources = ids.argsort(0, false)?;
         let splits = ids.gather(sources, 0)?.segment_ids_to_row_splits(count)?;

@@ -5,17 +5,11 @@ use std::panic::Location;
 use shapeflow_shape_fns::{DType, Dim, TensorShape};
 
 use super::checks::DenseCheck;
-use super::counts::{Known, with_size_of};
+use super::counts::Known;
 use super::errors::refuse;
 use super::numbers::{dim_value, own_dim};
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::{RaggedValue, Value};
-
-/// Returns `flat` with the size of axis 0 of `peer`. Both belong to equal partitions, so that one value never stands
-/// for many.
-pub(super) fn aligned<'g>(peer: Value<'g>, flat: Value<'g>) -> Result<Value<'g>> {
-    with_size_of(flat, peer)
-}
 
 /// Returns the error about operands whose partitions cannot be equal.
 pub(super) fn unequal(a: RaggedValue<'_>, b: RaggedValue<'_>, location: &'static Location<'static>) -> Error {

@@ -104,7 +104,8 @@ pub(super) fn with_equal_counts<'g>(
     Ok((made, AnyValue::from(peer).passed(&pass)?.ragged()?))
 }
 
-/// Returns `value` with the size of `peer` along axis 0. Both sizes are equal when the graph runs.
+/// Returns `value` with the dim of `peer` along axis 0. The caller knows that the run gives both axes the same size. An
+/// op on both values then sees equal dims, and does not broadcast an axis that may be 1.
 pub(super) fn with_size_of<'g>(value: Value<'g>, peer: Value<'g>) -> Result<Value<'g>> {
     let size = own_dim(peer, 0)?;
     match Known::of(&[peer, value], &size, &own_dim(value, 0)?)? {

@@ -11,7 +11,7 @@ use crate::ops::array::scan::{Scan, ScanBlocks, ScanCombine, scan_into};
 use crate::ops::row_major::RowMajor;
 
 use super::along::Along;
-use super::broadcast::aligned;
+use super::counts::with_size_of;
 use super::reduce_rows::offsets;
 
 impl<'g> RaggedValue<'g> {
@@ -54,13 +54,13 @@ impl<'g> RaggedValue<'g> {
     ) -> Result<RaggedValue<'g>> {
         let _call = self.graph().open_call("cumsum_with");
         let flat = self.flat_values();
-        let sums = match Along::of(self, axis)? {
+        let sums = match Along::of(self, "cumsum_with", axis)? {
             Along::Inner(axis) => flat.cumsum_with(axis, exclusive, reverse)?,
             Along::Lines(lines) => {
                 lines.scan(&DEF, flat, |call| call.attr("exclusive", exclusive).attr("reverse", reverse))?
             }
         };
-        self.with_flat_values(aligned(flat, sums)?)
+        self.with_flat_values(with_size_of(sums, flat)?)
     }
 }
 

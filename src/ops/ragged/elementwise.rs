@@ -5,7 +5,8 @@ use std::panic::Location;
 
 use shapeflow_shape_fns::DType;
 
-use super::broadcast::{aligned, unequal};
+use super::broadcast::unequal;
+use super::counts::with_size_of;
 use crate::error::Result;
 use crate::graph::{IntoOperand, RaggedValue, Value};
 use crate::op::OpDef;
@@ -41,7 +42,7 @@ impl<'g> IntoRaggedOperand<'g> for RaggedValue<'g> {
         match this.ragged_rank().cmp(&peer.ragged_rank()) {
             Ordering::Equal => {
                 let rows = peer.matched(this, location)?;
-                let flat = aligned(rows.flat_values(), this.flat_values())?;
+                let flat = with_size_of(this.flat_values(), rows.flat_values())?;
                 Ok(Beside { peer: rows.flat_values(), flat, rows })
             }
             Ordering::Less => {
@@ -255,7 +256,8 @@ impl<'g> RaggedValue<'g> {
     /// As [`Value::select`] on the flat values.
     ///
     /// # Errors
-    /// `self` is not bool; else as [`Value::select`](crate::Value::select); also if the partitions cannot be equal.
+    /// `self` is not bool; otherwise as [`Value::select`](crate::Value::select); also if the partitions cannot be
+    /// equal.
     #[doc(alias = "where")]
     #[track_caller]
     pub fn select(self, yes: RaggedValue<'g>, no: impl IntoRaggedOperand<'g>) -> Result<RaggedValue<'g>> {
@@ -270,8 +272,8 @@ impl<'g> RaggedValue<'g> {
         // A dense `no` may lack the axis of the flat values.
         let has_axis = flat.shape().rank() == peer.shape().rank()
             && condition.graph().same_dim(&peer.dim(0)?, &flat.dim(0)?) == Some(true);
-        let flat = if has_axis { aligned(condition, flat)? } else { flat };
-        rows.with_flat_values(condition.select(aligned(condition, peer)?, flat)?)
+        let flat = if has_axis { with_size_of(flat, condition)? } else { flat };
+        rows.with_flat_values(condition.select(with_size_of(peer, condition)?, flat)?)
     }
 }
 

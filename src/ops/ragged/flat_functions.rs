@@ -4,7 +4,7 @@ use std::panic::Location;
 
 use shapeflow_shape_fns::DType;
 
-use super::broadcast::aligned;
+use super::counts::with_size_of;
 use super::select::no_values;
 use crate::error::Result;
 use crate::graph::{IntoOperand, RaggedValue, Value};
@@ -110,8 +110,8 @@ impl<'g> RaggedValue<'g> {
 
     /// Reads the bits of the elements as another dtype, within their rows. Fuses into kernels.
     ///
-    /// `[n, (r), ..] -> [n, (r), .., k]` for a dtype `k` times smaller, and the inverse for a larger dtype, which drops
-    /// an inner axis. As [`Value::bitcast`] on the flat values.
+    /// `[n, (r), ..] -> [n, (r), .., k]` for a dtype `k` times smaller, and `[n, (r), .., k] -> [n, (r), ..]` for a
+    /// dtype `k` times larger. As [`Value::bitcast`] on the flat values.
     ///
     /// # Errors
     /// As [`Value::bitcast`](crate::Value::bitcast); also if a larger dtype has no inner axis to drop.
@@ -300,7 +300,7 @@ impl<'g> RaggedValue<'g> {
             checked = checked.matched(*other, location)?;
         }
         let peer = checked.flat_values();
-        let others = others.iter().map(|other| aligned(peer, other.flat_values()));
+        let others = others.iter().map(|other| with_size_of(other.flat_values(), peer));
         let flats: Vec<Value<'g>> = std::iter::once(Ok(peer)).chain(others).collect::<Result<_>>()?;
         checked.with_flat_values(add_n(&flats)?)
     }

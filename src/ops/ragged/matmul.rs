@@ -22,8 +22,8 @@ impl<'g> RaggedValue<'g> {
     /// `[n, (r), (k)], [n, (k), m] -> [n, (r), m]`. Each axis before the last two is a batch axis. Matrices of rank 2
     /// have rows of one length and give a dense product: `[n, (r)], [m, (s)] -> [n, s]`. Integers, floats and complex
     /// numbers of one dtype. As TensorFlow's `tf.matmul`, which runs row by row. Runs on the host, which multiplies the
-    /// matrices in place and pads none. One dense matrix multiplies the flat values, and dense products of rank 2 run,
-    /// as [`Value::matmul`] does.
+    /// matrices in place and pads none. The product of the flat values with
+    /// one dense matrix, and a dense product of rank 2, run as [`Value::matmul`] does.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor, ragged};
@@ -79,8 +79,8 @@ impl<'g> RaggedValue<'g> {
         multiplied([self.into(), other], [transpose_a, transpose_b], self.row_splits().dtype())
     }
 
-    /// Returns a matrix whose rows have one length as a dense one. The run of its users fails if lengths of rows
-    /// differ.
+    /// Returns a matrix whose rows have one length as a dense value. A run that needs the value fails if the rows have
+    /// different lengths.
     fn as_matrix(self) -> Result<Value<'g>> {
         let dense = self.to_tensor()?;
         if self.uniform_row_length().is_some() {

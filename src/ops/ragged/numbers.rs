@@ -43,13 +43,14 @@ pub(super) fn widened(x: Value<'_>) -> Result<Value<'_>> {
     }
 }
 
-/// Returns the size of an axis as a dim that is the size in every graph that has the value.
+/// Returns the size of an axis as a dim that depends only on the nodes that compute the value. It is the size in every
+/// graph that has these nodes.
 ///
-/// A node may have found that the size is a number, or the size of another value. [`Value::dim`] then returns the
-/// number or the other size. A graph without this node does not know the equality, so ops that choose their nodes by a
-/// size use this dim.
+/// Another node may have found that the size is a number, or the size of another value. [`Value::dim`] then returns the
+/// number or the other size. A graph without the other node does not know the equality, so ops that choose their nodes
+/// by a size use this dim.
 pub(in crate::ops) fn own_dim(value: Value<'_>, axis: usize) -> Result<Dim> {
-    match value.dim_of_value(axis)? {
+    match value.own_dim(axis)? {
         Some(dim) => Ok(dim),
         None => {
             value.graph().op(&UNKNOWN_SIZE).data(value).attr("axis", axis as i64).finish()?.dim(axis as i64)
@@ -67,7 +68,8 @@ pub(super) fn own_shape(value: Value<'_>) -> Result<TensorShape> {
     }
 }
 
-/// Passes a value on, with an unknown size along an axis. A compiled graph does not have this op.
+/// Passes a value on, with an unknown size along an axis. The compiler replaces a call by its operand
+/// ([`OpDef::forwards`]), so a compiled graph does not have this op.
 pub(super) static UNKNOWN_SIZE: OpDef = OpDef::compute("unknown_size", pass_on)
     .attrs(&[Attribute::int("axis")])
     .in_tensorflow(TfFunction::Composed(in_tensorflow::pass_on))

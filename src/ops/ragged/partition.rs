@@ -72,13 +72,13 @@ fn partition_of<'g>(
     let call = splits.graph().op(&CHECKED).data(splits).size("nvals", dim_param(values.count()?));
     let call = call.attr("encoding", encoding.split(' ').next().unwrap_or(encoding));
     let splits = call.attr("validate", source.is_checked).finish()?;
-    let splits = if source.is_checked { splits } else { within(splits, values)? };
+    let splits = if source.is_checked { splits } else { clamped(splits, values)? };
     RowPartitionValue::new(encoding, source.data, splits, None)
 }
 
-/// Moves splits that nothing has scanned into the values, so that no row is longer than all values together. Right
-/// splits stay.
-fn within<'g>(splits: Value<'g>, values: AnyValue<'g>) -> Result<Value<'g>> {
+/// Clamps splits that no check scans to the range from 0 to the number of values, so that no row is longer than all
+/// values together. Correct splits do not change.
+fn clamped<'g>(splits: Value<'g>, values: AnyValue<'g>) -> Result<Value<'g>> {
     let (graph, dtype) = (splits.graph(), splits.dtype());
     splits.maximum(number(graph, dtype, 0)?)?.minimum(dim_value(graph, values.count()?)?.cast(dtype)?)
 }
@@ -121,7 +121,7 @@ impl<'g> RaggedValue<'g> {
         Ok(values.split_by(partition_of(values, "row_splits", splits, splits.data)?))
     }
 
-    /// Splits values into rows of given lengths, `[n]`. Else as [`RaggedValue::from_row_splits`].
+    /// Splits values into rows of given lengths, `[n]`. Otherwise as [`RaggedValue::from_row_splits`].
     ///
     /// As TensorFlow's `RaggedTensor.from_row_lengths`. A running sum on the host gives the splits.
     ///
@@ -156,7 +156,7 @@ impl<'g> RaggedValue<'g> {
         Ok(values.split_by(partition))
     }
 
-    /// Splits values into rows that start at given positions, `[n]`. Else as [`RaggedValue::from_row_splits`].
+    /// Splits values into rows that start at given positions, `[n]`. Otherwise as [`RaggedValue::from_row_splits`].
     ///
     /// As TensorFlow's `RaggedTensor.from_row_starts`.
     ///
@@ -193,7 +193,7 @@ impl<'g> RaggedValue<'g> {
         Ok(values.split_by(partition))
     }
 
-    /// Splits values into rows that end at given positions, `[n]`. Else as [`RaggedValue::from_row_splits`].
+    /// Splits values into rows that end at given positions, `[n]`. Otherwise as [`RaggedValue::from_row_splits`].
     ///
     /// As TensorFlow's `RaggedTensor.from_row_limits`.
     ///
@@ -329,7 +329,7 @@ impl<'g> RaggedValue<'g> {
     /// As [`RaggedValue::from_row_splits`] for each partition, the innermost first.
     ///
     /// # Errors
-    /// There are no splits; else as [`RaggedValue::from_row_splits`].
+    /// There are no splits; otherwise as [`RaggedValue::from_row_splits`].
     #[track_caller]
     pub fn from_nested_row_splits<E: Copy + Into<Encoding<Value<'g>>>>(
         flat: Value<'g>,
@@ -348,7 +348,7 @@ impl<'g> RaggedValue<'g> {
     /// As [`RaggedValue::from_row_lengths`] for each partition, the innermost first.
     ///
     /// # Errors
-    /// There are no lengths; else as [`RaggedValue::from_row_lengths`].
+    /// There are no lengths; otherwise as [`RaggedValue::from_row_lengths`].
     #[track_caller]
     pub fn from_nested_row_lengths<E: Copy + Into<Encoding<Value<'g>>>>(
         flat: Value<'g>,

@@ -206,7 +206,7 @@ impl<'g> AxisReduction<'g> {
         let depth = partitions.len();
         Ok(match value {
             AnyValue::Ragged(ragged) if axis < depth => {
-                let groups = ValueGroups::of(ragged, axis)?;
+                let groups = ValueGroups::along(ragged, axis)?;
                 AxisReduction { partitions: groups.partitions.clone(), over: Over::Groups(groups) }
             }
             AnyValue::Ragged(_) if axis == depth => {
@@ -228,7 +228,8 @@ impl<'g> AxisReduction<'g> {
         }
     }
 
-    /// Gives each flat value the result that it belongs to; an inner axis gets size 1.
+    /// Returns, for each flat value, the result of its group. Along an inner axis, the result has size 1, which
+    /// broadcasts.
     pub fn spread(&self, reduced: Value<'g>) -> Result<Value<'g>> {
         match &self.over {
             Over::Axis(0, size) => {
@@ -257,9 +258,9 @@ fn name_of(kind: ReductionKind) -> &'static str {
 
 /// The flat values that a reduction over an outer axis combines.
 pub(super) struct ValueGroups<'g> {
-    /// The number of the result of each flat value.
+    /// The group of each flat value, which is the index of its result.
     pub ids: Value<'g>,
-    /// The number of results.
+    /// How many groups there are.
     pub count: Param<'g>,
     /// The partitions of the result.
     pub partitions: Vec<RowPartitionValue<'g>>,
@@ -267,20 +268,7 @@ pub(super) struct ValueGroups<'g> {
 
 impl<'g> ValueGroups<'g> {
     /// Groups the flat values that differ only in their index along `axis`, which is axis 0 or a partitioned axis.
-    #[cfg(feature = "strings")]
     pub fn along(value: RaggedValue<'g>, axis: usize) -> Result<ValueGroups<'g>> {
-        let partitions = value.partitions();
-        if axis < partitions.len() {
-            return ValueGroups::of(value, axis);
-        }
-        let (outer, last) = partitions.split_at(partitions.len() - 1);
-        let rows = RaggedValue::new(value.flat_values(), last);
-        let (ids, count) = (rows.value_rowids()?, dim_param(rows.own_nrows()?));
-        Ok(ValueGroups { ids, count, partitions: outer.to_vec() })
-    }
-
-    /// Groups the flat values that differ only in their index along `axis`, which is before the last partitioned axis.
-    pub fn of(value: RaggedValue<'g>, axis: usize) -> Result<ValueGroups<'g>> {
         let all = value.partitions();
         let inner = |level: usize| RaggedValue::new(value.flat_values(), &all[level..]);
         // Along axis 0, a group is a column; along another axis, a group is a row of the axis before it.

@@ -118,10 +118,10 @@ fn reduce(
         ($T:ident, $least:expr, $most:expr, $max:expr, $min:expr) => {{
             let x = x.as_slice::<$T>()?;
             match name {
-                "argmax" => argument(threads, x, offsets, y.as_mut_slice::<i64>()?, |a: $T, b: $T| {
+                "argmax" => arg_extremum(threads, x, offsets, y.as_mut_slice::<i64>()?, |a: $T, b: $T| {
                     a > b || (a != a && b == b)
                 }),
-                "argmin" => argument(threads, x, offsets, y.as_mut_slice::<i64>()?, |a: $T, b: $T| {
+                "argmin" => arg_extremum(threads, x, offsets, y.as_mut_slice::<i64>()?, |a: $T, b: $T| {
                     a < b || (a != a && b == b)
                 }),
                 "max" => rows(threads, x, offsets, y.as_mut_slice()?, $least, $max, |most, count| {
@@ -167,7 +167,7 @@ fn reduce(
             let (x, _) = x.as_bits::<$T>()?.as_chunks::<2>();
             let (y, _) = y.as_mut_bits::<$T>()?.as_chunks_mut::<2>();
             let add = |a: [$T; 2], b: [$T; 2]| [a[0] + b[0], a[1] + b[1]];
-            // A product with the number 1 changes no infinite element.
+            // A product with 1 is the other factor, also if it is infinite: the formula gives NaN then.
             let one = [1.0, 0.0];
             let mul = |a: [$T; 2], b: [$T; 2]| match () {
                 () if a == one => b,
@@ -230,8 +230,8 @@ const LANES: usize = 8;
 /// The cost of a row beside its values, in values: its bounds are read, and its partial results are combined.
 const ROW_COST: usize = 8;
 
-/// Calls `f` on pieces of `y` with the numbers of their rows, on several threads if the rows hold much. Every piece
-/// costs about the same, so that a few long rows do not wait for many short rows.
+/// Calls `f` on pieces of `y` with the ranges of their rows, on several threads if the rows hold many values. Every
+/// piece costs about the same, so that a few long rows do not wait for many short rows.
 fn each_piece<R: Send>(
     threads: HostThreads<'_>,
     offsets: &[usize],
@@ -339,7 +339,7 @@ fn reduce_row<T: Copy>(x: &[T], begin: usize, end: usize, start: T, combine: imp
 
 /// Finds the position of the first extremum of each row; -1 for an empty row. `wins(a, b)` returns whether `a` comes
 /// before an earlier `b`.
-fn argument<T: Element>(
+fn arg_extremum<T: Element>(
     threads: HostThreads<'_>,
     x: &[T],
     offsets: &[usize],

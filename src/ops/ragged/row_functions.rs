@@ -5,7 +5,7 @@ use crate::graph::{AnyValue, IntoParam, RaggedValue, Value};
 use shapeflow_shape_fns::DType;
 
 use super::along::{Along, Lines};
-use super::broadcast::aligned;
+use super::counts::with_size_of;
 use super::errors::{in_call, refuse};
 use super::numbers::widened;
 
@@ -13,11 +13,11 @@ impl<'g> RaggedValue<'g> {
     /// Returns the index along `axis` of the first maximum; -1 for an empty row. A NaN is a maximum. A negative `axis`
     /// counts from the end.
     ///
-    /// `[n, (r), ..] -> i64[n, ..]` along axis 1, integers and floats. Along axis 0, the result has the number of the
-    /// row for each position of the longest row. Along a partitioned axis it runs on the host; along an inner axis it
+    /// `[n, (r), ..] -> i64[n, ..]` along axis 1, integers and floats. Along axis 0, the result has the index of a row
+    /// for each position of the longest row. Along a partitioned axis it runs on the host; along an inner axis it
     /// fuses into kernels.
     ///
-    /// TensorFlow's `tf.argmax` refuses ragged values; TensorFlow has no such op.
+    /// TensorFlow has no counterpart: `tf.argmax` refuses ragged tensors.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor, ragged};
@@ -36,7 +36,7 @@ impl<'g> RaggedValue<'g> {
     #[track_caller]
     pub fn argmax(self, axis: impl IntoParam<'g>) -> Result<AnyValue<'g>> {
         let _call = self.graph().open_call("argmax");
-        self.position("argmax", axis, Value::argmax)
+        self.extremum_index("argmax", axis, Value::argmax)
     }
 
     /// Returns the index along `axis` of the first minimum, as [`RaggedValue::argmax`] does for the maximum.
@@ -46,18 +46,19 @@ impl<'g> RaggedValue<'g> {
     #[track_caller]
     pub fn argmin(self, axis: impl IntoParam<'g>) -> Result<AnyValue<'g>> {
         let _call = self.graph().open_call("argmin");
-        self.position("argmin", axis, Value::argmin)
+        self.extremum_index("argmin", axis, Value::argmin)
     }
 
-    /// Finds an extremum along an axis; `dense` finds it along an axis of the flat values.
-    fn position(
+    /// Returns the index along `axis` of the extremum that the method `name` finds. `dense` finds it along an axis of
+    /// the flat values.
+    fn extremum_index(
         self,
-        name: &str,
+        name: &'static str,
         axis: impl IntoParam<'g>,
         dense: impl FnOnce(Value<'g>, i64) -> Result<Value<'g>>,
     ) -> Result<AnyValue<'g>> {
         let flat = self.flat_values();
-        match Along::of(self, axis)? {
+        match Along::of(self, name, axis)? {
             Along::Inner(axis) => Ok(AnyValue::of(dense(flat, axis)?.cast(DType::I64)?, &self.partitions())),
             Along::Lines(lines) => lines.reduced_positions(lines.reduce(flat, name)?),
         }
@@ -87,15 +88,14 @@ impl<'g> RaggedValue<'g> {
         let _call = self.graph().open_call("softmax");
         let flat = self.flat_values();
         check_floats(self).map_err(|error| in_call(self, "softmax", error))?;
-        let along = Along::of(self, axis).map_err(|error| in_call(self, "softmax", error))?;
-        let result = match along {
+        let result = match Along::of(self, "softmax", axis)? {
             Along::Inner(axis) => flat.softmax(axis)?,
             Along::Lines(lines) => {
                 let (_, exps, sums) = shifted_exps(flat, &lines)?;
                 (exps / sums).ok()?.cast(flat.dtype())?
             }
         };
-        self.with_flat_values(aligned(flat, result)?)
+        self.with_flat_values(with_size_of(result, flat)?)
     }
 
     /// Returns `x - log Σ exp(x)`, whose sums run along `axis`. The maximum along the axis is subtracted first. A
@@ -122,19 +122,21 @@ impl<'g> RaggedValue<'g> {
         let _call = self.graph().open_call("log_softmax");
         let flat = self.flat_values();
         check_floats(self).map_err(|error| in_call(self, "log_softmax", error))?;
-        let along = Along::of(self, axis).map_err(|error| in_call(self, "log_softmax", error))?;
-        let result = match along {
+        let result = match Along::of(self, "log_softmax", axis)? {
             Along::Inner(axis) => flat.log_softmax(axis)?,
             Along::Lines(lines) => {
                 let (shifted, _, sums) = shifted_exps(flat, &lines)?;
                 (shifted - sums.log()?).ok()?.cast(flat.dtype())?
             }
         };
-        self.with_flat_values(aligned(flat, result)?)
+        self.with_flat_values(with_size_of(result, flat)?)
     }
 }
 
 /// Checks that the elements are floats.
+///
+/// # Errors
+/// They are not.
 fn check_floats(value: RaggedValue<'_>) -> Result<()> {
     let dtype = value.flat_values().ok()?.dtype();
     if dtype.is_float() {
@@ -153,4 +155,32 @@ fn shifted_exps<'g>(flat: Value<'g>, lines: &Lines<'g>) -> Result<(Value<'g>, Va
     let exps = shifted.exp()?;
     let sums = lines.reduce(exps, "sum")?.gather(lines.ids, 0)?;
     Ok((shifted, exps, sums))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graph::Graph;
+    use crate::ragged;
+
+    #[test]
+    fn an_axis_that_does_not_exist_is_an_error_of_the_method() -> Result<()> {
+        let g = Graph::new();
+        let rt = g.ragged_constant(&ragged![[1.0, 2.0], [3.0]])?;
+        let errors = [
+            ("argmax", rt.argmax(2).err()),
+            ("argmin", rt.argmin(2).err()),
+            ("softmax", rt.softmax(2).err()),
+            ("log_softmax", rt.log_softmax(2).err()),
+            ("sort", rt.sort(2, false).err()),
+            ("argsort", rt.argsort(2, false).err()),
+            ("cumsum_with", rt.cumsum_with(2, false, false).err()),
+        ];
+        for (op, error) in errors {
+            let error = error.expect("the axis does not exist");
+            assert_eq!(error.op(), Some(op), "{error}");
+            assert!(error.message().contains("an axis must be in [-2, 2), got 2"), "{error}");
+        }
+        Ok(())
+    }
 }

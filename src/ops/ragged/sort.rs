@@ -3,7 +3,7 @@
 use shapeflow_shape_fns::{Attribute, DType, InferenceContext};
 
 use super::along::Along;
-use super::broadcast::aligned;
+use super::counts::with_size_of;
 use super::errors::{known_int, refuse};
 use super::in_tensorflow;
 use super::reduce_rows::offsets;
@@ -47,11 +47,11 @@ impl<'g> RaggedValue<'g> {
     pub fn sort(self, axis: impl IntoParam<'g>, descending: bool) -> Result<RaggedValue<'g>> {
         let _call = self.graph().open_call("sort");
         let flat = self.flat_values();
-        let sorted = match Along::of(self, axis)? {
+        let sorted = match Along::of(self, "sort", axis)? {
             Along::Inner(axis) => flat.sort(axis, descending)?,
             Along::Lines(lines) => lines.scan(&SORT, flat, |call| call.attr("descending", descending))?,
         };
-        self.with_flat_values(aligned(flat, sorted)?)
+        self.with_flat_values(with_size_of(sorted, flat)?)
     }
 
     /// Returns the indices along `axis` of the elements that [`RaggedValue::sort`] returns: i64.
@@ -64,13 +64,13 @@ impl<'g> RaggedValue<'g> {
     pub fn argsort(self, axis: impl IntoParam<'g>, descending: bool) -> Result<RaggedValue<'g>> {
         let _call = self.graph().open_call("argsort");
         let flat = self.flat_values();
-        let order = match Along::of(self, axis)? {
+        let order = match Along::of(self, "argsort", axis)? {
             Along::Inner(axis) => flat.argsort(axis, descending)?,
             Along::Lines(lines) => {
                 lines.scan_positions(&ARGSORT, flat, |call| call.attr("descending", descending))?
             }
         };
-        self.with_flat_values(aligned(flat, order)?)
+        self.with_flat_values(with_size_of(order, flat)?)
     }
 
     /// Returns the `k` largest elements along `axis`, in descending order, and their indices along the axis. A row of

@@ -54,17 +54,18 @@ impl RandomWords {
     }
 }
 
-/// Makes an integer in [0, limit) of integers that are uniform in [0, greatest], where `greatest + 1` is a power of 2.
-/// Drops the first `(greatest + 1) % limit` integers, so that `limit` divides the number of the others.
+/// Returns an integer that is uniform in [0, limit). `draw` gives integers that are uniform in [0, greatest], where
+/// `greatest + 1` is a power of 2. Rejects the `(greatest + 1) % limit` least integers, so that `limit` divides the
+/// number of integers that it accepts.
 fn below(limit: u64, greatest: u64, mut draw: impl FnMut() -> u64) -> u64 {
     if limit == 0 {
         draw();
         return 0;
     }
-    let dropped = (greatest % limit + 1) % limit;
+    let rejected = (greatest % limit + 1) % limit;
     loop {
         let bits = draw();
-        if bits >= dropped {
+        if bits >= rejected {
             return bits % limit;
         }
     }

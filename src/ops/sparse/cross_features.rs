@@ -34,7 +34,8 @@ impl CrossFeature<'_> {
         self.starts[row]..self.starts[row + 1]
     }
 
-    /// Returns the hash of a value. The hash of a dense integer is its bits.
+    /// Returns the hash of a value. The hash of an integer is its bits, except of a sparse integer with
+    /// [`Hashing::Keyed`].
     pub(super) fn hash(&self, position: usize, hashing: Hashing) -> Result<u64> {
         let key = if let Hashing::Keyed { key } = hashing { key } else { None };
         let of_bytes =
@@ -85,23 +86,24 @@ pub(super) fn features_of<'a>(
 ) -> Result<(Vec<CrossFeature<'a>>, usize)> {
     let mut features = Vec::with_capacity(inputs.len() - 2 * count);
     let mut rows = None;
-    let mut counted = |sizes: &[i64]| {
+    let mut checked_rows = |sizes: &[i64]| {
         let own = row_count(sizes)?;
-        match *rows.get_or_insert(own) == own {
+        let first = *rows.get_or_insert(own);
+        match first == own {
             true => Ok(own),
-            false => refuse(format!("all features must have the same number of rows, got {own} and others")),
+            false => refuse(format!("all features must have the same number of rows, got {first} and {own}")),
         }
     };
     for number in 0..count {
         let (indices, values) = (inputs[number].view(), inputs[count + number].view());
-        let rows = counted(inputs[2 * count + number].view().as_slice::<i64>()?)?;
+        let rows = checked_rows(inputs[2 * count + number].view().as_slice::<i64>()?)?;
         let starts = starts_of(number, &indices, values.len(), rows)?;
         features.push(CrossFeature { values, is_sparse: true, starts });
     }
     for input in &inputs[3 * count..] {
         let values = input.view();
         let sizes: Vec<i64> = values.sizes().iter().map(|size| *size as i64).collect();
-        let rows = counted(&sizes)?;
+        let rows = checked_rows(&sizes)?;
         let columns = values.sizes()[1];
         let starts = collected_vec((0..rows + 1).map(|row| row * columns))?;
         features.push(CrossFeature { values, is_sparse: false, starts });

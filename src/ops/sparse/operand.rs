@@ -5,6 +5,7 @@ use std::panic::Location;
 use shapeflow_shape_fns::{DType, counted};
 
 use crate::dtype;
+pub(super) use crate::error::refuse_at_run as refuse;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::{IntoOperand, Value};
 use crate::op::HostCx;
@@ -80,11 +81,6 @@ pub(super) fn index_matrix<'a>(indices: TensorView<'a>, shape: &[i64]) -> Result
         ));
     }
     Ok((indices.as_slice::<i64>()?, [count, rank]))
-}
-
-/// Returns the error about operands that are not a sparse tensor.
-pub(super) fn refuse<T>(message: String) -> Result<T> {
-    Err(Error::new(ErrorKind::Shape, Phase::Run, message))
 }
 
 /// Returns the error about an index outside its axis. `operand` has the indices.

@@ -3,7 +3,7 @@
 use shapeflow_shape_fns::{Attribute, Attrs, DType, counted};
 
 use crate::dtype;
-use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::error::{Result, refuse_at_run as refuse};
 use crate::graph::{IntoOperand, IntoShapeArg, Value, one_dtype};
 use crate::op::{HostCx, OpDef, Operand, StringHandles, TfOp};
 use crate::ops::array::IntoScalar;
@@ -70,7 +70,6 @@ fn dtypes(operands: &[DType], _: &Attrs) -> Result<Vec<DType>> {
 }
 
 fn run(cx: &mut HostCx<'_>) -> Result<()> {
-    let wrong = |message: String| Err(Error::new(ErrorKind::Shape, Phase::Run, message));
     let sizes = param_sizes(cx, "output_shape", 1)?;
     let given = cx.input(0)?;
     let indices = ints(&given);
@@ -80,7 +79,7 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
         _ => (1, 1),
     };
     if depth != sizes.len() {
-        return wrong(format!(
+        return refuse(format!(
             "an index must have {}, one per axis, got {depth}",
             counted(sizes.len(), "number")
         ));
@@ -89,7 +88,7 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
     let (values, default) = (values.view(), cx.input(cx.inputs() - 1)?);
     let is_shared = values.sizes().is_empty();
     if !is_shared && values.len() != count {
-        return wrong(format!("there must be one value per index, got {} for {count}", values.len()));
+        return refuse(format!("there must be one value per index, got {} for {count}", values.len()));
     }
     let rows: Vec<&[i64]> = (0..count).map(|row| &indices[row * depth..(row + 1) * depth]).collect();
     let limits: Vec<i64> = sizes.iter().map(|size| *size as i64).collect();
@@ -97,7 +96,7 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
     // `all` has the values and then the default. `sources` has the position in `all` of each element of the result.
     // `usize::MAX` stands for the default, the last element of `all`.
     let Some(total) = sizes.iter().try_fold(1usize, |total, size| total.checked_mul(*size)) else {
-        return wrong(format!("the number of elements must fit 64 bits, got output_shape {sizes:?}"));
+        return refuse(format!("the number of elements must fit 64 bits, got output_shape {sizes:?}"));
     };
     let mut sources = filled_vec(total, usize::MAX)?;
     for (number, row) in rows.iter().enumerate() {

@@ -63,7 +63,7 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
             let ends = usize::try_from(summarize).unwrap_or(usize::MAX).min(view.len());
             let mut index = vec![0; view.sizes().len()];
             let mut shown = Vec::new();
-            // TensorFlow shows bools without brackets if it shows none of them.
+            // If no element is shown, TensorFlow writes nothing for bools, and only `...` for other scalars.
             match (view.dtype() == DType::Bool, ends > 0, view.sizes().is_empty()) {
                 (true, false, _) => {}
                 (false, false, true) => shown.extend(b"..."),

@@ -56,14 +56,23 @@ pub(super) enum StringForm {
     Content,
 }
 
+/// Returns an upper limit of the length of the message of a tensor. `bytes` is the length of its elements or strings.
+fn max_len(bytes: usize, strings: usize, rank: usize) -> usize {
+    // The dtype and the heads of the shape and of the content take fewer than 32 bytes. A size takes at most 14 bytes.
+    // The head of a string takes at most 11 bytes, and its length in the content at most 10.
+    bytes.saturating_add(strings.saturating_mul(11)).saturating_add(32 + 14 * rank)
+}
+
 /// Writes a tensor of row-major elements as a message. A message omits a number that is 0 and bytes that are empty.
 ///
 /// # Errors
 /// Memory is refused.
 pub(super) fn message_of(x: &TensorView<'_>, form: StringForm) -> Result<Vec<u8>> {
-    let bytes = if x.dtype() == DType::String { x.as_strings()?.byte_len() } else { x.bytes().len() };
-    // A size takes at most 14 bytes, and the head of a string at most 11.
-    let mut message = reserved_vec(bytes.saturating_add(32 + 14 * x.sizes().len()))?;
+    let (bytes, strings) = match x.dtype() {
+        DType::String => (x.as_strings()?.byte_len(), x.len()),
+        _ => (x.bytes().len(), 0),
+    };
+    let mut message = reserved_vec(max_len(bytes, strings, x.sizes().len()))?;
     put_varint(&mut message, field::DTYPE << 3);
     put_varint(&mut message, u64::from(number_of(x.dtype()).unsigned_abs()));
     let mut shape = Vec::new();
@@ -250,11 +259,14 @@ impl<'a> TensorMessage<'a> {
         let mut fields = Message::of(bytes, dtype).ok_or_else(damaged)?;
         let number = i32::try_from(fields.dtype).unwrap_or(-1);
         if number != number_of(dtype) {
-            let got = dtype_of(number).filter(|_| number < 100);
-            let got = got.map_or_else(|| text_of(number), |dtype| dtype.to_string());
+            let got = match dtype_of(number) {
+                Some(dtype) if number == number_of(dtype) => dtype.to_string(),
+                _ => text_of(number),
+            };
             return Err(value_error(format!("{name} must be a tensor of {dtype}, got one of {got}")));
         }
         let sizes = std::mem::take(&mut fields.sizes);
+        // As in TensorFlow, `[2^40, 2^40, 0]` is damaged, because the product of the first sizes overflows.
         let count = sizes.iter().try_fold(1usize, |count, size| count.checked_mul(*size));
         let count = count.ok_or_else(damaged)?;
         let is_content = !fields.content.is_empty();
@@ -308,16 +320,67 @@ impl<'a> TensorMessage<'a> {
         let size = size_of_element(self.dtype)?;
         let content = self.fields.content;
         let given = if content.is_empty() { &self.fields.numbers[..] } else { content };
-        // Bytes of an element without its last part do not count.
+        // An incomplete last element, such as a real part without its imaginary part, is ignored.
         let given = &given[..(given.len() / size * size).min(target.len())];
         let (start, rest) = target.split_at_mut(given.len());
         start.copy_from_slice(given);
         if let Some(last) = given.len().checked_sub(size) {
             rest.chunks_exact_mut(size).for_each(|to| to.copy_from_slice(&given[last..]));
         }
+        // A message may have any byte for a bool or an integer of 4 bits.
         if let Some(normalized) = normalized_byte(self.dtype) {
             target.iter_mut().for_each(|byte| *byte = normalized(*byte));
         }
         in_byte_order(target, self.dtype)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_length_of_a_message_has_a_limit() -> Result<()> {
+        let words = vec![""; 1000];
+        let tensors = [
+            Tensor::from_strings(&[1000], &words)?,
+            Tensor::from_strings(&[2], &["a".repeat(300), "b".repeat(20_000)])?,
+            Tensor::from([1.0f32, 2.0]),
+            Tensor::zeros(DType::I8, &[1, 0, 1 << 40, 3])?,
+        ];
+        for tensor in &tensors {
+            let (bytes, strings) = match tensor.dtype() {
+                DType::String => (tensor.view().as_strings()?.byte_len(), tensor.len()),
+                _ => (tensor.view().bytes().len(), 0),
+            };
+            for form in [StringForm::Fields, StringForm::Content] {
+                let message = message_of(&tensor.view(), form)?;
+                assert!(message.len() <= max_len(bytes, strings, tensor.sizes().len()));
+                let read = TensorMessage::read(&message, tensor.dtype(), "x")?.tensor()?;
+                assert_eq!(&read, tensor);
+            }
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn sizes_overflow_from_the_front_as_in_tensorflow() -> Result<()> {
+        let message = |sizes: [u64; 3]| {
+            let mut shape = Vec::new();
+            for size in sizes {
+                let mut dim = vec![1 << 3];
+                put_varint(&mut dim, size);
+                put_bytes(&mut shape, 2, &dim);
+            }
+            let mut message = vec![1 << 3, 1];
+            put_bytes(&mut message, field::SHAPE, &shape);
+            message
+        };
+        let large = 1 << 40;
+        assert!(TensorMessage::read(&message([large, large, 0]), DType::F32, "x").is_err());
+        assert_eq!(TensorMessage::read(&message([0, large, large]), DType::F32, "x")?.count, 0);
+        // The strides of a tensor must fit too.
+        assert!(TensorMessage::read(&message([0, large, large]), DType::F32, "x")?.tensor().is_err());
+        Ok(())
     }
 }

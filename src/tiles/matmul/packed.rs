@@ -17,13 +17,15 @@ pub(crate) struct PackedMatrix<T> {
 }
 
 impl<T: Float> PackedMatrix<T> {
-    /// Returns how many elements a packed matrix of `k` rows and `n` columns takes.
+    /// Returns how many elements a packed matrix of `k` rows and `n` columns takes; `usize::MAX` if the number
+    /// overflows. The elements fill whole cache lines.
     pub(crate) fn packed_len(k: usize, n: usize) -> usize {
         PackedMatrix::packed_len_for(T::kernel(), k, n)
     }
 
     pub(super) fn packed_len_for(kernel: &'static TileFunctions<T>, k: usize, n: usize) -> usize {
-        k.saturating_mul(n.saturating_add(kernel.panel())).next_multiple_of(CACHE_LINE)
+        let len = k.saturating_mul(n.saturating_add(kernel.panel()));
+        len.checked_next_multiple_of(CACHE_LINE).unwrap_or(usize::MAX)
     }
 
     /// Returns the matrix of `n` columns that [`PackedMatrix::pack`] wrote at `start`.
@@ -35,7 +37,8 @@ impl<T: Float> PackedMatrix<T> {
         PackedMatrix { start, width: n.next_multiple_of(kernel.panel()), column: 0 }
     }
 
-    /// Packs a matrix of `k` rows and `n` columns, for left operands with runs of `run` columns.
+    /// Packs a matrix of `k` rows and `n` columns. It is for left operands of which `run` columns lie side by side in
+    /// memory, then the next `run` columns elsewhere. No block of rows here crosses such a run.
     ///
     /// # Safety
     /// The matrix is readable, with all memory between its elements. [`PackedMatrix::packed_len`] elements are writable

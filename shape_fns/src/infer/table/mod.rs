@@ -93,9 +93,8 @@ impl DimTable {
         DimTable::default()
     }
 
-    /// Makes a table that replaces a symbol only by older symbols. Hence the sizes that are known where a symbol is
-    /// defined suffice to compute the dimension that replaces the symbol. An equality without such a solution becomes a
-    /// guard.
+    /// Makes a table that replaces a symbol only by older symbols. So when a run defines a symbol, it already knows
+    /// every size in the dimension that replaces the symbol. An equality without such a solution becomes a guard.
     ///
     /// A run needs this order, because it reads sizes in the order of their definitions. In this order the table learns
     /// less: if `k` is older than `n` and `m`, then `k == n*m` is a guard, and `n*m` is not replaced elsewhere.
@@ -157,7 +156,7 @@ impl DimTable {
 
     /// Returns the place of a symbol in the order of definitions. A name that an input introduced is older than every
     /// anonymous symbol. An equality gives any other name its value, so such a name is the newest. The order does not
-    /// depend on the numbers of the names: they count the names of the whole process.
+    /// depend on the ids of interned names: these depend on the other names in the process.
     fn age(&self, symbol: Symbol) -> Age {
         match (symbol.table_index(), self.introduced.get(&symbol)) {
             (Some(index), _) => (1, index, ""),
@@ -196,9 +195,7 @@ impl DimTable {
         if let Some(symbol) = dim.as_symbol() {
             return self.root(symbol);
         }
-        let mut bound = false;
-        dim.symbols(&mut |symbol| bound |= self.bindings.contains_key(&symbol));
-        if !bound {
+        if !self.is_stale(std::slice::from_ref(dim)) {
             return dim.clone();
         }
         // A result that is too large to represent keeps the old form. That loses precision but stays correct.

@@ -21,8 +21,8 @@ impl DimTable {
         symbol.table_index().and_then(|index| self.origin_of(index))
     }
 
-    /// Returns the nodes that introduced the symbols of a dimension, then the equalities that relate these symbols to
-    /// other symbols, in the order in which the equalities were found.
+    /// Returns the nodes that introduced the symbols of a dimension and all symbols that equalities connect with them.
+    /// These equalities follow, in the order in which they were found.
     pub fn explain(&self, dim: &Dim) -> Vec<Provenance> {
         let mut involved: FxHashSet<Symbol> = FxHashSet::default();
         let mut pending = Vec::new();
@@ -52,10 +52,8 @@ impl DimTable {
         let mut used: Vec<usize> = used.into_iter().collect();
         used.sort_unstable();
         let introduced = symbols.into_iter().filter_map(|symbol| {
-            let node = match symbol.table_index() {
-                Some(index) => self.origin_of(index),
-                None => self.introduced.get(&symbol).map(|introduction| introduction.node),
-            };
+            let introduced = || self.introduced.get(&symbol).map(|introduction| introduction.node);
+            let node = self.maker(symbol).or_else(introduced);
             node.map(|node| Provenance::Introduced(symbol, node))
         });
         let equated =

@@ -11,8 +11,8 @@ use super::lower_bounds::{ReliableBounds, decide_by_bounds};
 use crate::{Dim, Guard};
 
 impl DimTable {
-    /// Returns whether a bound that the current node does not require simplified a dim of the node. The caller then
-    /// undoes the inference, calls [`DimTable::rely_only_on`] and infers again.
+    /// Returns whether a dim of the current node was simplified by a guard that neither the node nor the nodes that it
+    /// needs require. The caller then undoes the inference, calls [`DimTable::rely_only_on`] and infers again.
     pub fn has_used_other_bounds(&self) -> bool {
         self.reliable.used_others
     }
@@ -26,8 +26,9 @@ impl DimTable {
         }
     }
 
-    /// Returns whether canonical forms and reliable guards prove `a >= b`, so that the dims of the current node may
-    /// rely on it.
+    /// Returns whether `a >= b` is proved, so that the dims of the current node may rely on it. Canonical forms and
+    /// reliable guards prove it. Until [`DimTable::rely_only_on`] names the reliable guards, any other guard proves it
+    /// too, and [`DimTable::has_used_other_bounds`] then returns true.
     pub(crate) fn is_reliably_ge(&mut self, a: &Dim, b: &Dim) -> bool {
         let guard = Guard::Ge(self.resolve(a), self.resolve(b));
         if self.in_definition_order {

@@ -2,7 +2,7 @@
 //! indices of the nonzero elements.
 
 use crate::error::bail;
-use crate::{Dim, InferenceContext, Result, ShapeError, TensorShape, normalize_axis};
+use crate::{Dim, InferenceContext, Result, ShapeError, TensorShape};
 
 /// `tensor[a.., m.., b..], mask[m..] -> [a.., u, b..]`, where `u` depends on the data.
 ///
@@ -25,10 +25,11 @@ pub fn boolean_mask(cx: &mut InferenceContext<'_>) -> Result<()> {
     let axis = match cx.param_axis("axis", dims.len())? {
         Some(axis) => axis,
         None if given => {
-            if let Some(rank) = (dims.len() + 1).checked_sub(masked.len()) {
-                let output = cx.unknown_shape_of_rank(rank);
-                cx.set_output(0, output);
-            }
+            let Some(others) = dims.len().checked_sub(masked.len()) else {
+                bail!("a mask must fit the tensor, got {mask} for {tensor}");
+            };
+            let output = cx.unknown_shape_of_rank(others + 1);
+            cx.set_output(0, output);
             return Ok(());
         }
         None => 0,
@@ -50,7 +51,7 @@ pub fn boolean_mask(cx: &mut InferenceContext<'_>) -> Result<()> {
     let mut output: Vec<Dim> = dims[..axis].to_vec();
     output.push(kept);
     output.extend_from_slice(&dims[axis + masked.len()..]);
-    cx.set_derived("axis", [Dim::known(normalize_axis(axis as i64, dims.len())? as i64)]);
+    cx.set_derived("axis", [Dim::known(axis as i64)]);
     cx.set_output(0, TensorShape::from(output));
     Ok(())
 }
@@ -86,6 +87,10 @@ mod tests {
         {} "[2, 3]; bool []" => "error mask must have at least one axis, got a scalar";
         {} "[2, 3]; bool [3]" => "error a mask must have the sizes of the axes that it covers, got 3 for size 2 of axis 0";
         {axis: 1} "[2, 3]; bool [3, 2]" => "error a mask must fit the tensor, got [3, 2] at axis 1 of [2, 3]";
+    }
+    shape_table! { fed_axes: boolean_mask, ["tensor", "mask", "axis"];
+        {} "[2, 3, 4]; bool [2, 3]; i32 []" => "[?, ?]";
+        {} "[2, 3]; bool [2, 3, 1]; i32 []" => "error a mask must fit the tensor, got [2, 3, 1] for [2, 3]";
     }
     shape_table! { indices: where_indices, ["condition"];
         {} "bool [2, n, ?]" => "[?, 3]";

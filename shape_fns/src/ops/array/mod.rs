@@ -1,4 +1,4 @@
-//! Shape functions of ops that move elements without computing on them.
+//! Shape functions of array ops: ops that make, move, select, search and accumulate elements.
 
 mod bitcast;
 mod boolean_mask;

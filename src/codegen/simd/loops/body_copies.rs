@@ -71,10 +71,10 @@ impl FunctionEmitter<'_> {
         pointers: &[Option<Gpr>],
         prefetching: bool,
     ) {
-        // No value of the block is in a register yet.
+        // The block runs for another position, so no slot word holds the value of an iota.
         chain_index_insts(&mut block, |_| None);
-        // The frame has the distances of copies in its area for prefetching. A body without gathered rows has no area,
-        // and none of its addresses needs a shift.
+        // The prefetch area of the frame holds the byte distances between copies. A body without gathered rows has no
+        // prefetch area, and its addresses need no shift.
         let lookahead = self.layout.prefetch.as_ref();
         let shift = lookahead.map(|lookahead| {
             let distances = copy.checked_sub(1).map(|copy| &lookahead.copy_distances[copy][..]);

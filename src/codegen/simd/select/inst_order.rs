@@ -89,8 +89,8 @@ pub(crate) fn inst_order(insts: &[Inst], uniform: &[bool], isa: VectorIsa) -> Ve
     // vectors of each value needs two registers for each value, so it spills some values. The spills cost less than
     // chains that wait for each other.
     let most = u32::from(isa.registers()) * 3 / 4;
-    let waits = |index: &usize| !uniform[*index] && graph.nodes[*index].waits == 0;
-    let mut runnable: Vec<u32> = (0..insts.len()).filter(waits).map(|index| index as u32).collect();
+    let is_runnable = |index: &usize| !uniform[*index] && graph.nodes[*index].waits == 0;
+    let mut runnable: Vec<u32> = (0..insts.len()).filter(is_runnable).map(|index| index as u32).collect();
     let mut order = Vec::with_capacity(insts.len());
     let (mut live, mut now) = (0u32, 0);
     while !runnable.is_empty() {

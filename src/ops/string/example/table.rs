@@ -15,7 +15,8 @@ use crate::tensor::TensorView;
 pub(super) enum Arity<'a> {
     /// Any number of values. A row that lacks the feature has no values.
     Any,
-    /// `count` values. `default` also has `count` values; it is empty or `None` if no row may lack the feature.
+    /// `count` values. `default` holds the values of a row that lacks the feature. Without a default, no row may lack
+    /// it. As in TensorFlow, a default without values is no default, even if `count` is 0.
     Exactly { count: usize, default: Option<TensorView<'a>> },
     /// A multiple of this many values. A row that lacks the feature has no values.
     MultipleOf(usize),
@@ -140,8 +141,9 @@ impl<'a> FeatureListRows<'a> {
     fn append(&mut self, list: Option<&[u8]>, place: FeaturePlace) -> Result<()> {
         if list.is_none() && !self.may_be_missing {
             let key = quoted(self.rows.key);
-            let message =
-                format!("feature list {key} of {place} must be present, because it may not be missing");
+            let message = format!(
+                "feature list {key} of {place} must be present, because the call does not list it among those that may be missing"
+            );
             return Err(value_error(message));
         }
         for (row, feature) in messages(list.unwrap_or_default(), 1).enumerate() {
@@ -172,8 +174,8 @@ impl<'a> Keys<'a> {
         all
     }
 
-    /// Finds the entry of each key in the maps of field `field` of a message. Of several entries for one key, the last
-    /// one that `read` does not turn into `None` counts.
+    /// Finds the value of each key in the maps of field `field` of a message. If several entries have one key, it takes
+    /// the last entry whose value `read` accepts: an entry for which `read` returns `None` does not count.
     fn find<'m, T: Copy>(
         &self,
         message: &'m [u8],

@@ -322,3 +322,9 @@ fn nan_and_infinity_stay_in_their_row_and_column() {
         }
     }
 }
+
+#[test]
+fn the_length_of_a_packed_matrix_saturates() {
+    assert_eq!(PackedMatrix::<f32>::packed_len(usize::MAX, 1), usize::MAX);
+    assert_eq!(PackedMatrix::<f64>::packed_len(1, usize::MAX), usize::MAX);
+}

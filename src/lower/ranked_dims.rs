@@ -1,4 +1,4 @@
-//! [`known_dims`]: the dims of a value that a kernel computes.
+//! [`ranked_dims`]: the dims of a value that a kernel computes.
 
 use shapeflow_shape_fns::Dim;
 
@@ -8,6 +8,6 @@ use crate::graph::{GraphData, ValueIx};
 ///
 /// # Panics
 /// The rank is unknown. A graph that is lowered has such values only as results of host kernels.
-pub(super) fn known_dims(graph: &GraphData, value: ValueIx) -> &[Dim] {
+pub(super) fn ranked_dims(graph: &GraphData, value: ValueIx) -> &[Dim] {
     graph.values[value.index()].shape.dims().expect("a kernel computes only values of known rank")
 }
