@@ -69,10 +69,7 @@ impl<'g> Source<'g> {
             Source::Refused(error) => Value::poisoned(graph, error, dtype),
             Source::Scalar(scalar) => {
                 let refuse = || {
-                    let message = format!(
-                        "a scalar must fit {dtype}, the dtype of the values of the call, got {}",
-                        rust_text(scalar)
-                    );
+                    let message = format!("the scalar must fit {dtype}, got {}", rust_text(scalar));
                     Error::new(ErrorKind::DType, Phase::Build, message)
                 };
                 constant(scalar, graph, dtype, location, refuse)

@@ -76,7 +76,7 @@ fn text_is_made_by_as_string() -> Result<()> {
     let g = Graph::new();
     let i = g.input("i", DType::I64, shape!["k"])?;
     assert_snapshot!(error_text(i.cast(DType::String)), @r#"
-    error: cast(i64[k], dtype=string): a cast must be to any dtype but string and variant, got string
+    error: cast(i64[k], dtype=string): the element type of a cast must be any but string and variant, got string
       --> `error_text(i.cast(DType::String))`
       operand 0 comes from i at `let i = g.input("i", DType::I64, shape!["k"])?;`
       help: write operand 0 as text with .as_string()

@@ -71,7 +71,7 @@ fn scalars_of_one_call_agree() -> Result<()> {
     let diagonal = x.matrix_diag_with(0, -1, -1, 9, DiagonalAlign::RightLeft)?;
     assert_eq!(diagonal.dtype(), DType::F32);
     assert_snapshot!(error_text(index.one_hot(3, 300, 0u8, -1)), @r#"
-    error: one_hot: a scalar must fit u8, the dtype of the values of the call, got 300
+    error: one_hot: the scalar must fit u8, got 300
       --> `error_text(index.one_hot(3, 300, 0u8, -1))`
     "#);
     let error = index.sparse_to_dense([3], g.constant([1i64])?, 0.5).unwrap_err();

@@ -61,7 +61,7 @@ fn dtypes(dtypes: &[DType], attrs: &Attrs) -> Result<Vec<DType>> {
     let from = dtype::common(dtypes, 0, 1, dtype::Class::Fixed)?;
     let target = attrs.dtype("dtype");
     if !dtype::Class::Fixed.contains(target) {
-        let message = format!("a cast must be to any dtype but string and variant, got {target}");
+        let message = format!("the element type of a cast must be any but string and variant, got {target}");
         return match target {
             DType::String => {
                 dtype::refuse_with_help(message, "write operand 0 as text with .as_string()".to_string())
