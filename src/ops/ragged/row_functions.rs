@@ -17,7 +17,7 @@ impl<'g> RaggedValue<'g> {
     /// for each position of the longest row. Along a partitioned axis it runs on the host; along an inner axis it
     /// fuses into kernels.
     ///
-    /// TensorFlow has no counterpart: `tf.argmax` refuses ragged tensors.
+    /// TensorFlow has no such op on ragged tensors: `tf.argmax` refuses them.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor, ragged};
