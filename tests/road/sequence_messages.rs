@@ -160,7 +160,7 @@ fn damaged_sequences_and_missing_lists_are_named() {
     assert_eq!(refused(pairs.clone()), "feature \"l\" of row 1 of example 0 must have 2 values, got 1");
     let floats = FeatureList::ragged(DType::F32);
     assert_eq!(refused(floats), "feature \"l\" of row 0 of example 0 must be f32, got i64");
-    let missing = "feature list \"l\" of example 0 must be present, because it may not be missing";
+    let missing = "feature list \"l\" of example 0 must be present, because it is not optional";
     assert_eq!(parse(&[], pairs.clone()).unwrap_err(), missing);
     let empty = parse(&[], pairs.optional()).unwrap();
     assert_eq!((empty[0].sizes(), i64s(&empty[1])), (&[1, 0, 2][..], vec![0]));

@@ -141,9 +141,8 @@ impl<'a> FeatureListRows<'a> {
     fn append(&mut self, list: Option<&[u8]>, place: FeaturePlace) -> Result<()> {
         if list.is_none() && !self.may_be_missing {
             let key = quoted(self.rows.key);
-            let message = format!(
-                "feature list {key} of {place} must be present, because the call does not list it among those that may be missing"
-            );
+            let message =
+                format!("feature list {key} of {place} must be present, because it is not optional");
             return Err(value_error(message));
         }
         for (row, feature) in messages(list.unwrap_or_default(), 1).enumerate() {
