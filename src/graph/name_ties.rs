@@ -243,7 +243,7 @@ impl GraphData {
         self.equalities_of_names(known.equalities).chain(broadcasts).chain(guards).collect()
     }
 
-    /// Refuses a tie of two names that a call of these operands has made: one that was not yet recorded at `known`.
+    /// Refuses a tie of two names that was recorded after `known`, by the call with these operands.
     ///
     /// # Errors
     /// There is such a tie.

@@ -93,7 +93,7 @@ pub(crate) fn one_dtype<'g, const N: usize>(
         Source::Scalar(scalar) => Some(scalar.dtype()),
         Source::Value(_) | Source::Refused(_) => None,
     });
-    // Without scalars, the dtype is that of a poisoned value.
+    // Without scalars, only a poisoned value takes the dtype.
     let dtype = dtype_of_scalars(scalars).unwrap_or(DType::F32);
     sources.map(|source| match (source, value) {
         (Source::Scalar(scalar), Some(peer)) => beside(scalar, peer, location),

@@ -1,18 +1,16 @@
 //! How TensorFlow computes elementwise ops that it lacks. An export writes these functions. Halves are computed as f32
 //! and rounded once, as in the bodies of the ops.
 
-use shapeflow_shape_fns::DType;
-
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::graph::Value;
 use crate::op::CompositeCx;
+use crate::ops::in_tensorflow::{operands, widened};
 
 macro_rules! functions {
     ($($method:ident: |$x:ident| $body:expr;)*) => {$(
         pub(crate) fn $method<'g>(_: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value<'g>>> {
-            let Some(&given) = values.first() else { return Err(Error::msg("an operand is missing")) };
-            let is_half = matches!(given.dtype(), DType::F16 | DType::BF16);
-            let $x = if is_half { given.cast(DType::F32)? } else { given };
+            let [given] = operands(values)?;
+            let $x = widened(given)?;
             let result: Value<'g> = $body;
             Ok(vec![result.cast(given.dtype())?])
         }
@@ -34,8 +32,6 @@ fn hard(x: Value<'_>) -> Result<Value<'_>> {
 }
 
 pub(crate) fn logical_xor<'g>(_: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value<'g>>> {
-    match values {
-        [a, b] => Ok(vec![a.not_equal(*b)?]),
-        _ => Err(Error::msg("an operand is missing")),
-    }
+    let [a, b] = operands(values)?;
+    Ok(vec![a.not_equal(b)?])
 }

@@ -28,6 +28,7 @@ pub(crate) mod fingerprint;
 pub(crate) mod gradient;
 pub(crate) mod host_params;
 pub(crate) mod image;
+mod in_tensorflow;
 pub(crate) mod integers;
 pub(crate) mod key_table;
 pub(crate) mod linalg;

@@ -1,26 +1,18 @@
 //! How TensorFlow computes ops on arrays that it lacks. An export writes these functions.
 
-use shapeflow_shape_fns::{Attr, DType};
+use shapeflow_shape_fns::DType;
 
 use super::concat::concat;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::graph::Value;
 use crate::op::CompositeCx;
 use crate::ops::SliceItem;
-
-/// Returns the operand.
-fn operand<'g>(values: &[Value<'g>]) -> Result<Value<'g>> {
-    values.first().copied().ok_or_else(|| Error::msg("an operand is missing"))
-}
+use crate::ops::in_tensorflow::{operands, rank_of, required_parameter};
 
 /// `boolean_mask`: gathers the positions at which the mask holds. The axes of the mask become one axis first.
 pub(super) fn boolean_mask<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value<'g>>> {
-    let (x, Some(&mask)) = (operand(values)?, values.get(1)) else {
-        return Err(Error::msg("a mask is missing"));
-    };
-    let (Some(rank), Some(axes)) = (x.shape().rank(), mask.shape().rank()) else {
-        return Err(Error::msg("the ranks must be known"));
-    };
+    let [x, mask] = operands(values)?;
+    let (rank, axes) = (rank_of(x)?, rank_of(mask)?);
     let axis = cx.attrs().int("axis");
     let axis = if axis < 0 { axis + rank as i64 } else { axis };
     let end = axis + axes as i64;
@@ -41,17 +33,14 @@ pub(super) fn boolean_mask<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Re
 
 /// `rank`: TensorFlow returns the rank as i32.
 pub(super) fn rank<'g>(_: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value<'g>>> {
-    Ok(vec![operand(values)?.rank_tensor_as(DType::I32)?.cast(DType::I64)?])
+    let [x] = operands(values)?;
+    Ok(vec![x.rank_tensor_as(DType::I32)?.cast(DType::I64)?])
 }
 
 /// `tril` and `triu`: keep the elements of one side of a diagonal.
 fn triangle<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>], is_lower: bool) -> Result<Vec<Value<'g>>> {
-    let x = operand(values)?;
-    let elements = cx.attrs().get("k").and_then(Attr::to_elements);
-    let k = match elements.and_then(|elements| elements.get(0)?.as_known()) {
-        Some(known) => x.graph().constant(known)?,
-        None => values.get(1).ok_or_else(|| Error::msg("k must be given"))?.cast(DType::I64)?,
-    };
+    let [x] = operands(values)?;
+    let k = required_parameter(cx, values, "k", 1)?;
     let size = |position: i64| x.shape_tensor()?.slice_with(&[SliceItem::at(position)]);
     let rows = x.graph().range(0, size(-2)?, 1)?.expand_dims(-1)?;
     let columns = x.graph().range(0, size(-1)?, 1)?;

@@ -1,12 +1,13 @@
 //! `gelu`: the Gaussian error linear unit.
 
-use shapeflow_shape_fns::{Attribute, DType};
+use shapeflow_shape_fns::Attribute;
 
 use crate::dtype;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::expr::{Expr, Index, LowerCx, math};
 use crate::graph::Value;
 use crate::op::{CompositeCx, OpDef, Operand, TfFunction};
+use crate::ops::in_tensorflow::{self, operands};
 use crate::ops::widen::widened;
 use crate::shape_fns;
 
@@ -39,16 +40,15 @@ impl<'g> Value<'g> {
 
 pub(crate) static DEF: OpDef = OpDef::compute("gelu", lower)
     .attrs(&[Attribute::bool_or("approximate", false)])
-    .in_tensorflow(TfFunction::Composed(in_tensorflow))
+    .in_tensorflow(TfFunction::Composed(composed))
     .operands(&[Operand::Data("x")])
     .shape_fn(shape_fns::common::unary)
     .dtype_rule(dtype::unary::float);
 
 /// How TensorFlow computes the op: it has no op of its own.
-fn in_tensorflow<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value<'g>>> {
-    let Some(&given) = values.first() else { return Err(Error::msg("gelu needs an operand")) };
-    let is_wide = matches!(given.dtype(), DType::F32 | DType::F64);
-    let x = if is_wide { given } else { given.cast(DType::F32)? };
+fn composed<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value<'g>>> {
+    let [given] = operands(values)?;
+    let x = in_tensorflow::widened(given)?;
     let inner = match cx.attrs().bool("approximate") {
         true => ((x + x.square()? * x * 0.044715) * (2.0 / std::f64::consts::PI).sqrt()).tanh()?,
         false => (x * std::f64::consts::FRAC_1_SQRT_2).erf()?,

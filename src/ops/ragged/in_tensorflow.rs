@@ -4,48 +4,16 @@
 
 use shapeflow_shape_fns::DType;
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::graph::Value;
 use crate::op::CompositeCx;
 use crate::ops::SliceItem;
 use crate::ops::array::concat::concat;
+use crate::ops::in_tensorflow::{operands, parameter, rank_of, required_parameter, with_last_axes};
 use crate::ops::sort::in_tensorflow::{positions, take_along};
 
-/// Returns the operands, of which there must be at least `N`.
-pub(super) fn operands<'g, const N: usize>(values: &[Value<'g>]) -> Result<[Value<'g>; N]> {
-    match values.first_chunk() {
-        Some(operands) => Ok(*operands),
-        None => Err(Error::msg("an operand is missing")),
-    }
-}
-
-/// Returns a parameter: the attribute `name`, or operand `position`. Returns `None` if the call omits it.
-fn parameter<'g>(
-    cx: &CompositeCx<'_>,
-    values: &[Value<'g>],
-    name: &str,
-    position: usize,
-) -> Result<Option<Value<'g>>> {
-    let elements = cx.attrs().get(name).and_then(shapeflow_shape_fns::Attr::to_elements);
-    match (elements.as_ref().and_then(|elements| elements.get(0)?.as_known()), values.get(position)) {
-        (Some(known), _) => Ok(Some(values[0].graph().constant(known)?)),
-        (None, Some(value)) => value.cast(DType::I64).map(Some),
-        (None, None) => Ok(None),
-    }
-}
-
-/// Returns a parameter that the call must have.
-fn required<'g>(
-    cx: &CompositeCx<'_>,
-    values: &[Value<'g>],
-    name: &str,
-    position: usize,
-) -> Result<Value<'g>> {
-    parameter(cx, values, name, position)?.ok_or_else(|| Error::msg(format!("{name} must be given")))
-}
-
 /// Returns a vector without its first element, and without its last element.
-fn shifted(vector: Value<'_>) -> Result<[Value<'_>; 2]> {
+pub(super) fn shifted(vector: Value<'_>) -> Result<[Value<'_>; 2]> {
     Ok([
         vector.slice_with(&[(1..).into()])?,
         vector.slice_with(&[SliceItem::Range(None, Some((-1).into()), 1)])?,
@@ -61,7 +29,7 @@ fn ascends(vector: Value<'_>) -> Result<Value<'_>> {
 /// `ragged_row_splits`: passes row splits on, after it has checked them.
 pub(super) fn checked_splits<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value<'g>>> {
     let [splits] = operands(values)?;
-    let nvals = required(cx, values, "nvals", 1)?;
+    let nvals = required_parameter(cx, values, "nvals", 1)?;
     let name = cx.attrs().str("encoding");
     let wide = splits.cast(DType::I64)?;
     let [first, last] = [0, -1].map(|position| wide.slice_with(&[SliceItem::at(position)]));
@@ -84,7 +52,7 @@ pub(super) fn rowids<'g>(splits: Value<'g>, nvals: Value<'g>) -> Result<Value<'g
 /// `ragged_value_rowids`: returns the row of each value.
 pub(super) fn value_rowids<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value<'g>>> {
     let [splits] = operands(values)?;
-    let nvals = required(cx, values, "nvals", 1)?;
+    let nvals = required_parameter(cx, values, "nvals", 1)?;
     Ok(vec![rowids(splits, nvals)?.cast(splits.dtype())?])
 }
 
@@ -136,7 +104,7 @@ pub(super) fn same_splits<'g>(_: &CompositeCx<'_>, values: &[Value<'g>]) -> Resu
 /// `ragged_kept_encoding`: passes an encoding on, if it has `count` elements.
 pub(super) fn kept_encoding<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value<'g>>> {
     let [encoding] = operands(values)?;
-    let count = required(cx, values, "count", 2)?;
+    let count = required_parameter(cx, values, "count", 2)?;
     let has_count = encoding.size_tensor()?.equal(count)?;
     Ok(vec![encoding.checked(has_count, "an encoding of row splits must have an element for each of them")?])
 }
@@ -168,16 +136,13 @@ pub(super) fn pass_on<'g>(_: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<V
 /// Returns the order that sorts each row, as positions in the values, and the row of each value.
 fn row_order<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<[Value<'g>; 2]> {
     let [x, splits] = operands(values)?;
-    let rank = x.shape().rank().ok_or_else(|| Error::msg("the rank must be known"))?;
+    let rank = rank_of(x)?;
     let count = x.shape_tensor()?.slice_with(&[SliceItem::at(0)])?;
     let rows = rowids(splits, count)?;
     // Values in the order of their elements, and then in the order of their rows. Equal rows keep their order.
     let by_element = positions(x, 0, cx.attrs().bool("descending"))?;
     let by_row = positions(rows.gather(by_element, 0)?, 0, false)?;
-    Ok([
-        take_along(by_element, by_row, 0)?,
-        (1..rank).try_fold(rows, |rows, axis| rows.expand_dims(axis as i64))?,
-    ])
+    Ok([take_along(by_element, by_row, 0)?, with_last_axes(rows, rank - 1)?])
 }
 
 /// `ragged_sort`: sorts the values of each row.

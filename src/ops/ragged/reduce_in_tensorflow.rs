@@ -2,11 +2,12 @@
 
 use shapeflow_shape_fns::DType;
 
-use super::in_tensorflow::{operands, rowids};
+use super::in_tensorflow::{rowids, shifted};
 use crate::error::{Error, Result};
 use crate::graph::Value;
 use crate::op::CompositeCx;
 use crate::ops::SliceItem;
+use crate::ops::in_tensorflow::{operands, rank_of, widened, with_last_axes};
 use crate::ops::sort::in_tensorflow::{elements_of_keys, keys, most};
 
 /// Values in rows.
@@ -27,13 +28,11 @@ struct Rows<'g> {
 impl<'g> Rows<'g> {
     fn of(values: &[Value<'g>]) -> Result<Rows<'g>> {
         let [x, splits] = operands(values)?;
-        let rank = x.shape().rank().ok_or_else(|| Error::msg("the rank must be known"))?;
+        let rank = rank_of(x)?;
         let splits = splits.cast(DType::I64)?;
-        let starts = splits.slice_with(&[SliceItem::Range(None, Some((-1).into()), 1)])?;
-        let ends = splits.slice_with(&[(1..).into()])?;
-        let is_half = matches!(x.dtype(), DType::F16 | DType::BF16);
+        let [ends, starts] = shifted(splits)?;
         Ok(Rows {
-            values: if is_half { x.cast(DType::F32)? } else { x },
+            values: widened(x)?,
             rank,
             starts,
             lengths: (ends - starts).ok()?,
@@ -42,9 +41,9 @@ impl<'g> Rows<'g> {
         })
     }
 
-    /// Gives a tensor with an axis of rows, or of values, the axes of a value after it.
-    fn aligned(&self, x: Value<'g>, rank: usize) -> Result<Value<'g>> {
-        (rank..rank + self.rank - 1).try_fold(x, |x, axis| x.expand_dims(axis as i64))
+    /// Gives a tensor of rows, or of values, axes of size 1 for the axes of a value.
+    fn aligned(&self, x: Value<'g>) -> Result<Value<'g>> {
+        with_last_axes(x, self.rank - 1)
     }
 
     /// Returns the position of each value in its row.
@@ -53,7 +52,7 @@ impl<'g> Rows<'g> {
         (positions - self.starts.gather(self.ids, 0)?).ok()
     }
 
-    /// Returns keys of the values, of which the greatest is the key of the result: NaN has the greatest key of all.
+    /// Returns keys of the values. The greatest key of a row is the key of its extremum. NaN has the greatest key of all.
     fn extreme_keys(&self, largest: bool) -> Result<Value<'g>> {
         let keys = keys(self.values)?;
         match largest {
@@ -78,7 +77,7 @@ impl<'g> Rows<'g> {
             DType::F32 => f64::from(f32::MAX),
             _ => f64::MAX,
         };
-        let is_empty = self.aligned(self.lengths.equal(0)?, 1)?;
+        let is_empty = self.aligned(self.lengths.equal(0)?)?;
         is_empty.select(if largest { -greatest } else { greatest }, elements)
     }
 
@@ -87,7 +86,7 @@ impl<'g> Rows<'g> {
         let keys = self.extreme_keys(largest)?;
         let extremum = keys.unsorted_segment_max(self.ids, self.count)?;
         let is_extremum = keys.equal(extremum.gather(self.ids, 0)?)?;
-        let positions = is_extremum.select(self.aligned(self.positions()?, 1)?, i64::MAX)?;
+        let positions = is_extremum.select(self.aligned(self.positions()?)?, i64::MAX)?;
         let first = positions.unsorted_segment_min(self.ids, self.count)?;
         first.equal(i64::MAX)?.select(-1, first)
     }
@@ -106,7 +105,7 @@ pub(super) fn reduce<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<V
         "sum" => rows.sum()?.cast(dtype),
         "prod" => rows.values.unsorted_segment_prod(rows.ids, rows.count)?.cast(dtype),
         "mean" => {
-            let count = rows.aligned(rows.lengths.cast(rows.values.dtype())?, 1)?;
+            let count = rows.aligned(rows.lengths.cast(rows.values.dtype())?)?;
             (rows.sum()? / count).cast(dtype)
         }
         // The maximum of no flags is negative.
@@ -129,7 +128,7 @@ pub(super) fn cumsum<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<V
     let within = columns.less(rows.lengths.expand_dims(1)?)?;
     let positions = within.select((rows.starts.expand_dims(1)? + columns).ok()?, 0)?;
     let padded = rows.values.gather(positions, 0)?;
-    let padded = rows.aligned(within, 2)?.select(padded, padded.zeros_like()?)?;
+    let padded = rows.aligned(within)?.select(padded, padded.zeros_like()?)?;
     let sums = padded.cumsum_with(1, cx.attrs().bool("exclusive"), cx.attrs().bool("reverse"))?;
     let places = crate::ops::array::stack::stack(&[rows.ids, rows.positions()?], 1)?;
     Ok(vec![sums.gather_nd(places)?.cast(values[0].dtype())?])

@@ -6,18 +6,18 @@ use super::axes::{Axes, IntoAxes};
 use crate::error::{Error, Result};
 use crate::graph::Value;
 use crate::op::CompositeCx;
+use crate::ops::in_tensorflow::{operands, rank_of, widened};
 
 /// Returns the operand, wide as the op computes, and the axes of a call, which are all axes if it gives none.
 fn operand_and_axes<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<(Value<'g>, Vec<i64>)> {
-    let x = *values.first().ok_or_else(|| Error::msg("an operand is missing"))?;
-    let rank = x.shape().rank().ok_or_else(|| Error::msg("the rank must be known"))?;
+    let [x] = operands(values)?;
+    let rank = rank_of(x)?;
     let axes = match cx.attrs().get("axis").and_then(Attr::to_elements) {
         Some(axes) => axes.as_known().ok_or_else(|| Error::msg("the axes must be known"))?,
         None if values.len() > 1 => return Err(Error::msg("the axes must be known")),
         None => (0..rank as i64).collect(),
     };
-    let wide = matches!(x.dtype(), DType::F16 | DType::BF16);
-    Ok((if wide { x.cast(DType::F32)? } else { x }, axes))
+    Ok((widened(x)?, axes))
 }
 
 /// Returns the axes; the result keeps them if the call keeps them.

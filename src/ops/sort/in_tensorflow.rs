@@ -1,17 +1,13 @@
 //! How TensorFlow computes `sort` and `argsort`: `TopKV2` returns the positions of the largest keys, and of equal keys
 //! first the lowest position. An export writes these functions.
 
-use shapeflow_shape_fns::{Attr, DType};
+use shapeflow_shape_fns::DType;
 
 use crate::error::{Error, Result};
 use crate::graph::Value;
 use crate::op::CompositeCx;
 use crate::ops::SliceItem;
-
-/// Returns the number of axes.
-fn rank_of(x: Value<'_>) -> Result<usize> {
-    x.shape().rank().ok_or_else(|| Error::msg("the rank must be known"))
-}
+use crate::ops::in_tensorflow::{known_parameter, operands, rank_of};
 
 /// Exchanges an axis with the last axis.
 fn exchanged(x: Value<'_>, axis: usize) -> Result<Value<'_>> {
@@ -71,20 +67,18 @@ pub(in crate::ops) fn take_along<'g>(x: Value<'g>, positions: Value<'g>, axis: u
 
 /// Returns the axis of a call, counted from the front.
 fn axis_of(cx: &CompositeCx<'_>, x: Value<'_>) -> Result<usize> {
-    let elements = cx.attrs().get("axis").and_then(Attr::to_elements);
-    let axis = elements.and_then(|elements| elements.get(0)?.as_known());
-    let axis = axis.ok_or_else(|| Error::msg("the axis must be known"))?;
+    let axis = known_parameter(cx, "axis").ok_or_else(|| Error::msg("the axis must be known"))?;
     let rank = rank_of(x)? as i64;
     usize::try_from(if axis < 0 { axis + rank } else { axis }).map_err(|_| Error::msg("the axis must exist"))
 }
 
 pub(super) fn sort<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value<'g>>> {
-    let Some(&x) = values.first() else { return Err(Error::msg("sort needs an operand")) };
+    let [x] = operands(values)?;
     let axis = axis_of(cx, x)?;
     Ok(vec![take_along(x, positions(x, axis, cx.attrs().bool("descending"))?, axis)?])
 }
 
 pub(super) fn argsort<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value<'g>>> {
-    let Some(&x) = values.first() else { return Err(Error::msg("argsort needs an operand")) };
+    let [x] = operands(values)?;
     Ok(vec![positions(x, axis_of(cx, x)?, cx.attrs().bool("descending"))?])
 }
