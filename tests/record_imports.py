@@ -2269,6 +2269,16 @@ def sparse_gradient_cases(out):
     out.record("SparseSliceGrad", backprop_val_grad=f32(1, 2, 3), **indices, error=True)
 
 
+def sobol_cases(out):
+    for dtype in (tf.float32, tf.float64):
+        for dim, results, skip in ((1, 7, 0), (5, 9, 3), (40, 33, 1000), (3, 4, 2**24), (2, 3, 2**30 - 6)):
+            out.record("SobolSample", {"dtype": dtype}, dim=P(dim), num_results=P(results), skip=P(skip))
+    out.record("SobolSample", {"dtype": tf.float32}, dim=P(1500), num_results=P(1), skip=P(12345))
+    out.record("SobolSample", dim=P(21201), num_results=P(1), skip=P(0), error=True)
+    out.record("SobolSample", dim=P(2), num_results=P(5), skip=P(2**31 - 3), error=True)
+    out.record("SobolSample", dim=P(2), num_results=P(5), skip=P(-1), error=True)
+
+
 def index_shuffle_cases(out):
     rng = np.random.default_rng(53)
     for dtype in (np.int32, np.int64, np.uint32, np.uint64):
@@ -3695,6 +3705,7 @@ FAMILIES = (
     older_spelling_cases,
     sparse_gradient_cases,
     index_shuffle_cases,
+    sobol_cases,
     neighbor_cases,
     distorted_box_cases,
     random_crop_cases,

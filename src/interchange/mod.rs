@@ -92,6 +92,8 @@ pub use export::{ops_missing_in_tensorflow, tensor_names, to_graphdef, to_pbtxt}
 #[doc(hidden)]
 pub use fuzz::{fuzz, fuzz_checkpoint};
 #[cfg(feature = "graphdef")]
+pub use import::import_ops;
+#[cfg(feature = "graphdef")]
 pub use imported::{Imported, ImportedNode};
 #[cfg(feature = "graphdef")]
 pub use limits::Limits;

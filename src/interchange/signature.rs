@@ -70,6 +70,11 @@ pub(super) fn signature(op_type: &str) -> Option<&'static OpSignature> {
     Some(parsed.get_or_init(|| OpSignature::of(rest)))
 }
 
+/// Returns the op types of TensorFlow, sorted by name.
+pub(super) fn op_types() -> impl Iterator<Item = &'static str> {
+    LINES.iter().map(|line| line.0)
+}
+
 /// Parses an argument: `NAME:DTYPE`, `NAME:ATTR`, `NAME:COUNT*ATTR` or `NAME:[ATTR]`.
 fn parse_argument(word: &'static str) -> Option<Argument> {
     let (name, kind) = word.split_once(':')?;

@@ -235,6 +235,9 @@ fn ops_are_listed() {
     assert!(of("Erf")["dtypes"].as_array().unwrap().contains(&"f32".into()));
     assert_eq!(of("Conv2D")["body"], "composite");
     assert_eq!(of("Cumsum")["body"], "host");
+    assert_eq!(of("RandomUniform")["body"], "import");
+    assert_eq!(of("While")["body"], "import");
+    assert_eq!(of("FFTND")["body"], "shape only");
     assert!(printed(&["ops"]).lines().count() > ops.len());
 }
 

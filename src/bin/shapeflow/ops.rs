@@ -2,6 +2,7 @@
 
 use clap::ArgMatches;
 use serde_json::{Value, json};
+use shapeflow::interchange::import_ops;
 use shapeflow::shape_fns::registered;
 use shapeflow::{DType, Registry};
 
@@ -15,7 +16,7 @@ struct OpLine {
     /// The name of the builder method; none for an op that has only a shape function.
     builder: Option<&'static str>,
     dtypes: Vec<DType>,
-    /// The kind of the op's body, which says what computes the op.
+    /// The kind of the op's body, which says what computes the op; `import` if the import of a model builds the op.
     body: &'static str,
 }
 
@@ -58,11 +59,14 @@ fn rows() -> Vec<OpLine> {
         }
     }
     let known: Vec<&str> = rows.iter().filter_map(|row| row.op_type).collect();
-    let shapes = registered().iter().filter(|op| !known.contains(&op.op));
-    let shapes: Vec<OpLine> = shapes
-        .map(|op| OpLine { op_type: Some(op.op), builder: None, dtypes: Vec::new(), body: "shape only" })
-        .collect();
-    rows.extend(shapes);
+    let without_builder =
+        |op_type, body| OpLine { op_type: Some(op_type), builder: None, dtypes: Vec::new(), body };
+    let imported = import_ops();
+    let shapes = registered().iter().map(|op| op.op);
+    let shapes = shapes.filter(|op| !known.contains(op) && !imported.contains(op));
+    let others = imported.iter().map(|op| without_builder(*op, "import"));
+    let others: Vec<OpLine> = others.chain(shapes.map(|op| without_builder(op, "shape only"))).collect();
+    rows.extend(others);
     rows.sort_by_key(|row| (row.op_type.is_none(), row.op_type, row.builder));
     rows
 }

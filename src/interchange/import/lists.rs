@@ -126,6 +126,11 @@ fn row_of(op: &str) -> Option<&'static ListOp> {
     ROWS.binary_search_by(|row| row.op.cmp(op)).ok().map(|index| &ROWS[index])
 }
 
+/// Returns the op types on lists, sorted by name.
+pub(super) fn list_ops() -> impl Iterator<Item = &'static str> {
+    ROWS.iter().map(|row| row.op)
+}
+
 /// Returns whether the op type is an op on lists.
 pub(super) fn is_list_op(op: &str) -> bool {
     row_of(op).is_some() || op == "TensorArrayCloseV3"

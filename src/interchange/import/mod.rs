@@ -19,6 +19,7 @@ mod find_switches;
 mod frame;
 mod generator;
 mod handle;
+mod import_ops;
 mod importer;
 mod initial;
 mod inner;
@@ -43,6 +44,8 @@ mod table;
 mod typed;
 mod unknown;
 mod writes;
+
+pub use import_ops::import_ops;
 
 use std::collections::HashMap;
 use std::panic::Location;

@@ -21,6 +21,8 @@ pub(crate) mod philox;
 pub(crate) mod poisson;
 pub(crate) mod samples;
 pub(crate) mod shuffle;
+#[cfg(feature = "sobol")]
+mod sobol;
 pub(crate) mod state;
 pub(crate) mod stateless;
 pub(crate) mod truncated;
@@ -38,6 +40,8 @@ pub(crate) static ALL: &[&[&OpDef]] = &[
     index_shuffle::ALL,
     poisson::ALL,
     shuffle::ALL,
+    #[cfg(feature = "sobol")]
+    sobol::ALL,
     stateless::ALL,
     state::ALL,
     truncated::ALL,

@@ -426,6 +426,7 @@ pub const OPS: &[(&str, usize)] = &[
     ("size", 1),
     ("slice", 5),
     ("snap_to_quantized", 1),
+    ("sobol", 1),
     ("soft_non_max_suppression", 1),
     ("softmax", 4),
     ("softmax_cross_entropy", 1),

@@ -491,6 +491,7 @@ pub fn add_op(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex
         "data_format_dim_map" | "data_format_vec_permute" | "empty" | "unravel_index" => {
             layouts::add_op(g, op)
         }
+        "sobol" => random::sobol(g),
         _ if op.starts_with("inplace_") => layouts::add_op(g, op),
         "matmul" => matmul(g),
         "matmul_to" => matmul_to(g),

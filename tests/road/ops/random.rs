@@ -120,6 +120,18 @@ fn state(g: &mut GraphGenerator<'_>) -> Option<Vec<ValueIndex>> {
     Some(vec![key, counter, g.scalar(DType::I32, Content::Range(1, 1))?])
 }
 
+/// Adds points of a Sobol sequence.
+pub(super) fn sobol(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
+    let dtype = *g.rng.choose(&[DType::F32, DType::F64]);
+    let mut params = Vec::new();
+    let mut call = Call::new("sobol").attr("dtype", dtype);
+    for (name, greatest) in [("dim", 5), ("num_results", 6), ("skip", 40)] {
+        let value = g.rng.range_inclusive(0, greatest);
+        call = g.param(call, &mut params, name, &[value], false)?;
+    }
+    g.add_step(call, &[], &params, ElementProps::default())
+}
+
 /// Adds samples of a distribution with parameters. `data` has the seed or the state.
 fn distribution(
     g: &mut GraphGenerator<'_>,
