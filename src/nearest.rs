@@ -4,14 +4,12 @@
 const LONGEST: usize = 128;
 
 /// Returns `; is it hidden/Relu?` with the name nearest to `wanted`, or an empty text if none is near.
-#[cfg(feature = "graphdef")]
 pub(crate) fn did_you_mean<'n>(wanted: &str, names: impl Iterator<Item = &'n str>) -> String {
     nearest(wanted, names).map_or_else(String::new, |name| format!("; is it {name}?"))
 }
 
 /// Returns `; is it hidden/Relu?` with the name nearest to `wanted`. If none is near, returns `; try x, y` with at most
 /// five of the names `some`, or an empty text if there are none.
-#[cfg(feature = "graphdef")]
 pub(crate) fn did_you_mean_or_try<'n>(
     wanted: &str,
     names: impl Iterator<Item = &'n str>,

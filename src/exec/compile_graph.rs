@@ -34,9 +34,10 @@ impl Graph {
     /// ```
     ///
     /// # Errors
-    /// An output is poisoned (an operator that failed made it), belongs to another graph, or cannot be compiled; or two
-    /// outputs have one name. If several outputs are poisoned, the error is the error of the first of these outputs.
-    /// [`Error::all`] also lists the errors of operators that no call has returned before.
+    /// An output is poisoned (an operator that failed made it), belongs to another graph, or cannot be compiled; two
+    /// outputs have one name; or [`Graph::assume_eq`] got a name that no shape of the graph has. If several outputs are
+    /// poisoned, the error is the error of the first of these outputs. [`Error::all`] also lists the errors of operators
+    /// that no call has returned before.
     #[track_caller]
     pub fn compile<'g>(&'g self, outputs: impl IntoOutputs<'g>) -> Result<Executable> {
         self.compile_at(&CompileOptions::new(), outputs.into_outputs(), Location::caller())
@@ -104,6 +105,7 @@ impl Graph {
         if !refused.is_empty() {
             return Err(self.errors_of_outputs(refused).expect("an output has an error"));
         }
+        self.read().check_assumed_names()?;
         let compiled_once = Arc::default();
         let options = options.watched(dump_folder_from_environment()).sharing(&compiled_once);
         options.show(StageKind::Graph, &mut || {

@@ -45,7 +45,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use shapeflow_shape_fns::{DType, Dim, DimTable, PartialElements, SymbolKind, TensorShape};
+use shapeflow_shape_fns::{DType, Dim, DimTable, PartialElements, Symbol, SymbolKind, TensorShape};
 
 use crate::error::{Error, ErrorKind, Phase, Result, is_library_line};
 use crate::op::{Body, OpDef, OpRef};
@@ -130,6 +130,8 @@ pub(crate) struct GraphData {
     pub strict: bool,
     /// Names that the program assumes to be equal, with the lines of the calls of [`Graph::assume_eq`].
     pub assumed: Vec<([String; 2], &'static Location<'static>)>,
+    /// The names of dimensions in the regions that are closed, as the program declared them.
+    pub names_of_regions: FxHashSet<Symbol>,
     /// The number of open regions.
     pub open_regions: u32,
     /// The poisoned values (the results of refused operators).

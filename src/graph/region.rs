@@ -117,6 +117,7 @@ impl Drop for OpenRegion<'_> {
         let checkpoint = self.checkpoint.take().expect("a region is dropped once");
         let mut data = self.graph.write();
         let values = data.values.len();
+        data.keep_names_of_region(checkpoint.nodes, checkpoint.values);
         data.rollback(checkpoint);
         // No later value gets the number of a value of the region, so that the graph recognises a handle that the
         // program kept after the region.
