@@ -55,34 +55,30 @@ impl Exporter<'_> {
                 (1..=axes).map(|axis| if axis == axes { value } else { others }).collect()
             };
             let divisor = self.known(name, &[axes], &last(2, 1), int)?;
-            let quotient = self.typed_node(name, "FloorDiv", vec![needed, divisor], &[("T", int)]);
-            let quotient = self.auxiliary(name, quotient);
+            let quotient = self.auxiliary_node(name, "FloorDiv", vec![needed, divisor], &[("T", int)]);
             let one = self.known(name, &[axes], &last(1, 0), int)?;
-            let sum = self.typed_node(name, "AddV2", vec![quotient, one], &[("T", int)]);
-            needed = self.auxiliary(name, sum);
+            needed = self.auxiliary_node(name, "AddV2", vec![quotient, one], &[("T", int)]);
         }
         let tensor = def.input[0].clone();
         let dtype = self.dtype(operand);
-        let sizes = self.typed_node(name, "Shape", vec![tensor.clone()], &[("T", dtype), ("out_type", int)]);
-        let sizes = self.auxiliary(&format!("{name}/shape"), sizes);
+        let types = [("T", dtype), ("out_type", int)];
+        let sizes = self.auxiliary_node(&format!("{name}/shape"), "Shape", vec![tensor.clone()], &types);
         let begin = self.known(name, &[1], &[outer as i64], int)?;
         let size = self.known(name, &[1], &[axes as i64], int)?;
-        let sizes = self.typed_node(name, "Slice", vec![sizes, begin, size], &[("T", int), ("Index", int)]);
-        let sizes = self.auxiliary(name, sizes);
-        let missing = self.typed_node(name, "Sub", vec![needed, sizes], &[("T", int)]);
-        let missing = self.auxiliary(name, missing);
+        let types = [("T", int), ("Index", int)];
+        let sizes = self.auxiliary_node(name, "Slice", vec![sizes, begin, size], &types);
+        let missing = self.auxiliary_node(name, "Sub", vec![needed, sizes], &[("T", int)]);
         let zero = self.known(name, &[], &[0], int)?;
-        let missing = self.typed_node(name, "Maximum", vec![missing, zero], &[("T", int)]);
-        let missing = self.auxiliary(name, missing);
+        let missing = self.auxiliary_node(name, "Maximum", vec![missing, zero], &[("T", int)]);
         // A row of zeros for each outer axis, and a column of zeros: nothing is added at the start of an axis.
         let column = self.known(name, &[2], &[axes as i64, 1], int)?;
-        let missing = self.typed_node(name, "Reshape", vec![missing, column], &[("T", int), ("Tshape", int)]);
-        let missing = self.auxiliary(name, missing);
+        let types = [("T", int), ("Tshape", int)];
+        let missing = self.auxiliary_node(name, "Reshape", vec![missing, column], &types);
         let around = self.known(name, &[2, 2], &[outer as i64, 0, 1, 0], int)?;
-        let paddings = self.typed_node(name, "Pad", vec![missing, around], &[("T", int), ("Tpaddings", int)]);
-        let paddings = self.auxiliary(&format!("{name}/paddings"), paddings);
-        let mut pad =
-            self.typed_node(name, "Pad", vec![tensor, paddings], &[("T", dtype), ("Tpaddings", int)]);
+        let types = [("T", int), ("Tpaddings", int)];
+        let paddings = self.auxiliary_node(&format!("{name}/paddings"), "Pad", vec![missing, around], &types);
+        let types = [("T", dtype), ("Tpaddings", int)];
+        let mut pad = self.typed_node(name, "Pad", vec![tensor, paddings], &types);
         put(&mut pad, FORWARDS, AttrKind::B(true));
         def.input[0] = self.auxiliary(&format!("{name}/padded"), pad);
         Ok(())

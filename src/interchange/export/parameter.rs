@@ -146,13 +146,8 @@ impl Exporter<'_> {
         if elements.rank() > 1 {
             let sizes: Vec<i64> = elements.sizes().iter().map(|size| *size as i64).collect();
             let shape = self.known(name, &[sizes.len()], &sizes, DType::I32)?;
-            let reshape = self.typed_node(
-                name,
-                "Reshape",
-                vec![packed, shape],
-                &[("T", dtype), ("Tshape", DType::I32)],
-            );
-            packed = self.auxiliary(name, reshape);
+            let types = [("T", dtype), ("Tshape", DType::I32)];
+            packed = self.auxiliary_node(name, "Reshape", vec![packed, shape], &types);
         }
         Ok(Some(packed))
     }
@@ -258,8 +253,7 @@ impl Exporter<'_> {
 
     /// Adds a node that negates a tensor, and returns its name.
     fn negated(&mut self, name: &str, tensor: String, dtype: DType) -> String {
-        let def = self.typed_node(name, "Neg", vec![tensor], &[("T", dtype)]);
-        self.auxiliary(name, def)
+        self.auxiliary_node(name, "Neg", vec![tensor], &[("T", dtype)])
     }
 
     /// Adds a node that combines two scalars, and returns its name. If the first is absent, returns the second.
@@ -272,16 +266,14 @@ impl Exporter<'_> {
         dtype: DType,
     ) -> String {
         let Some(first) = first else { return second };
-        let def = self.typed_node(name, op, vec![first, second], &[("T", dtype)]);
-        self.auxiliary(name, def)
+        self.auxiliary_node(name, op, vec![first, second], &[("T", dtype)])
     }
 
     /// Adds nodes that compute the size of an axis, and returns the name of the scalar tensor.
     pub(super) fn size(&mut self, name: &str, value: ValueIx, axis: usize, dtype: DType) -> Result<String> {
         let (source, axis) = (self.tensor_name(value), axis as i64);
-        let shape =
-            self.typed_node(name, "Shape", vec![source], &[("T", self.dtype(value)), ("out_type", dtype)]);
-        let shape = self.auxiliary(&format!("{name}/shape"), shape);
+        let types = [("T", self.dtype(value)), ("out_type", dtype)];
+        let shape = self.auxiliary_node(&format!("{name}/shape"), "Shape", vec![source], &types);
         self.element_at(name, shape, axis, dtype)
     }
 
@@ -303,12 +295,11 @@ impl Exporter<'_> {
     /// Adds nodes that compute `range(0, rank(x), 1)`, and returns the name of the tensor.
     fn axes_of(&mut self, name: &str, value: ValueIx, dtype: DType) -> Result<String> {
         let source = self.tensor_name(value);
-        let rank = self.typed_node(name, "Rank", vec![source], &[("T", self.dtype(value))]);
-        let rank = self.auxiliary(&format!("{name}/rank"), rank);
+        let types = [("T", self.dtype(value))];
+        let rank = self.auxiliary_node(&format!("{name}/rank"), "Rank", vec![source], &types);
         let start = self.known(name, &[], &[0], DType::I32)?;
         let delta = self.known(name, &[], &[1], DType::I32)?;
-        let range = self.typed_node(name, "Range", vec![start, rank, delta], &[("Tidx", DType::I32)]);
-        let range = self.auxiliary(name, range);
+        let range = self.auxiliary_node(name, "Range", vec![start, rank, delta], &[("Tidx", DType::I32)]);
         self.cast(name, range, DType::I32, dtype)
     }
 
@@ -317,8 +308,7 @@ impl Exporter<'_> {
         if from == to {
             return Ok(tensor);
         }
-        let def = self.typed_node(name, "Cast", vec![tensor], &[("SrcT", from), ("DstT", to)]);
-        Ok(self.auxiliary(name, def))
+        Ok(self.auxiliary_node(name, "Cast", vec![tensor], &[("SrcT", from), ("DstT", to)]))
     }
 
     /// Adds a constant with these integers, which fit `dtype`, and returns its name.
@@ -332,6 +322,19 @@ impl Exporter<'_> {
         let tensor = integers(sizes, values, dtype)?.expect("the callers check that the integers fit");
         let def = constant_def(name, &tensor)?;
         Ok(self.auxiliary(&format!("{name}/const"), def))
+    }
+
+    /// Adds an auxiliary node of TensorFlow's op `op` with these type attributes. Returns its unique name, which begins
+    /// with `name`.
+    pub(super) fn auxiliary_node(
+        &mut self,
+        name: &str,
+        op: &str,
+        inputs: Vec<String>,
+        types: &[(&str, DType)],
+    ) -> String {
+        let def = self.typed_node(name, op, inputs, types);
+        self.auxiliary(name, def)
     }
 
     /// Returns a node of TensorFlow's op `op` with these type attributes.
