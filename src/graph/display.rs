@@ -101,9 +101,11 @@ impl GraphData {
         text
     }
 
-    /// Returns the text of a call, with the names of the unknown dimensions, for an error.
+    /// Returns the text of a call, with the names of the unknown dimensions, for an error whose message has the
+    /// attributes that belong to it.
     pub(crate) fn named_call_text(&self, op: &OpDef, operands: &[ValueIx], attrs: &Attrs) -> String {
-        self.dim_names().scope(|| self.call_text(op, operands, attrs))
+        let attrs = op.attrs_beside_message(attrs);
+        self.dim_names().scope(|| self.call_text(op, operands, &attrs))
     }
 
     /// Returns the attributes of a node for a text. An unknown dimension is the one that shapes show: a later equality

@@ -23,6 +23,7 @@ mod strings;
 mod table;
 mod tensorflow;
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
@@ -137,6 +138,8 @@ pub struct OpDef {
     divides: bool,
     /// Whether only methods of other names add the op. Errors name the method alone.
     is_internal: bool,
+    /// The attributes that are parts of the messages of the op's errors.
+    message_attrs: &'static [&'static str],
     outputs: fn(&Attrs, usize) -> usize,
     shape_fn: Option<ShapeFn>,
     /// A stricter shape function, which only calls of builders must pass.
@@ -179,6 +182,7 @@ impl OpDef {
             takes_any_attrs: false,
             divides: false,
             is_internal: false,
+            message_attrs: &[],
             outputs: one_output,
             shape_fn: None,
             builder_shape_fn: None,
@@ -267,6 +271,13 @@ impl OpDef {
         self
     }
 
+    /// Declares which attributes are parts of the messages of the op's errors. The call in such an error leaves them
+    /// out, so that the error says nothing twice.
+    pub(crate) const fn message_attrs(mut self, names: &'static [&'static str]) -> OpDef {
+        self.message_attrs = names;
+        self
+    }
+
     /// Sets the function that counts the outputs from the attributes and the number of operands. The default is one
     /// output. An op with another number of outputs needs a dtype rule, which gives the dtype of each output.
     pub const fn outputs(mut self, count: fn(&Attrs, usize) -> usize) -> OpDef {
@@ -346,6 +357,15 @@ impl OpDef {
     /// Returns the TensorFlow op types that this op implements.
     pub fn tensorflow_ops(&self) -> &'static [TfOp] {
         self.tensorflow
+    }
+
+    /// Returns the attributes of a call that are no parts of the messages of its errors.
+    pub(crate) fn attrs_beside_message<'a>(&self, attrs: &'a Attrs) -> Cow<'a, Attrs> {
+        let mut shown = Cow::Borrowed(attrs);
+        for name in self.message_attrs.iter().filter(|name| attrs.get(name).is_some()) {
+            shown.to_mut().remove(name);
+        }
+        shown
     }
 
     pub(crate) fn is_internal(&self) -> bool {

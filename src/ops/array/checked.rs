@@ -1,6 +1,8 @@
 //! `checked`: passes its operand on, and fails the run unless a condition holds.
 
-use shapeflow_shape_fns::{Attribute, DType};
+use std::sync::Arc;
+
+use shapeflow_shape_fns::{Attr, Attribute, DType};
 
 use crate::dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
@@ -31,7 +33,28 @@ impl<'g> Value<'g> {
     #[doc(alias = "assert")]
     #[track_caller]
     pub fn checked(self, condition: Value<'g>, message: &str) -> Result<Value<'g>> {
-        let checked = self.graph().op(&DEF).data(self).data(condition).attr("message", message).finish()?;
+        self.checked_with(condition, message, &[])
+    }
+
+    /// Checks a condition as [`Value::checked`] does. The text of the error is `message`, then each value of `shown`
+    /// with the text that follows it.
+    ///
+    /// # Errors
+    /// The condition is not a bool scalar.
+    #[track_caller]
+    pub(crate) fn checked_with(
+        self,
+        condition: Value<'g>,
+        message: &str,
+        shown: &[(Value<'g>, &str)],
+    ) -> Result<Value<'g>> {
+        let mut call = self.graph().op(&DEF).data(self).data(condition).attr("message", message);
+        if !shown.is_empty() {
+            let texts = shown.iter().map(|(_, after)| Arc::from(*after)).collect();
+            call = shown.iter().fold(call, |call, (value, _)| call.data(*value));
+            call = call.attr("after", Attr::Strs(texts));
+        }
+        let checked = call.finish()?;
         let decided = condition.index().ok().and_then(|condition| self.graph().read().const_fold(condition));
         let holds = decided.is_some_and(|decided| decided == Tensor::scalar(true));
         Ok(if holds { self } else { checked })
@@ -43,6 +66,7 @@ impl<'g> Value<'g> {
 pub(crate) static DEF: OpDef = OpDef::host("checked", run)
     .in_tensorflow(TfFunction::Assertion)
     .attrs(&[Attribute::str_or("message", "a condition must hold"), Attribute::strs_or("after", &[])])
+    .message_attrs(&["message", "after"])
     .operands(&[Operand::Data("x"), Operand::Data("condition"), Operand::Variadic("data..")])
     // The result has the elements of `x`, so both may share memory. `HostCx::pass_on` relies on this.
     .reinterprets()
@@ -76,8 +100,8 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Attrs;
     use crate::ops::testing::{run, run_one, shape_table, tensor};
-    use crate::{Attr, Attrs};
 
     shape_table! { DEF, {"message": "it must"},
         "[n, 3]; bool[]" => "[n, 3]",

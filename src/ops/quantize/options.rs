@@ -5,7 +5,7 @@ use shapeflow_shape_fns::{Attribute, Attrs, DType, Dim, InferenceContext, ShapeE
 use crate::dtype;
 use crate::error::Result;
 use crate::expr::Index;
-use crate::graph::OpBuilder;
+use crate::graph::{OpBuilder, Value};
 
 /// Which numbers the integers of a quantized dtype stand for.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
@@ -172,6 +172,24 @@ pub(super) fn all_f32(ends: &[DType]) -> Result<()> {
         Some(other) => dtype::refuse(format!("the ends of a range must be f32, got {other}")),
         None => Ok(()),
     }
+}
+
+/// Returns `value`. The run fails with `requirement` and the ends of the range unless the condition holds.
+///
+/// # Errors
+/// The condition is not a bool scalar.
+#[track_caller]
+pub(super) fn checked_range<'g>(
+    value: Value<'g>,
+    condition: Value<'g>,
+    requirement: &str,
+    [min, max]: [Value<'g>; 2],
+) -> Result<Value<'g>> {
+    value.checked_with(
+        condition,
+        &format!("{requirement}, got minimum "),
+        &[(min, " and maximum "), (max, "")],
+    )
 }
 
 /// In mode `MIN_FIRST` with attribute `axis`, requires operand 1, the minima of the ranges, to have one element.

@@ -5,7 +5,8 @@ use std::panic::Location;
 use shapeflow_shape_fns::{Attribute, Attrs, DType, InferenceContext};
 
 use super::options::{
-    QuantizeMode, QuantizeOptions, all_f32, one_range_if_min_first, quantize_attrs, quantized_attr,
+    QuantizeMode, QuantizeOptions, all_f32, checked_range, one_range_if_min_first, quantize_attrs,
+    quantized_attr,
 };
 use super::quantized_range::{QuantizedRange, bounds};
 use crate::dtype;
@@ -99,7 +100,8 @@ fn build<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value<'g>
     };
     dtypes(&[x.dtype(), min.dtype(), max.dtype()], cx.attrs())?;
     let ascends = max.less(min)?.logical_not()?.reduce_all(Axes::all())?;
-    let min = min.checked(ascends, "the maximum of a range must not be less than its minimum")?;
+    let min =
+        checked_range(min, ascends, "the maximum of a range must not be less than its minimum", [min, max])?;
     let call = x.graph().op(&IN_RANGE).data(x).data(min).data(max);
     call.attrs(cx.attrs().clone()).finish_all()
 }
@@ -218,6 +220,9 @@ mod tests {
         let [y] = run(0.0).unwrap();
         assert_eq!(y.to_vec::<i32>().unwrap(), [64, 255]);
         let error = run(2.0).map(|_: [crate::Tensor; 1]| ()).unwrap_err();
-        assert!(error.message().contains("must not be less than its minimum"), "{error}");
+        let problem =
+            "the maximum of a range must not be less than its minimum, got minimum 2.0 and maximum 1.0";
+        assert!(error.message().ends_with(problem), "{error}");
+        assert_eq!(error.to_string().matches("less than its minimum").count(), 1, "{error}");
     }
 }

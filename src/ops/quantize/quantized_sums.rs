@@ -3,7 +3,7 @@
 
 use shapeflow_shape_fns::{Attribute, Attrs, DType};
 
-use super::options::{all_f32, quantized_and_ranges};
+use super::options::{all_f32, checked_range, quantized_and_ranges};
 use super::quantized_range::QuantizedRange;
 use crate::dtype;
 use crate::error::{Error, Result};
@@ -94,7 +94,8 @@ pub(crate) static SUM: OpDef = OpDef::compute("quantized_sum", lower_sum)
 
 /// Returns the maximum of a range. A run fails unless it is greater than the minimum.
 pub(super) fn not_empty<'g>([min, max]: [Value<'g>; 2]) -> Result<Value<'g>> {
-    max.checked(min.less(max)?, "the maximum of a range must be greater than its minimum")
+    let requirement = "the maximum of a range must be greater than its minimum";
+    checked_range(max, min.less(max)?, requirement, [min, max])
 }
 
 /// Requires a quantized tensor of one of the dtypes that TensorFlow's kernels have, and its range.

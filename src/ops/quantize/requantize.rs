@@ -4,7 +4,7 @@ use std::panic::Location;
 
 use shapeflow_shape_fns::{Attribute, Attrs, DType};
 
-use super::options::{quantized_and_ranges, quantized_attr};
+use super::options::{checked_range, quantized_and_ranges, quantized_attr};
 use super::quantized_range::QuantizedRange;
 use crate::error::{Error, Result};
 use crate::expr::{BinaryOp, Expr, Index, LowerCx, ReduceOp};
@@ -170,7 +170,8 @@ fn build<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value<'g>
     dtypes(&operands, cx.attrs())?;
     let low = low.checked(low.less_equal(0.0)?, "the minimum of the new range must not be positive")?;
     let ascends = low.less_equal(high)?;
-    let high = high.checked(ascends, "the maximum of the new range must not be less than its minimum")?;
+    let requirement = "the maximum of the new range must not be less than its minimum";
+    let high = checked_range(high, ascends, requirement, [low, high])?;
     let y = x.graph().op(&INTO_RANGE).data(x).data_all(&[min, max, low, high]);
     Ok(vec![y.attr("dtype", quantized_attr(cx.attrs())?).finish()?, low, high])
 }

@@ -150,6 +150,7 @@ impl<'g> CountCheck<'g> {
 /// are equal. A compiled graph that knows that they are equal does not have this op.
 pub(super) static EQUAL_COUNTS: OpDef = OpDef::host("ragged_equal_counts", run_equal_counts)
     .attrs(&[Attribute::str_or("requirement", "the numbers must be equal,")])
+    .message_attrs(&["requirement"])
     .in_tensorflow(TfFunction::Composed(in_tensorflow::equal_counts))
     .operands(&[Operand::Data("part"), Operand::Data("count"), Operand::Data("got")])
     .reinterprets()
