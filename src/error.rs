@@ -89,6 +89,8 @@ struct Details {
     scopes: Vec<(String, &'static Location<'static>)>,
     /// The number of the operand that caused the error.
     operand: Option<usize>,
+    /// Numbers of operands, and what came from them, such as `the length 2`.
+    origins: Vec<(usize, String)>,
     /// The node of an earlier call that required the condition which does not hold.
     guard_origin: Option<u32>,
     /// Whether an element of that operand caused the error.
@@ -120,6 +122,7 @@ impl Error {
             notes: Vec::new(),
             scopes: Vec::new(),
             operand: None,
+            origins: Vec::new(),
             guard_origin: None,
             is_of_element: false,
             misfit: None,
@@ -245,6 +248,17 @@ impl Error {
     /// Says that an element of an operand caused the error.
     pub(crate) fn blame_element(self, operand: usize) -> Error {
         self.edit(|details| (details.operand, details.is_of_element) = (Some(operand), true))
+    }
+
+    /// Says what came from operands: the number of each operand, and a text such as `the length 2`. The error of a run
+    /// names the values that made these operands.
+    pub(crate) fn with_origins(self, origins: Vec<(usize, String)>) -> Error {
+        self.edit(|details| details.origins = origins)
+    }
+
+    /// Returns what came from operands: see [`Error::with_origins`].
+    pub(crate) fn origins(&self) -> &[(usize, String)] {
+        &self.0.origins
     }
 
     /// Returns whether an element, and not a size, caused the error.
@@ -449,6 +463,14 @@ impl From<ShapeError> for Error {
         });
         converted.or_at(Location::caller())
     }
+}
+
+/// Returns the result of `compute`. An error without a location gets the line of the caller of the function that calls
+/// this one: such a function has `#[track_caller]`.
+#[track_caller]
+pub(crate) fn at_caller<T>(compute: impl FnOnce() -> Result<T>) -> Result<T> {
+    let location = Location::caller();
+    compute().map_err(|error| error.or_at(location))
 }
 
 /// Returns whether a location is in this crate or in the standard library. Such a location tells the user nothing. Unit

@@ -34,11 +34,32 @@ pub(crate) fn locate(graph: &GraphData, index: NodeIx, error: Error) -> Error {
         }
         None => error,
     };
+    let origins = error.origins().to_vec();
+    let error = origins.into_iter().fold(error, |error, (operand, what)| {
+        let Some(&value) = node.operands.get(operand) else { return error };
+        let maker = maker_of_elements(graph, value);
+        let label = graph.node_label(maker);
+        error.note(format!("{what} comes from {label}"), Some(graph.nodes[maker.index()].location))
+    });
     graph
         .blame(error, &node.op, call, node.part_of)
         .with_node(graph.node_name(index))
         .in_call_at(node.location)
         .in_scopes(scopes)
+}
+
+/// Returns the node that made the elements of a value, before the checks that passed them on.
+fn maker_of_elements(graph: &GraphData, value: ValueIx) -> NodeIx {
+    let mut maker = graph.values[value.index()].node;
+    loop {
+        let node = &graph.nodes[maker.index()];
+        match node.operands.first() {
+            Some(first) if matches!(node.op.body, Body::Host(_)) && node.op.is_reinterpretation() => {
+                maker = graph.values[first.index()].node;
+            }
+            _ => return maker,
+        }
+    }
 }
 
 /// Returns a value as `relu made at src/model.rs:3:1`. The location is absent if it is a line of this crate.

@@ -58,6 +58,8 @@ fn an_error_of_a_run_names_the_method_of_ragged_values() -> Result<()> {
     assert_snapshot!(error_text(outcome), @r#"
     error: add: the rows of ragged operands must have equal lengths, got 2 and 1 at row 0
       --> `let exe = g.compile([("sums", (x + y).ok()?.to_tensor()?)])?;`
+      the length 2 comes from x/row_splits/0 at `let x = g.ragged_input("x", DType::F32, 1, shape![])?;`
+      the length 1 comes from y/row_splits/0 at `let y = g.ragged_input("y", DType::F32, 1, shape![])?;`
     "#);
     Ok(())
 }

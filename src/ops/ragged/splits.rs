@@ -194,8 +194,9 @@ fn run_same(cx: &mut HostCx<'_>) -> Result<()> {
             DType::I32 => first_differing_row(a.as_slice::<i32>()?, b.as_slice::<i32>()?),
             _ => first_differing_row(a.as_slice::<i64>()?, b.as_slice::<i64>()?),
         };
-        if let Some(message) = differing {
-            return Err(Error::new(ErrorKind::Guard, Phase::Run, message));
+        if let Some(Difference { message, ours, theirs }) = differing {
+            let origins = vec![(first, ours), (first + 1, theirs)];
+            return Err(Error::new(ErrorKind::Guard, Phase::Run, message).with_origins(origins));
         }
     }
     cx.pass_on()
@@ -227,8 +228,17 @@ fn run_kept(cx: &mut HostCx<'_>) -> Result<()> {
     cx.pass_on()
 }
 
-/// Returns the message about the first row whose length differs.
-fn first_differing_row<I: Copy + Into<i64> + PartialEq>(a: &[I], b: &[I]) -> Option<String> {
+/// How the rows of two ragged operands differ.
+struct Difference {
+    message: String,
+    /// What the first row splits have, such as `the length 2`.
+    ours: String,
+    /// What the second row splits have.
+    theirs: String,
+}
+
+/// Returns the first row whose length differs.
+fn first_differing_row<I: Copy + Into<i64> + PartialEq>(a: &[I], b: &[I]) -> Option<Difference> {
     // Splits in the same memory are equal.
     if std::ptr::eq(a, b) || a == b {
         return None;
@@ -237,14 +247,16 @@ fn first_differing_row<I: Copy + Into<i64> + PartialEq>(a: &[I], b: &[I]) -> Opt
     let rows = a.len().min(b.len()).saturating_sub(1);
     let row = (0..rows).find(|&row| length(a, row) != length(b, row));
     Some(match row {
-        Some(row) => format!(
-            "the rows of ragged operands must have equal lengths, got {} and {} at row {row}",
-            length(a, row),
-            length(b, row)
-        ),
+        Some(row) => {
+            let [a, b] = [a, b].map(|splits| length(splits, row));
+            let message =
+                format!("the rows of ragged operands must have equal lengths, got {a} and {b} at row {row}");
+            Difference { message, ours: format!("the length {a}"), theirs: format!("the length {b}") }
+        }
         None => {
-            let rows = |splits: &[I]| splits.len().saturating_sub(1);
-            format!("ragged operands must have equal numbers of rows, got {} and {} rows", rows(a), rows(b))
+            let [a, b] = [a, b].map(|splits| splits.len().saturating_sub(1));
+            let message = format!("ragged operands must have equal numbers of rows, got {a} and {b} rows");
+            Difference { message, ours: format!("the number {a}"), theirs: format!("the number {b}") }
         }
     })
 }
