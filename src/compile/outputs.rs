@@ -83,12 +83,12 @@ lists! {
     };
 }
 
-/// Returns outputs to which the caller gives no names. The tensors of a ragged output get names from its number, by
-/// which [`Results::ragged_at`](crate::Results::ragged_at) joins them.
+/// Returns outputs to which the caller gives no names. The tensors of a ragged output get names from its name or its
+/// number, by which [`Results::ragged_at`](crate::Results::ragged_at) joins them.
 fn unnamed<'g>(outputs: impl Iterator<Item = AnyValue<'g>>) -> Vec<(Option<String>, Value<'g>)> {
     let parts = outputs.enumerate().map(|(number, output)| match output {
         AnyValue::Dense(value) => vec![(None, value)],
-        AnyValue::Ragged(_) => output.parts(&format!("output{number}")),
+        AnyValue::Ragged(ragged) => output.parts(&ragged.name().unwrap_or_else(|| format!("output{number}"))),
     });
     parts.flatten().collect()
 }

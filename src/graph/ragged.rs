@@ -10,6 +10,8 @@ use shapeflow_shape_fns::{DType, Dim, IntoDim, TensorShape, Unknown};
 use super::{Graph, Value, ValueIx};
 use crate::dtype::type_text;
 use crate::error::Result;
+use crate::op::Body;
+use crate::ragged::{FLAT_VALUES, ROW_SPLITS};
 
 /// A row partition of a graph. Values of the graph hold its encodings.
 #[derive(Clone)]
@@ -46,6 +48,8 @@ pub(crate) struct Partitions {
     /// The identity of the partitions that were made from an encoding, by the encoding's name and the value that holds
     /// it.
     by_encoding: HashMap<(&'static str, ValueIx), u32>,
+    /// The names of ragged values, by the indices of their lists.
+    names: HashMap<u32, String>,
 }
 
 impl Partitions {
@@ -239,6 +243,49 @@ impl<'g> RaggedValue<'g> {
     /// Returns the number of partitions.
     pub fn ragged_rank(self) -> usize {
         self.graph().read().partitions.lists[self.list as usize].len()
+    }
+
+    /// Names the nodes that made the parts of this value, as the parts of an output are named: `name/flat_values` and,
+    /// for each partition, `name/row_splits/0`, `name/row_splits/1`, …. An output to which the caller of
+    /// [`Graph::compile`] gives no name has this name.
+    ///
+    /// An input keeps its name. Row splits that have a name keep it too, because values that are computed from one
+    /// another share their row splits. Adds no op. As [`Value::named`] for a dense value.
+    ///
+    /// ```
+    /// use shapeflow::{DType, Graph, ragged, shape};
+    ///
+    /// let g = Graph::new();
+    /// let prices = g.ragged_input("prices", DType::F32, "users", shape![])?;
+    /// let doubled = (prices * 2.0).ok()?.named("doubled");
+    /// assert!(g.to_string().contains("// doubled/flat_values"));
+    /// let results = g.compile(doubled)?.feed("prices", &ragged![[1.0f32, 2.0], []]).run()?;
+    /// assert_eq!(results.ragged("doubled")?, ragged![[2.0f32, 4.0], []]);
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    pub fn named(self, name: &str) -> RaggedValue<'g> {
+        let graph = self.graph();
+        let is_input = |value: Value<'g>| {
+            let is_input = |index| matches!(graph.read().node_of(index).op.body, Body::Input);
+            value.index().is_ok_and(is_input)
+        };
+        if !is_input(self.flat) {
+            let _ = self.flat.named(&format!("{name}{FLAT_VALUES}"));
+        }
+        for (number, rows) in self.partitions().into_iter().enumerate() {
+            let splits = rows.row_splits();
+            let is_named = |index| graph.read().node_of(index).own_name().is_some();
+            if !splits.index().is_ok_and(is_named) {
+                let _ = splits.named(&format!("{name}{ROW_SPLITS}{number}"));
+            }
+        }
+        graph.write().partitions.names.insert(self.list, name.to_string());
+        self
+    }
+
+    /// Returns the name that [`RaggedValue::named`] gave.
+    pub(crate) fn name(self) -> Option<String> {
+        self.graph().read().partitions.names.get(&self.list).cloned()
     }
 
     /// Returns the shape as far as it is known now: a ragged axis is unknown, a uniform axis is known.

@@ -385,3 +385,23 @@ fn checks_of_row_splits_copy_nothing() {
     // The row splits of x and of y, and the values of x.
     assert_eq!(kernels.matches(", the elements of b").count(), 3, "{kernels}");
 }
+
+#[test]
+fn a_named_value_names_its_parts_and_its_output() {
+    let g = Graph::new();
+    let a = input(&g, "a", 1);
+    let doubled = (a * 2.0).ok().unwrap().named("doubled");
+    let sorted = doubled.sort(1, false).unwrap().named("sorted");
+    let text = g.to_string();
+    assert!(text.contains("// doubled/flat_values") && text.contains("// sorted/flat_values"), "{text}");
+    let exe = g.compile([doubled, sorted, a.named("b")]).unwrap();
+    // An input and its row splits keep their names.
+    assert_eq!(
+        exe.inputs().iter().map(|port| &port.name[..]).collect::<Vec<_>>(),
+        ["a/flat_values", "a/row_splits/0"]
+    );
+    let results = exe.feed("a", &ragged(&vec![vec![2.0], vec![3.0, 1.0]])).run().unwrap();
+    assert_eq!(results.ragged("sorted").unwrap().to_string(), "[[4.0], [2.0, 6.0]]");
+    assert_eq!(results.ragged("doubled").unwrap(), results.ragged_at(0).unwrap());
+    assert_eq!(results.ragged("b").unwrap().to_string(), "[[2.0], [3.0, 1.0]]");
+}
