@@ -13,7 +13,8 @@ use crate::ops::SliceItem;
 impl<'g> RaggedValue<'g> {
     /// Returns the row splits of the outermost partition.
     ///
-    /// `[n + 1]`, i32 or i64. As TensorFlow's `RaggedTensor.row_splits`. Adds no op.
+    /// `[n + 1]`, i32 or i64. As TensorFlow's `RaggedTensor.row_splits`. Adds no op, so it returns no `Result`: every
+    /// partition has its row splits, and [`row_lengths`](RaggedValue::row_lengths) computes other encodings.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor, ragged};
@@ -64,6 +65,7 @@ impl<'g> RaggedValue<'g> {
     /// Returns the length of each row, `[n]`.
     ///
     /// The lengths have the dtype of the row splits. As TensorFlow's `RaggedTensor.row_lengths`. Fuses into kernels.
+    /// Adds ops, so it returns a `Result` as every such method does; [`row_splits`](RaggedValue::row_splits) adds none.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor, ragged};
