@@ -5,7 +5,7 @@ use std::panic::Location;
 use shapeflow_shape_fns::{DType, counted};
 
 use super::raw;
-use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::error::{Error, ErrorKind, Phase, Result, at_caller};
 use crate::tensor::Tensor;
 
 const MAGIC: &[u8] = b"\x93NUMPY";
@@ -89,35 +89,38 @@ fn parse(bytes: &[u8]) -> Result<Tensor> {
 ///
 /// # Errors
 /// `DType`: the tensor has strings, which [`write_npz`](super::write_npz) writes, or tensor lists.
+#[track_caller]
 pub fn write_npy(tensor: &Tensor) -> Result<Vec<u8>> {
-    let Some(descr) = descr_of(tensor.dtype()) else {
-        let message = match tensor.dtype() {
-            DType::String => "strings are written to npz files only".to_string(),
-            dtype => format!("npy files have no elements of {dtype}"),
+    at_caller(|| {
+        let Some(descr) = descr_of(tensor.dtype()) else {
+            let message = match tensor.dtype() {
+                DType::String => "strings are written to npz files only".to_string(),
+                dtype => format!("npy files have no elements of {dtype}"),
+            };
+            return Err(Error::new(ErrorKind::DType, Phase::Run, message));
         };
-        return Err(Error::new(ErrorKind::DType, Phase::Run, message));
-    };
-    let mut shape: String = tensor.sizes().iter().map(|size| format!("{size}, ")).collect();
-    if tensor.sizes().len() > 1 {
-        shape.truncate(shape.len() - 2);
-    } else {
-        shape.truncate(shape.trim_end().len());
-    }
-    let mut header = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': ({shape}), }}");
-    // The data starts at a multiple of 64 bytes in the file.
-    let length = (MAGIC.len() + 4 + header.len() + 1).next_multiple_of(64);
-    header.push_str(&" ".repeat(length - MAGIC.len() - 4 - header.len() - 1));
-    header.push('\n');
-    let mut out = MAGIC.to_vec();
-    // A header of 254 axes has about 5,600 bytes, so the length fits 16 bits.
-    let size = u16::try_from(header.len()).map_err(|_| {
-        Error::new(ErrorKind::Shape, Phase::Run, "the shape has too many axes for an npy file")
-    })?;
-    out.extend_from_slice(&[1, 0]);
-    out.extend_from_slice(&size.to_le_bytes());
-    out.extend_from_slice(header.as_bytes());
-    out.extend_from_slice(&raw::to_bytes(tensor)?);
-    Ok(out)
+        let mut shape: String = tensor.sizes().iter().map(|size| format!("{size}, ")).collect();
+        if tensor.sizes().len() > 1 {
+            shape.truncate(shape.len() - 2);
+        } else {
+            shape.truncate(shape.trim_end().len());
+        }
+        let mut header = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': ({shape}), }}");
+        // The data starts at a multiple of 64 bytes in the file.
+        let length = (MAGIC.len() + 4 + header.len() + 1).next_multiple_of(64);
+        header.push_str(&" ".repeat(length - MAGIC.len() - 4 - header.len() - 1));
+        header.push('\n');
+        let mut out = MAGIC.to_vec();
+        // A header of 254 axes has about 5,600 bytes, so the length fits 16 bits.
+        let size = u16::try_from(header.len()).map_err(|_| {
+            Error::new(ErrorKind::Shape, Phase::Run, "the shape has too many axes for an npy file")
+        })?;
+        out.extend_from_slice(&[1, 0]);
+        out.extend_from_slice(&size.to_le_bytes());
+        out.extend_from_slice(header.as_bytes());
+        out.extend_from_slice(&raw::to_bytes(tensor)?);
+        Ok(out)
+    })
 }
 
 /// Returns numpy's type string of a dtype, the value of `descr` in a header; `None` for strings.

@@ -2,14 +2,13 @@
 
 use std::collections::HashMap;
 use std::io::{Cursor, Read, Write};
-use std::panic::Location;
 use std::path::Path;
 
 use shapeflow_shape_fns::DType;
 
 use super::npy::{read_npy, write_npy};
 use super::raw;
-use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::error::{Error, ErrorKind, Phase, Result, at_caller};
 use crate::tensor::{Strings, Tensor, TensorMap, TensorView, storage};
 
 /// Suffix of the array that holds the bytes of all strings of a tensor.
@@ -32,14 +31,13 @@ const MAX_BYTES: u64 = 64 << 30;
 /// `Io`: the file cannot be read. `Parse`: the file is not an npz file, or is damaged.
 #[track_caller]
 pub fn read_npz(path: impl AsRef<Path>) -> Result<TensorMap> {
-    let (path, location) = (path.as_ref(), Location::caller());
-    let bytes = std::fs::read(path).map_err(|error| {
-        Error::new(ErrorKind::Io, Phase::Run, format!("{}: {error}", path.display())).or_at(location)
-    })?;
-    unpack(&bytes).map_err(|error| {
-        Error::new(error.kind(), Phase::Run, format!("{}: {}", path.display(), error.message()))
-            .or_at(location)
+    let path = path.as_ref();
+    at_caller(|| {
+        let bytes =
+            std::fs::read(path).map_err(|error| Error::new(ErrorKind::Io, Phase::Run, error.to_string()))?;
+        unpack(&bytes)
     })
+    .map_err(|error| error.about(path.display()))
 }
 
 /// Reads the tensors of an npz file from its bytes, as [`read_npz`] does.
@@ -48,8 +46,7 @@ pub fn read_npz(path: impl AsRef<Path>) -> Result<TensorMap> {
 /// `Parse`: the bytes are not an npz file, or damaged.
 #[track_caller]
 pub fn read_npz_bytes(bytes: &[u8]) -> Result<TensorMap> {
-    let location = Location::caller();
-    unpack(bytes).map_err(|error| error.or_at(location))
+    at_caller(|| unpack(bytes))
 }
 
 /// Reads the tensors of an npz file.
@@ -81,14 +78,17 @@ fn unpack(bytes: &[u8]) -> Result<TensorMap> {
 ///
 /// # Errors
 /// `Io`: the file cannot be written.
+#[track_caller]
 pub fn write_npz<'a>(
     path: impl AsRef<Path>,
     tensors: impl IntoIterator<Item = (&'a str, &'a Tensor)>,
 ) -> Result<()> {
     let path = path.as_ref();
-    let bytes = write_npz_bytes(tensors)?;
-    std::fs::write(path, bytes)
-        .map_err(|error| Error::new(ErrorKind::Io, Phase::Run, format!("{}: {error}", path.display())))
+    at_caller(|| {
+        let bytes = write_npz_bytes(tensors)?;
+        std::fs::write(path, bytes).map_err(|error| Error::new(ErrorKind::Io, Phase::Run, error.to_string()))
+    })
+    .map_err(|error| error.about(path.display()))
 }
 
 /// Returns the bytes of the npz file that [`write_npz`] writes.
@@ -105,36 +105,39 @@ pub fn write_npz<'a>(
 ///
 /// # Errors
 /// `Io`: two tensors have the same name.
+#[track_caller]
 pub fn write_npz_bytes<'a>(tensors: impl IntoIterator<Item = (&'a str, &'a Tensor)>) -> Result<Vec<u8>> {
-    let mut archive = zip::ZipWriter::new(Cursor::new(Vec::new()));
-    let failed = |error: &dyn std::fmt::Display| Error::new(ErrorKind::Io, Phase::Run, error.to_string());
-    // The time stamp is fixed, so that equal tensors give equal files.
-    let options = zip::write::SimpleFileOptions::default()
-        .compression_method(zip::CompressionMethod::Deflated)
-        .last_modified_time(zip::DateTime::default())
-        .large_file(true);
-    let mut put = |name: String, tensor: &Tensor| -> Result<()> {
-        archive.start_file(name + ".npy", options).map_err(|error| failed(&error))?;
-        archive.write_all(&write_npy(tensor)?).map_err(|error| failed(&error))
-    };
-    for (name, tensor) in tensors {
-        if tensor.dtype() != DType::String {
-            put(name.to_string(), tensor)?;
-            continue;
+    at_caller(|| {
+        let mut archive = zip::ZipWriter::new(Cursor::new(Vec::new()));
+        let failed = |error: &dyn std::fmt::Display| Error::new(ErrorKind::Io, Phase::Run, error.to_string());
+        // The time stamp is fixed, so that equal tensors give equal files.
+        let options = zip::write::SimpleFileOptions::default()
+            .compression_method(zip::CompressionMethod::Deflated)
+            .last_modified_time(zip::DateTime::default())
+            .large_file(true);
+        let mut put = |name: String, tensor: &Tensor| -> Result<()> {
+            archive.start_file(name + ".npy", options).map_err(|error| failed(&error))?;
+            archive.write_all(&write_npy(tensor)?).map_err(|error| failed(&error))
+        };
+        for (name, tensor) in tensors {
+            if tensor.dtype() != DType::String {
+                put(name.to_string(), tensor)?;
+                continue;
+            }
+            let strings = tensor.as_strings()?;
+            let mut ends = vec![0i64];
+            let mut bytes: Vec<u8> = Vec::with_capacity(strings.byte_len());
+            for string in strings.iter() {
+                bytes.extend_from_slice(string);
+                ends.push(bytes.len() as i64);
+            }
+            let sizes: Vec<i64> = tensor.sizes().iter().map(|size| *size as i64).collect();
+            put(format!("{name}{BYTES}"), &Tensor::from_slice(&[bytes.len()], &bytes)?)?;
+            put(format!("{name}{OFFSETS}"), &Tensor::from_slice(&[ends.len()], &ends)?)?;
+            put(format!("{name}{SIZES}"), &Tensor::from_slice(&[sizes.len()], &sizes)?)?;
         }
-        let strings = tensor.as_strings()?;
-        let mut ends = vec![0i64];
-        let mut bytes: Vec<u8> = Vec::with_capacity(strings.byte_len());
-        for string in strings.iter() {
-            bytes.extend_from_slice(string);
-            ends.push(bytes.len() as i64);
-        }
-        let sizes: Vec<i64> = tensor.sizes().iter().map(|size| *size as i64).collect();
-        put(format!("{name}{BYTES}"), &Tensor::from_slice(&[bytes.len()], &bytes)?)?;
-        put(format!("{name}{OFFSETS}"), &Tensor::from_slice(&[ends.len()], &ends)?)?;
-        put(format!("{name}{SIZES}"), &Tensor::from_slice(&[sizes.len()], &sizes)?)?;
-    }
-    Ok(archive.finish().map_err(|error| failed(&error))?.into_inner())
+        Ok(archive.finish().map_err(|error| failed(&error))?.into_inner())
+    })
 }
 
 /// Converts a tensor from the dtype that an npz file stores for `dtype`: an integer of the same width for bf16, for
@@ -143,24 +146,27 @@ pub fn write_npz_bytes<'a>(tensors: impl IntoIterator<Item = (&'a str, &'a Tenso
 ///
 /// # Errors
 /// `DType`: the tensor has neither `dtype` nor the dtype that stores it.
+#[track_caller]
 pub fn as_dtype(tensor: &Tensor, dtype: DType) -> Result<Tensor> {
-    if dtype == tensor.dtype() {
-        return Ok(tensor.clone());
-    }
-    let stored = match storage(dtype) {
-        // One integer for each element.
-        Some((integer, 1)) => integer,
-        _ => dtype,
-    };
-    if stored != tensor.dtype() {
-        let message = format!("the tensor must be {dtype}, got {}", tensor.dtype());
-        let error = Error::new(ErrorKind::DType, Phase::Run, message);
-        return Err(match stored == dtype {
-            true => error,
-            false => error.with_help(format!("npz files store {dtype} as {stored}")),
-        });
-    }
-    raw::from_bytes(dtype, tensor.sizes(), &raw::to_bytes(tensor)?, false)
+    at_caller(|| {
+        if dtype == tensor.dtype() {
+            return Ok(tensor.clone());
+        }
+        let stored = match storage(dtype) {
+            // One integer for each element.
+            Some((integer, 1)) => integer,
+            _ => dtype,
+        };
+        if stored != tensor.dtype() {
+            let message = format!("the tensor must be {dtype}, got {}", tensor.dtype());
+            let error = Error::new(ErrorKind::DType, Phase::Run, message);
+            return Err(match stored == dtype {
+                true => error,
+                false => error.with_help(format!("npz files store {dtype} as {stored}")),
+            });
+        }
+        raw::from_bytes(dtype, tensor.sizes(), &raw::to_bytes(tensor)?, false)
+    })
 }
 
 fn damaged(error: &dyn std::fmt::Display) -> Error {

@@ -7,7 +7,7 @@ use safetensors::{Dtype, SafeTensorError, SafeTensors};
 use shapeflow_shape_fns::{DType, counted};
 
 use super::raw;
-use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::error::{Error, ErrorKind, Phase, Result, at_caller};
 use crate::tensor::{SharedBytes, Tensor, TensorMap};
 
 /// Maps a safetensors file into memory and returns its tensors in the order of their data.
@@ -53,14 +53,17 @@ pub fn read_safetensors_bytes(bytes: &[u8]) -> Result<TensorMap> {
 ///
 /// # Errors
 /// `Io`: the file cannot be written. `DType`: the format lacks the dtype of a tensor.
+#[track_caller]
 pub fn write_safetensors<'a>(
     path: impl AsRef<Path>,
     tensors: impl IntoIterator<Item = (&'a str, &'a Tensor)>,
 ) -> Result<()> {
     let path = path.as_ref();
-    let bytes = write_safetensors_bytes(tensors)?;
-    std::fs::write(path, bytes)
-        .map_err(|error| Error::new(ErrorKind::Io, Phase::Run, format!("{}: {error}", path.display())))
+    at_caller(|| {
+        let bytes = write_safetensors_bytes(tensors)?;
+        std::fs::write(path, bytes).map_err(|error| Error::new(ErrorKind::Io, Phase::Run, error.to_string()))
+    })
+    .map_err(|error| error.about(path.display()))
 }
 
 /// Returns the bytes of the safetensors file that [`write_safetensors`] writes.
@@ -77,27 +80,31 @@ pub fn write_safetensors<'a>(
 ///
 /// # Errors
 /// `DType`: the format lacks the dtype of a tensor. `Io`: two tensors have the same name.
+#[track_caller]
 pub fn write_safetensors_bytes<'a>(
     tensors: impl IntoIterator<Item = (&'a str, &'a Tensor)>,
 ) -> Result<Vec<u8>> {
-    let mut data = std::collections::BTreeMap::new();
-    for (name, tensor) in tensors {
-        let Some((file_dtype, _)) = DTYPES.iter().find(|(_, dtype)| *dtype == tensor.dtype()) else {
-            let message =
-                format!("safetensors files have no elements of {}, got tensor {name}", tensor.dtype());
-            return Err(Error::new(ErrorKind::DType, Phase::Run, message));
-        };
-        if data.insert(name, (*file_dtype, tensor.sizes(), raw::to_bytes(tensor)?)).is_some() {
-            let message = format!("two tensors are named {name}");
-            return Err(Error::new(ErrorKind::Io, Phase::Run, message));
+    at_caller(|| {
+        let mut data = std::collections::BTreeMap::new();
+        for (name, tensor) in tensors {
+            let Some((file_dtype, _)) = DTYPES.iter().find(|(_, dtype)| *dtype == tensor.dtype()) else {
+                let message =
+                    format!("safetensors files have no elements of {}, got tensor {name}", tensor.dtype());
+                return Err(Error::new(ErrorKind::DType, Phase::Run, message));
+            };
+            if data.insert(name, (*file_dtype, tensor.sizes(), raw::to_bytes(tensor)?)).is_some() {
+                let message = format!("two tensors are named {name}");
+                return Err(Error::new(ErrorKind::Io, Phase::Run, message));
+            }
         }
-    }
-    let views = data.iter().map(|(name, (dtype, sizes, bytes))| {
-        safetensors::tensor::TensorView::new(*dtype, sizes.to_vec(), bytes).map(|view| (*name, view))
-    });
-    let views = views.collect::<Result<Vec<_>, _>>().expect("a tensor has as many bytes as its sizes need");
-    safetensors::serialize(views, None)
-        .map_err(|error| Error::new(ErrorKind::Io, Phase::Run, error.to_string()))
+        let views = data.iter().map(|(name, (dtype, sizes, bytes))| {
+            safetensors::tensor::TensorView::new(*dtype, sizes.to_vec(), bytes).map(|view| (*name, view))
+        });
+        let views =
+            views.collect::<Result<Vec<_>, _>>().expect("a tensor has as many bytes as its sizes need");
+        safetensors::serialize(views, None)
+            .map_err(|error| Error::new(ErrorKind::Io, Phase::Run, error.to_string()))
+    })
 }
 
 /// Dtypes of the format and of this crate.

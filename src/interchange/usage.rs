@@ -6,7 +6,7 @@ use shapeflow_shape_fns::DType;
 
 use super::imported::Imported;
 use super::node_usage::{ComputedBy, NodeUsage, live_nodes};
-use crate::error::Result;
+use crate::error::{Result, at_caller};
 use crate::graph::{NodeIx, Value};
 
 /// The nodes of one op type that are computed in one way.
@@ -32,9 +32,10 @@ impl Imported {
     ///
     /// # Errors
     /// An output is poisoned or belongs to another graph.
+    #[track_caller]
     pub fn op_usage(&self, outputs: &[Value<'_>]) -> Result<Vec<OpUsage>> {
         let data = self.graph.read();
-        let is_live = live_nodes(&data, outputs)?;
+        let is_live = at_caller(|| live_nodes(&data, outputs))?;
         let mut usage: BTreeMap<(&str, ComputedBy), OpUsage> = BTreeMap::new();
         for built in &self.built {
             let nodes = built.nodes.clone().expect("all branches and loops are complete");

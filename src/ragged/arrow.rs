@@ -11,7 +11,7 @@ use shapeflow_shape_fns::DType;
 use super::encoding::{ints, with_ints};
 use super::mistake::bad_splits;
 use super::{RaggedItem, RaggedTensor, RowPartition, Unchecked, shape_error};
-use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::error::{Error, ErrorKind, Phase, Result, at_caller};
 use crate::tensor::Tensor;
 use crate::tensor::arrow::{check_no_nulls, fixed_size_lists, lent_elements};
 
@@ -38,8 +38,9 @@ impl RaggedTensor {
     /// # Errors
     /// `Shape`: a list or an element is null. `DType`: the array is not a list of variable length, or its elements are
     /// neither bools, numbers nor strings.
+    #[track_caller]
     pub fn from_arrow(array: &dyn Array) -> Result<RaggedTensor> {
-        match RaggedItem::from_arrow(array)? {
+        at_caller(|| match RaggedItem::from_arrow(array)? {
             RaggedItem::Ragged(ragged) => Ok(ragged),
             RaggedItem::Dense(_) => {
                 let got = array.data_type();
@@ -47,7 +48,7 @@ impl RaggedTensor {
                 let error = Error::new(ErrorKind::DType, Phase::Run, message);
                 Err(error.with_help("make a tensor with `Tensor::from_arrow`"))
             }
-        }
+        })
     }
 
     /// Returns an Arrow array of lists (feature `arrow`), which shares the numbers and the row splits: `ListArray` for
@@ -67,17 +68,20 @@ impl RaggedTensor {
     /// # Errors
     /// `DType`: Arrow has no type for the elements. `Shape`: unchecked row splits are wrong, or a fixed row length
     /// exceeds `i32::MAX`.
+    #[track_caller]
     pub fn to_arrow(&self) -> Result<ArrayRef> {
-        let mut array = self.flat.to_arrow()?;
-        for partition in self.partitions.iter().rev() {
-            let splits = partition.row_splits();
-            array = match (partition.uniform_row_length(), splits.dtype()) {
-                (Some(length), _) => fixed_size_lists(array, length, partition.nrows())?,
-                (None, DType::I32) => lists::<i32>(array, partition)?,
-                (None, _) => lists::<i64>(array, partition)?,
-            };
-        }
-        Ok(array)
+        at_caller(|| {
+            let mut array = self.flat.to_arrow()?;
+            for partition in self.partitions.iter().rev() {
+                let splits = partition.row_splits();
+                array = match (partition.uniform_row_length(), splits.dtype()) {
+                    (Some(length), _) => fixed_size_lists(array, length, partition.nrows())?,
+                    (None, DType::I32) => lists::<i32>(array, partition)?,
+                    (None, _) => lists::<i64>(array, partition)?,
+                };
+            }
+            Ok(array)
+        })
     }
 }
 
@@ -87,53 +91,56 @@ impl RaggedItem {
     ///
     /// # Errors
     /// `Shape`: a list or an element is null. `DType`: the elements are neither bools, numbers nor strings.
+    #[track_caller]
     pub fn from_arrow(array: &dyn Array) -> Result<RaggedItem> {
-        // An axis around the values. The loop collects the axes, outermost first.
-        enum ListAxis {
-            // Lists of variable length.
-            Ragged(RowPartition),
-            // Lists of one fixed length; `rows` is their number.
-            Fixed { length: usize, rows: usize },
-        }
-        let (mut axes, mut array) = (Vec::new(), array.slice(0, array.len()));
-        loop {
-            let (axis, values) = match array.data_type() {
-                DataType::List(_) => {
-                    let (partition, values) = partition(array.as_list::<i32>())?;
-                    (ListAxis::Ragged(partition), values)
-                }
-                DataType::LargeList(_) => {
-                    let (partition, values) = partition(array.as_list::<i64>())?;
-                    (ListAxis::Ragged(partition), values)
-                }
-                DataType::FixedSizeList(_, length) => {
-                    check_no_nulls(&array)?;
-                    let axis = ListAxis::Fixed { length: *length as usize, rows: array.len() };
-                    (axis, array.as_fixed_size_list().values().clone())
-                }
-                _ => break,
-            };
-            axes.push(axis);
-            array = values;
-        }
-        let mut item = RaggedItem::Dense(Tensor::from_arrow(&array)?);
-        let is_large = |axis: &ListAxis| matches!(axis, ListAxis::Ragged(rows) if rows.row_splits().dtype() == DType::I64);
-        let dtype = if axes.iter().any(is_large) { DType::I64 } else { DType::I32 };
-        for axis in axes.into_iter().rev() {
-            item = match (axis, item) {
-                (ListAxis::Fixed { length, rows }, RaggedItem::Dense(values)) => {
-                    values.reshape(&[&[rows, length], &values.sizes()[1..]].concat())?.into()
-                }
-                (ListAxis::Fixed { length, rows }, values) => {
-                    let partition = RowPartition::uniform(length, rows, dtype)?;
-                    RaggedTensor::partitioned(partition, values)?.into()
-                }
-                (ListAxis::Ragged(partition), values) => {
-                    RaggedTensor::partitioned(partition.with_dtype(dtype)?, values)?.into()
-                }
-            };
-        }
-        Ok(item)
+        at_caller(|| {
+            // An axis around the values. The loop collects the axes, outermost first.
+            enum ListAxis {
+                // Lists of variable length.
+                Ragged(RowPartition),
+                // Lists of one fixed length; `rows` is their number.
+                Fixed { length: usize, rows: usize },
+            }
+            let (mut axes, mut array) = (Vec::new(), array.slice(0, array.len()));
+            loop {
+                let (axis, values) = match array.data_type() {
+                    DataType::List(_) => {
+                        let (partition, values) = partition(array.as_list::<i32>())?;
+                        (ListAxis::Ragged(partition), values)
+                    }
+                    DataType::LargeList(_) => {
+                        let (partition, values) = partition(array.as_list::<i64>())?;
+                        (ListAxis::Ragged(partition), values)
+                    }
+                    DataType::FixedSizeList(_, length) => {
+                        check_no_nulls(&array)?;
+                        let axis = ListAxis::Fixed { length: *length as usize, rows: array.len() };
+                        (axis, array.as_fixed_size_list().values().clone())
+                    }
+                    _ => break,
+                };
+                axes.push(axis);
+                array = values;
+            }
+            let mut item = RaggedItem::Dense(Tensor::from_arrow(&array)?);
+            let is_large = |axis: &ListAxis| matches!(axis, ListAxis::Ragged(rows) if rows.row_splits().dtype() == DType::I64);
+            let dtype = if axes.iter().any(is_large) { DType::I64 } else { DType::I32 };
+            for axis in axes.into_iter().rev() {
+                item = match (axis, item) {
+                    (ListAxis::Fixed { length, rows }, RaggedItem::Dense(values)) => {
+                        values.reshape(&[&[rows, length], &values.sizes()[1..]].concat())?.into()
+                    }
+                    (ListAxis::Fixed { length, rows }, values) => {
+                        let partition = RowPartition::uniform(length, rows, dtype)?;
+                        RaggedTensor::partitioned(partition, values)?.into()
+                    }
+                    (ListAxis::Ragged(partition), values) => {
+                        RaggedTensor::partitioned(partition.with_dtype(dtype)?, values)?.into()
+                    }
+                };
+            }
+            Ok(item)
+        })
     }
 }
 

@@ -7,7 +7,7 @@ use shapeflow_shape_fns::{DType, counted};
 
 use super::encoding::{check_vector, wide, with_ints};
 use super::{RaggedItem, RaggedTensor, RowPartition, located, shape_error, take_rows};
-use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::error::{Error, ErrorKind, Phase, Result, at_caller};
 use crate::tensor::{Tensor, TensorView, reserved_vec, size_of_element};
 
 /// The copy of the rows of a ragged tensor into a padded dense one.
@@ -146,8 +146,9 @@ impl RaggedTensor {
     ///
     /// # Errors
     /// The dense tensor needs too much memory.
+    #[track_caller]
     pub fn to_tensor(&self) -> Result<Tensor> {
-        self.to_tensor_with(&Tensor::zeros(self.dtype(), &[])?, &[])
+        at_caller(|| self.to_tensor_with(&Tensor::zeros(self.dtype(), &[])?, &[]))
     }
 
     /// Returns a dense tensor. Short rows end with `default`, which broadcasts to the inner axes of the values. `sizes`
@@ -166,27 +167,30 @@ impl RaggedTensor {
     /// # Errors
     /// `default` has another dtype or does not broadcast, `sizes` is not empty and has another length than the rank, a
     /// size of an inner axis differs from the size of the values, or the dense tensor needs too much memory.
+    #[track_caller]
     pub fn to_tensor_with(&self, default: &Tensor, sizes: &[Option<usize>]) -> Result<Tensor> {
-        let mut natural = self.bounding_shape();
-        if !sizes.is_empty() && sizes.len() != natural.len() {
-            return Err(shape_error(format!(
-                "there must be one size for each of {}, got {}",
-                counted(natural.len(), "axis"),
-                sizes.len()
-            )));
-        }
-        for (axis, (natural, size)) in natural.iter_mut().zip(sizes).enumerate() {
-            let Some(size) = *size else { continue };
-            if axis > self.partitions.len() && size != *natural {
+        at_caller(|| {
+            let mut natural = self.bounding_shape();
+            if !sizes.is_empty() && sizes.len() != natural.len() {
                 return Err(shape_error(format!(
-                    "the size of inner axis {axis} must be the values' size, {natural}, got {size}"
+                    "there must be one size for each of {}, got {}",
+                    counted(natural.len(), "axis"),
+                    sizes.len()
                 )));
             }
-            *natural = size;
-        }
-        let default = broadcast_default(default.view(), self.flat.view())?;
-        PaddedCopy { flat: self.flat.view(), partitions: &self.partitions, sizes: &natural }
-            .run(default.view())
+            for (axis, (natural, size)) in natural.iter_mut().zip(sizes).enumerate() {
+                let Some(size) = *size else { continue };
+                if axis > self.partitions.len() && size != *natural {
+                    return Err(shape_error(format!(
+                        "the size of inner axis {axis} must be the values' size, {natural}, got {size}"
+                    )));
+                }
+                *natural = size;
+            }
+            let default = broadcast_default(default.view(), self.flat.view())?;
+            PaddedCopy { flat: self.flat.view(), partitions: &self.partitions, sizes: &natural }
+                .run(default.view())
+        })
     }
 
     /// Makes a ragged tensor of all elements of a dense tensor. Each of the axes 1 to `ragged_rank` gets a uniform

@@ -45,7 +45,7 @@ pub(crate) use rows::take_rows;
 pub use sparse::SparseParts;
 pub use unchecked::{Encoding, Unchecked};
 
-use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::error::{Error, ErrorKind, Phase, Result, at_caller};
 use crate::tensor::{Element, Tensor};
 
 /// A tensor whose rows have different lengths: flat values, and a [`RowPartition`] for each partitioned axis.
@@ -135,28 +135,30 @@ impl RaggedItem {
     ///
     /// # Errors
     /// The item is ragged.
+    #[track_caller]
     pub fn dense(self) -> Result<Tensor> {
-        match self {
+        at_caller(|| match self {
             RaggedItem::Dense(tensor) => Ok(tensor),
             RaggedItem::Ragged(ragged) => {
                 Err(shape_error(format!("the item must be dense, got a ragged tensor {}", ragged.shape())))
             }
-        }
+        })
     }
 
     /// Returns the ragged tensor.
     ///
     /// # Errors
     /// The item is dense.
+    #[track_caller]
     pub fn ragged(self) -> Result<RaggedTensor> {
-        match self {
+        at_caller(|| match self {
             RaggedItem::Ragged(ragged) => Ok(ragged),
             RaggedItem::Dense(tensor) => Err(shape_error(format!(
                 "the item must be ragged, got a dense tensor {}{:?}",
                 tensor.dtype(),
                 tensor.sizes()
             ))),
-        }
+        })
     }
 
     /// Returns the flat values and the partitions.
@@ -341,18 +343,21 @@ impl RaggedTensor {
     ///
     /// # Errors
     /// The axis does not exist.
+    #[track_caller]
     pub fn row_lengths_along(&self, axis: i64) -> Result<RaggedItem> {
-        let axis = self.axis(axis)?;
-        if axis == 0 {
-            return Ok(encoding::full(self.row_splits_dtype(), &[], self.nrows())?.into());
-        }
-        let Some(partition) = self.partitions.get(axis - 1) else {
-            let length = self.flat.sizes()[axis - self.partitions.len()];
-            let sizes = &self.flat.sizes()[..axis - self.partitions.len()];
-            let lengths = encoding::full(self.row_splits_dtype(), sizes, length)?;
-            return Ok(RaggedItem::of(lengths, self.partitions.clone()));
-        };
-        Ok(RaggedItem::of(partition.row_lengths().clone(), self.partitions[..axis - 1].to_vec()))
+        at_caller(|| {
+            let axis = self.axis(axis)?;
+            if axis == 0 {
+                return Ok(encoding::full(self.row_splits_dtype(), &[], self.nrows())?.into());
+            }
+            let Some(partition) = self.partitions.get(axis - 1) else {
+                let length = self.flat.sizes()[axis - self.partitions.len()];
+                let sizes = &self.flat.sizes()[..axis - self.partitions.len()];
+                let lengths = encoding::full(self.row_splits_dtype(), sizes, length)?;
+                return Ok(RaggedItem::of(lengths, self.partitions.clone()));
+            };
+            Ok(RaggedItem::of(partition.row_lengths().clone(), self.partitions[..axis - 1].to_vec()))
+        })
     }
 
     /// Returns the number of an axis from the start. A negative `axis` counts from the end.
@@ -423,10 +428,13 @@ impl RaggedTensor {
     ///
     /// # Errors
     /// The axis does not exist.
+    #[track_caller]
     pub fn bounding_shape_along(&self, axis: i64) -> Result<usize> {
-        let axis = self.axis(axis)?;
-        let Some(index) = axis.checked_sub(1) else { return Ok(self.nrows()) };
-        let inner = || self.flat.sizes()[axis - self.partitions.len()];
-        Ok(self.partitions.get(index).map_or_else(inner, RowPartition::longest_row))
+        at_caller(|| {
+            let axis = self.axis(axis)?;
+            let Some(index) = axis.checked_sub(1) else { return Ok(self.nrows()) };
+            let inner = || self.flat.sizes()[axis - self.partitions.len()];
+            Ok(self.partitions.get(index).map_or_else(inner, RowPartition::longest_row))
+        })
     }
 }

@@ -3,7 +3,7 @@
 use std::panic::Location;
 
 use super::{RaggedItem, RaggedTensor, RowPartition, located, shape_error};
-use crate::error::Result;
+use crate::error::{Result, at_caller};
 use crate::tensor::{Element, Tensor};
 use shapeflow_shape_fns::{DType, counted};
 
@@ -171,8 +171,9 @@ impl RaggedTensor {
     ///
     /// # Errors
     /// The elements are not `T`, or a string is not UTF-8.
+    #[track_caller]
     pub fn to_nested<T: OwnedElement>(&self) -> Result<Nested<T>> {
-        RaggedItem::Ragged(self.clone()).to_nested()
+        at_caller(|| RaggedItem::Ragged(self.clone()).to_nested())
     }
 }
 
@@ -181,21 +182,24 @@ impl RaggedItem {
     ///
     /// # Errors
     /// The elements are not `T`, or a string is not UTF-8.
+    #[track_caller]
     pub fn to_nested<T: OwnedElement>(&self) -> Result<Nested<T>> {
-        let (flat, partitions) = self.clone().into_parts();
-        let mut items: Vec<Nested<T>> = T::elements_of(&flat)?.into_iter().map(Nested::Item).collect();
-        for axis in (1..flat.sizes().len()).rev() {
-            let (rows, size) = (flat.sizes()[..axis].iter().product(), flat.sizes()[axis]);
-            let mut rest = items.into_iter();
-            items = (0..rows).map(|_| Nested::List(rest.by_ref().take(size).collect())).collect();
-        }
-        for partition in partitions.iter().rev() {
-            items = partition.ranges().map(|range| Nested::List(items[range].to_vec())).collect();
-        }
-        if flat.sizes().is_empty() {
-            return Ok(items.remove(0));
-        }
-        Ok(Nested::List(items))
+        at_caller(|| {
+            let (flat, partitions) = self.clone().into_parts();
+            let mut items: Vec<Nested<T>> = T::elements_of(&flat)?.into_iter().map(Nested::Item).collect();
+            for axis in (1..flat.sizes().len()).rev() {
+                let (rows, size) = (flat.sizes()[..axis].iter().product(), flat.sizes()[axis]);
+                let mut rest = items.into_iter();
+                items = (0..rows).map(|_| Nested::List(rest.by_ref().take(size).collect())).collect();
+            }
+            for partition in partitions.iter().rev() {
+                items = partition.ranges().map(|range| Nested::List(items[range].to_vec())).collect();
+            }
+            if flat.sizes().is_empty() {
+                return Ok(items.remove(0));
+            }
+            Ok(Nested::List(items))
+        })
     }
 }
 

@@ -10,7 +10,7 @@ use super::encoding::{
 };
 use super::mistake::{first_mistake, message_of};
 use super::{Encoding, located, shape_error};
-use crate::error::Result;
+use crate::error::{Result, at_caller};
 use crate::tensor::Tensor;
 
 /// How `nvals` values are split into rows: the row splits, and every other encoding, which is computed once and kept.
@@ -209,13 +209,16 @@ impl RowPartition {
     ///
     /// # Errors
     /// The dtype is neither i32 nor i64, or a split does not fit the dtype.
+    #[track_caller]
     pub fn with_dtype(&self, dtype: DType) -> Result<RowPartition> {
-        check_splits_dtype(dtype)?;
-        if dtype == self.splits.dtype() {
-            return Ok(self.clone());
-        }
-        let offsets = std::iter::once(0).chain(self.ranges().map(|range| range.end));
-        let splits = ints(dtype, offsets)?;
-        Ok(RowPartition { uniform: self.uniform, ..RowPartition::of(splits, self.nvals) })
+        at_caller(|| {
+            check_splits_dtype(dtype)?;
+            if dtype == self.splits.dtype() {
+                return Ok(self.clone());
+            }
+            let offsets = std::iter::once(0).chain(self.ranges().map(|range| range.end));
+            let splits = ints(dtype, offsets)?;
+            Ok(RowPartition { uniform: self.uniform, ..RowPartition::of(splits, self.nvals) })
+        })
     }
 }

@@ -1,7 +1,7 @@
 //! `row` and `at`: one row or one item of a ragged tensor.
 
 use super::{RaggedItem, RaggedTensor};
-use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::error::{Error, ErrorKind, Phase, Result, at_caller};
 
 impl RaggedTensor {
     /// Returns row `i`; a negative `i` counts from the end.
@@ -18,9 +18,12 @@ impl RaggedTensor {
     ///
     /// # Errors
     /// There is no such row.
+    #[track_caller]
     pub fn row(&self, i: i64) -> Result<RaggedItem> {
-        let row = position("a row", i, self.nrows())?;
-        self.values().take(&[self.partition().range(row)])
+        at_caller(|| {
+            let row = position("a row", i, self.nrows())?;
+            self.values().take(&[self.partition().range(row)])
+        })
     }
 
     /// Returns item `j` of row `i`; negative numbers count from the end.
@@ -35,8 +38,9 @@ impl RaggedTensor {
     ///
     /// # Errors
     /// There is no such row or item.
+    #[track_caller]
     pub fn at(&self, i: i64, j: i64) -> Result<RaggedItem> {
-        self.row(i)?.item_at(j)
+        at_caller(|| self.row(i)?.item_at(j))
     }
 }
 

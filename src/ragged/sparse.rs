@@ -5,7 +5,7 @@ use std::panic::Location;
 use shapeflow_shape_fns::counted;
 
 use super::{RaggedTensor, located, shape_error};
-use crate::error::Result;
+use crate::error::{Result, at_caller};
 use crate::tensor::Tensor;
 
 /// A sparse tensor: `values[i]` is the element at `indices[i, ..]` of a tensor of `dense_shape`.
@@ -34,31 +34,34 @@ impl RaggedTensor {
     ///
     /// # Errors
     /// Memory is refused.
+    #[track_caller]
     pub fn to_sparse(&self) -> Result<SparseParts> {
-        let inner = &self.flat.sizes()[1..];
-        let (rank, row) = (self.rank(), inner.iter().product::<usize>());
-        let mut out: Vec<i64> = Vec::with_capacity(self.flat.len() * rank);
-        // Splits that were not validated may cover a value several times, or not at all.
-        let mut covered = Vec::with_capacity(self.flat.sizes()[0]);
-        let mut index = vec![0; self.partitions.len() + 1];
-        self.each_value(0, 0..self.nrows(), &mut index, &mut |index, value| {
-            covered.push(value..value + 1);
-            for element in 0..row {
-                out.extend(index);
-                let mut rest = element;
-                let first = out.len();
-                out.resize(first + inner.len(), 0);
-                for (slot, size) in out[first..].iter_mut().zip(inner).rev() {
-                    *slot = (rest % size) as i64;
-                    rest /= size;
+        at_caller(|| {
+            let inner = &self.flat.sizes()[1..];
+            let (rank, row) = (self.rank(), inner.iter().product::<usize>());
+            let mut out: Vec<i64> = Vec::with_capacity(self.flat.len() * rank);
+            // Splits that were not validated may cover a value several times, or not at all.
+            let mut covered = Vec::with_capacity(self.flat.sizes()[0]);
+            let mut index = vec![0; self.partitions.len() + 1];
+            self.each_value(0, 0..self.nrows(), &mut index, &mut |index, value| {
+                covered.push(value..value + 1);
+                for element in 0..row {
+                    out.extend(index);
+                    let mut rest = element;
+                    let first = out.len();
+                    out.resize(first + inner.len(), 0);
+                    for (slot, size) in out[first..].iter_mut().zip(inner).rev() {
+                        *slot = (rest % size) as i64;
+                        rest /= size;
+                    }
                 }
-            }
-        });
-        let shape: Vec<i64> = self.bounding_shape().iter().map(|&size| size as i64).collect();
-        let count = covered.len() * row;
-        let values = super::take_rows(self.flat.view(), &covered)?.reshape(&[count])?;
-        let indices = Tensor::from_vec(&[count, rank], out)?;
-        Ok(SparseParts { indices, values, dense_shape: Tensor::from(shape) })
+            });
+            let shape: Vec<i64> = self.bounding_shape().iter().map(|&size| size as i64).collect();
+            let count = covered.len() * row;
+            let values = super::take_rows(self.flat.view(), &covered)?.reshape(&[count])?;
+            let indices = Tensor::from_vec(&[count, rank], out)?;
+            Ok(SparseParts { indices, values, dense_shape: Tensor::from(shape) })
+        })
     }
 
     /// Calls `f` for each flat value in `rows` of partition number `level`. The arguments are the value's indices along

@@ -16,7 +16,7 @@ use bytes::Bytes;
 use shapeflow_shape_fns::{DType, counted};
 
 use super::Tensor;
-use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::error::{Error, ErrorKind, Phase, Result, at_caller};
 
 /// Calls `$f::<P>($($arg),*)` with the primitive type of Arrow that has the elements of a dtype, or returns `None`.
 macro_rules! with_primitive {
@@ -60,26 +60,30 @@ impl Tensor {
     /// `Shape`: an element is null. `DType`: the array holds neither bools, numbers nor strings; for a list of variable
     /// length see [`RaggedTensor::from_arrow`](crate::RaggedTensor::from_arrow). `Memory`: the allocation of a copy
     /// fails.
+    #[track_caller]
     pub fn from_arrow(array: &dyn Array) -> Result<Tensor> {
-        check_no_nulls(array)?;
-        match array.data_type() {
-            DataType::Boolean => {
-                let bools: Vec<bool> = array.as_boolean().values().iter().collect();
-                Tensor::from_vec(&[bools.len()], bools)
+        at_caller(|| {
+            check_no_nulls(array)?;
+            match array.data_type() {
+                DataType::Boolean => {
+                    let bools: Vec<bool> = array.as_boolean().values().iter().collect();
+                    Tensor::from_vec(&[bools.len()], bools)
+                }
+                DataType::Utf8 => strings(array.as_string::<i32>().iter()),
+                DataType::LargeUtf8 => strings(array.as_string::<i64>().iter()),
+                DataType::Binary => strings(array.as_binary::<i32>().iter()),
+                DataType::LargeBinary => strings(array.as_binary::<i64>().iter()),
+                DataType::FixedSizeList(_, size) => {
+                    let values = Tensor::from_arrow(array.as_fixed_size_list().values())?;
+                    values.reshape(&[&[array.len(), *size as usize], &values.sizes()[1..]].concat())
+                }
+                other => {
+                    let shared =
+                        dtype_of(other).and_then(|dtype| with_primitive!(dtype, shared(dtype, array)));
+                    shared.unwrap_or_else(|| Err(not_a_tensor(other)))
+                }
             }
-            DataType::Utf8 => strings(array.as_string::<i32>().iter()),
-            DataType::LargeUtf8 => strings(array.as_string::<i64>().iter()),
-            DataType::Binary => strings(array.as_binary::<i32>().iter()),
-            DataType::LargeBinary => strings(array.as_binary::<i64>().iter()),
-            DataType::FixedSizeList(_, size) => {
-                let values = Tensor::from_arrow(array.as_fixed_size_list().values())?;
-                values.reshape(&[&[array.len(), *size as usize], &values.sizes()[1..]].concat())
-            }
-            other => {
-                let shared = dtype_of(other).and_then(|dtype| with_primitive!(dtype, shared(dtype, array)));
-                shared.unwrap_or_else(|| Err(not_a_tensor(other)))
-            }
-        }
+        })
     }
 
     /// Returns an Arrow array of the elements (feature `arrow`). The array shares numbers; it copies bools and strings,
@@ -101,25 +105,28 @@ impl Tensor {
     /// # Errors
     /// `DType`: Arrow has no type for the elements. `Shape`: the tensor has no axis, or the size of an axis exceeds
     /// `i32::MAX`.
+    #[track_caller]
     pub fn to_arrow(&self) -> Result<ArrayRef> {
-        let dtype = self.dtype();
-        let mut array: ArrayRef = match dtype {
-            DType::Bool => Arc::new(BooleanArray::from(self.to_vec::<bool>()?)),
-            DType::String => Arc::new(LargeBinaryArray::from_iter_values(self.as_strings()?.iter())),
-            _ => with_primitive!(dtype, lent(self)).ok_or_else(|| {
-                let message = format!("the dtype must be one that Arrow has, got {dtype}");
-                Error::new(ErrorKind::DType, Phase::Run, message)
-            })?,
-        };
-        let Some(_) = self.sizes().first() else {
-            let message = "a tensor must have an axis to be an Arrow array, got a scalar";
-            return Err(Error::new(ErrorKind::Shape, Phase::Run, message));
-        };
-        for axis in (1..self.sizes().len()).rev() {
-            let rows = self.sizes()[..axis].iter().product();
-            array = fixed_size_lists(array, self.sizes()[axis], rows)?;
-        }
-        Ok(array)
+        at_caller(|| {
+            let dtype = self.dtype();
+            let mut array: ArrayRef = match dtype {
+                DType::Bool => Arc::new(BooleanArray::from(self.to_vec::<bool>()?)),
+                DType::String => Arc::new(LargeBinaryArray::from_iter_values(self.as_strings()?.iter())),
+                _ => with_primitive!(dtype, lent(self)).ok_or_else(|| {
+                    let message = format!("the dtype must be one that Arrow has, got {dtype}");
+                    Error::new(ErrorKind::DType, Phase::Run, message)
+                })?,
+            };
+            let Some(_) = self.sizes().first() else {
+                let message = "a tensor must have an axis to be an Arrow array, got a scalar";
+                return Err(Error::new(ErrorKind::Shape, Phase::Run, message));
+            };
+            for axis in (1..self.sizes().len()).rev() {
+                let rows = self.sizes()[..axis].iter().product();
+                array = fixed_size_lists(array, self.sizes()[axis], rows)?;
+            }
+            Ok(array)
+        })
     }
 }
 

@@ -8,7 +8,7 @@ use super::element::{check_aligned, normalized_byte, size_of_element};
 use super::layout::{Layout, check_values};
 use super::storage::Storage;
 use super::{SharedBytes, Tensor};
-use crate::error::Result;
+use crate::error::{Result, at_caller};
 
 impl Tensor {
     /// Makes a tensor of elements that `owner` holds, row-major and in the byte order of this machine: a mapped file, a
@@ -29,11 +29,12 @@ impl Tensor {
     /// # Errors
     /// `DType`: `dtype` is string or variant. `Shape`: the sizes need another number of bytes. `Memory`: the
     /// allocation fails.
+    #[track_caller]
     pub fn from_owner<T>(dtype: DType, sizes: &[usize], owner: Arc<T>) -> Result<Tensor>
     where
         T: AsRef<[u8]> + Send + Sync + 'static,
     {
-        Tensor::from_shared(dtype, sizes, &SharedBytes::new(owner))
+        at_caller(|| Tensor::from_shared(dtype, sizes, &SharedBytes::new(owner)))
     }
 
     /// Makes a tensor of elements that `bytes` hold in the byte order of this machine. The tensor shares the bytes if

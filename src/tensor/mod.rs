@@ -67,7 +67,7 @@ pub use tensor_map::TensorMap;
 pub use view::TensorView;
 pub use view_mut::TensorViewMut;
 
-use crate::error::Result;
+use crate::error::{Result, at_caller};
 use element::check_dtype;
 use layout::{Layout, check_count};
 use storage::Storage;
@@ -177,19 +177,22 @@ impl Tensor {
     ///
     /// # Errors
     /// `Shape`: the elements take more than `isize::MAX` bytes. `Memory`: the allocation fails.
+    #[track_caller]
     pub fn zeros(dtype: DType, sizes: &[usize]) -> Result<Tensor> {
-        let layout = Layout::row_major(sizes)?;
-        if dtype == DType::String {
-            let strings = StringBuffer::empty_strings(layout.len)?;
-            return Ok(Tensor { dtype, layout, storage: Storage::of_strings(strings) });
-        }
-        if dtype == DType::Variant {
-            let mut lists = reserved_vec(layout.len)?;
-            lists.resize_with(layout.len, || TensorList::new(DType::F32, None, 0));
-            return Ok(Tensor { dtype, layout, storage: Storage::Lists(lists.into()) });
-        }
-        let buffer = Buffer::zeroed(layout.byte_len(size_of_element(dtype)?)?)?;
-        Ok(Tensor { dtype, layout, storage: Storage::of(buffer) })
+        at_caller(|| {
+            let layout = Layout::row_major(sizes)?;
+            if dtype == DType::String {
+                let strings = StringBuffer::empty_strings(layout.len)?;
+                return Ok(Tensor { dtype, layout, storage: Storage::of_strings(strings) });
+            }
+            if dtype == DType::Variant {
+                let mut lists = reserved_vec(layout.len)?;
+                lists.resize_with(layout.len, || TensorList::new(DType::F32, None, 0));
+                return Ok(Tensor { dtype, layout, storage: Storage::Lists(lists.into()) });
+            }
+            let buffer = Buffer::zeroed(layout.byte_len(size_of_element(dtype)?)?)?;
+            Ok(Tensor { dtype, layout, storage: Storage::of(buffer) })
+        })
     }
 
     /// Makes a tensor whose elements are all `value`.
@@ -203,10 +206,13 @@ impl Tensor {
     ///
     /// # Errors
     /// As [`Tensor::zeros`].
+    #[track_caller]
     pub fn full<T: Element>(sizes: &[usize], value: T) -> Result<Tensor> {
-        let mut tensor = Tensor::allocate(T::DTYPE, sizes)?;
-        tensor.as_mut_slice()?.fill(value);
-        Ok(tensor)
+        at_caller(|| {
+            let mut tensor = Tensor::allocate(T::DTYPE, sizes)?;
+            tensor.as_mut_slice()?.fill(value);
+            Ok(tensor)
+        })
     }
 
     /// Makes a tensor of rank 0. Like `Box::new`, it aborts the process if the allocation fails.
@@ -286,16 +292,18 @@ impl Tensor {
     ///
     /// # Errors
     /// `DType`: `T` is not the type of the bits.
+    #[track_caller]
     pub fn as_bits<T: Element>(&self) -> Result<&[T]> {
-        self.view().as_bits()
+        at_caller(|| self.view().as_bits())
     }
 
     /// Copies the bits of the elements, in row-major order, into a vector.
     ///
     /// # Errors
     /// As [`Tensor::as_bits`].
+    #[track_caller]
     pub fn to_bits<T: Element>(&self) -> Result<Vec<T>> {
-        self.as_bits().map(<[T]>::to_vec)
+        at_caller(|| self.as_bits().map(<[T]>::to_vec))
     }
 
     /// Returns the strings in row-major order.
@@ -384,12 +392,15 @@ impl Tensor {
     ///
     /// # Errors
     /// `Memory`: the allocation of the copy fails.
+    #[track_caller]
     pub fn view_mut(&mut self) -> Result<TensorViewMut<'_>> {
-        let Layout { sizes, len, .. } = &self.layout;
-        match &mut self.storage {
-            Storage::Strings(strings) => Ok(TensorViewMut::of_strings(sizes, *len, strings)),
-            bytes => Ok(TensorViewMut::of_bytes(self.dtype, sizes, *len, bytes.unshared_bytes()?)),
-        }
+        at_caller(|| {
+            let Layout { sizes, len, .. } = &self.layout;
+            match &mut self.storage {
+                Storage::Strings(strings) => Ok(TensorViewMut::of_strings(sizes, *len, strings)),
+                bytes => Ok(TensorViewMut::of_bytes(self.dtype, sizes, *len, bytes.unshared_bytes()?)),
+            }
+        })
     }
 }
 

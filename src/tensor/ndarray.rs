@@ -6,7 +6,7 @@ use ndarray::{Array, ArrayBase, ArrayViewD, ArrayViewMutD, Data, Dimension, IxDy
 
 use super::element::{Element, as_bytes};
 use super::{Tensor, TensorView};
-use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::error::{Error, ErrorKind, Phase, Result, at_caller};
 
 /// The memory that a tensor takes over from an array: `len` elements of `vector`, from `first` on.
 struct ArrayElements<T> {
@@ -123,25 +123,28 @@ impl<'a> TensorView<'a> {
     ///
     /// # Errors
     /// `Shape`: the array is a part of a larger array with gaps between its elements, or it repeats elements.
+    #[track_caller]
     pub fn from_array<T, S, D>(array: &'a ArrayBase<S, D>) -> Result<TensorView<'a>>
     where
         T: Element,
         S: Data + RawData<Elem = T>,
         D: Dimension,
     {
-        let Some(elements) = array.as_slice_memory_order() else {
-            let (sizes, strides) = (array.shape(), array.strides());
-            let message = format!(
-                "the elements of an array must lie next to each other in memory, got sizes {sizes:?} with strides \
-                 {strides:?}"
-            );
-            let error = Error::new(ErrorKind::Shape, Phase::Run, message);
-            return Err(error.with_help("copy the array with `as_standard_layout` first"));
-        };
-        // A reversed axis starts at its highest address.
-        let reversed = array.shape().iter().zip(array.strides()).filter(|(_, stride)| **stride < 0);
-        let first = reversed.map(|(size, stride)| size.saturating_sub(1) * stride.unsigned_abs()).sum();
-        TensorView::with_strides(array.shape(), array.strides(), elements, first)
+        at_caller(|| {
+            let Some(elements) = array.as_slice_memory_order() else {
+                let (sizes, strides) = (array.shape(), array.strides());
+                let message = format!(
+                    "the elements of an array must lie next to each other in memory, got sizes {sizes:?} with strides \
+                     {strides:?}"
+                );
+                let error = Error::new(ErrorKind::Shape, Phase::Run, message);
+                return Err(error.with_help("copy the array with `as_standard_layout` first"));
+            };
+            // A reversed axis starts at its highest address.
+            let reversed = array.shape().iter().zip(array.strides()).filter(|(_, stride)| **stride < 0);
+            let first = reversed.map(|(size, stride)| size.saturating_sub(1) * stride.unsigned_abs()).sum();
+            TensorView::with_strides(array.shape(), array.strides(), elements, first)
+        })
     }
 }
 

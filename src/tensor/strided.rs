@@ -4,7 +4,7 @@ use super::element::{self, Element};
 use super::layout::{byte_len, count, row_major_strides};
 use super::role::TensorRole;
 use super::view::{TensorView, ViewData};
-use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::error::{Error, ErrorKind, Phase, Result, at_caller};
 
 impl<'a> TensorView<'a> {
     /// Makes a view whose element at index `i` is `data[first + Σ i[axis]·strides[axis]]`. Strides count elements. A
@@ -13,55 +13,58 @@ impl<'a> TensorView<'a> {
     /// # Errors
     /// `Shape`: the numbers of sizes and strides differ, an index leads outside `data`, or the elements do not fit into
     /// memory.
+    #[track_caller]
     pub fn with_strides<T: Element>(
         sizes: &[usize],
         strides: &[isize],
         data: &'a [T],
         first: usize,
     ) -> Result<TensorView<'a>> {
-        let len = count(sizes)?;
-        byte_len(sizes, len, size_of::<T>())?;
-        if sizes.len() != strides.len() {
-            let message =
-                format!("there must be one stride per axis, got sizes {sizes:?} and strides {strides:?}");
-            return Err(Error::new(ErrorKind::Shape, Phase::Run, message));
-        }
-        let (mut low, mut high) = (first as i128, first as i128);
-        for (size, stride) in sizes.iter().zip(strides).filter(|_| len != 0) {
-            let reach = (*size as i128 - 1) * *stride as i128;
-            low += reach.min(0);
-            high += reach.max(0);
-        }
-        if len != 0 && (low < 0 || high >= data.len() as i128) {
-            let message = format!(
-                "every offset must be below {}, the length of the data; sizes {sizes:?} with strides {strides:?} \
-                 from {first} lead to offsets {low}..={high}",
-                data.len()
-            );
-            return Err(Error::new(ErrorKind::Shape, Phase::Run, message));
-        }
-        let plain = sizes
-            .iter()
-            .zip(strides)
-            .zip(row_major_strides(sizes))
-            .all(|((size, stride), row_major)| *size == 1 || *stride == row_major);
-        let bytes = element::as_bytes(data);
-        let size = size_of::<T>();
-        let (data, strides) = if len == 0 {
-            (ViewData::Bytes { bytes: &[], first: 0, size }, None)
-        } else if plain {
-            let bytes = &bytes[first * size..(first + len) * size];
-            (ViewData::Bytes { bytes, first: 0, size }, None)
-        } else {
-            (ViewData::Bytes { bytes, first, size }, Some(strides.into()))
-        };
-        Ok(TensorView {
-            dtype: T::DTYPE,
-            sizes: sizes.into(),
-            strides,
-            len,
-            data,
-            role: TensorRole::default(),
+        at_caller(|| {
+            let len = count(sizes)?;
+            byte_len(sizes, len, size_of::<T>())?;
+            if sizes.len() != strides.len() {
+                let message =
+                    format!("there must be one stride per axis, got sizes {sizes:?} and strides {strides:?}");
+                return Err(Error::new(ErrorKind::Shape, Phase::Run, message));
+            }
+            let (mut low, mut high) = (first as i128, first as i128);
+            for (size, stride) in sizes.iter().zip(strides).filter(|_| len != 0) {
+                let reach = (*size as i128 - 1) * *stride as i128;
+                low += reach.min(0);
+                high += reach.max(0);
+            }
+            if len != 0 && (low < 0 || high >= data.len() as i128) {
+                let message = format!(
+                    "every offset must be below {}, the length of the data; sizes {sizes:?} with strides {strides:?} \
+                     from {first} lead to offsets {low}..={high}",
+                    data.len()
+                );
+                return Err(Error::new(ErrorKind::Shape, Phase::Run, message));
+            }
+            let plain = sizes
+                .iter()
+                .zip(strides)
+                .zip(row_major_strides(sizes))
+                .all(|((size, stride), row_major)| *size == 1 || *stride == row_major);
+            let bytes = element::as_bytes(data);
+            let size = size_of::<T>();
+            let (data, strides) = if len == 0 {
+                (ViewData::Bytes { bytes: &[], first: 0, size }, None)
+            } else if plain {
+                let bytes = &bytes[first * size..(first + len) * size];
+                (ViewData::Bytes { bytes, first: 0, size }, None)
+            } else {
+                (ViewData::Bytes { bytes, first, size }, Some(strides.into()))
+            };
+            Ok(TensorView {
+                dtype: T::DTYPE,
+                sizes: sizes.into(),
+                strides,
+                len,
+                data,
+                role: TensorRole::default(),
+            })
         })
     }
 }

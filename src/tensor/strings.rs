@@ -6,7 +6,7 @@ use std::ops::{Index, Range};
 use shapeflow_shape_fns::counted;
 
 use super::aligned_memory::{out_of_memory, reserved_vec};
-use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::error::{Error, ErrorKind, Phase, Result, at_caller};
 
 /// The elements of a tensor of strings. String `i` is `bytes[offsets[i]..offsets[i + 1]]`.
 ///
@@ -71,17 +71,20 @@ impl<'a> Strings<'a> {
     ///
     /// # Errors
     /// `Shape`: there is no offset, the offsets do not ascend, or an offset exceeds the number of bytes.
+    #[track_caller]
     pub fn new(offsets: &'a [usize], bytes: &'a [u8]) -> Result<Strings<'a>> {
-        let fits = offsets.last().is_some_and(|last| *last <= bytes.len());
-        if fits && offsets.is_sorted() {
-            return Ok(Strings { offsets, bytes });
-        }
-        let message = format!(
-            "the offsets of strings must ascend to at most {}, the number of bytes; got {}",
-            bytes.len(),
-            counted(offsets.len(), "offset")
-        );
-        Err(Error::new(ErrorKind::Shape, Phase::Run, message))
+        at_caller(|| {
+            let fits = offsets.last().is_some_and(|last| *last <= bytes.len());
+            if fits && offsets.is_sorted() {
+                return Ok(Strings { offsets, bytes });
+            }
+            let message = format!(
+                "the offsets of strings must ascend to at most {}, the number of bytes; got {}",
+                bytes.len(),
+                counted(offsets.len(), "offset")
+            );
+            Err(Error::new(ErrorKind::Shape, Phase::Run, message))
+        })
     }
 
     /// Returns the number of strings.

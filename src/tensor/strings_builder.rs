@@ -7,7 +7,7 @@ use super::aligned_memory::{out_of_memory, reserved_vec};
 use super::layout::{Layout, check_count};
 use super::storage::Storage;
 use super::strings::{StringBuffer, Strings};
-use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::error::{Error, ErrorKind, Phase, Result, at_caller};
 
 /// Builds a tensor of strings, one string after the other. Host kernels make outputs of strings with a builder.
 ///
@@ -42,10 +42,13 @@ impl StringsBuilder {
     ///
     /// # Errors
     /// `Memory`: the allocation fails.
+    #[track_caller]
     pub fn with_capacity(strings: usize, bytes: usize) -> Result<StringsBuilder> {
-        let mut offsets = reserved_vec(strings.saturating_add(1))?;
-        offsets.push(0);
-        Ok(StringsBuilder(StringBuffer { offsets, bytes: reserved_vec(bytes)? }))
+        at_caller(|| {
+            let mut offsets = reserved_vec(strings.saturating_add(1))?;
+            offsets.push(0);
+            Ok(StringsBuilder(StringBuffer { offsets, bytes: reserved_vec(bytes)? }))
+        })
     }
 
     /// Returns the number of finished strings.
@@ -62,29 +65,38 @@ impl StringsBuilder {
     ///
     /// # Errors
     /// `Memory`: the allocation fails.
+    #[track_caller]
     pub fn append(&mut self, bytes: &[u8]) -> Result<()> {
-        self.0.bytes.try_reserve(bytes.len()).map_err(|_| out_of_memory(bytes.len()))?;
-        self.0.bytes.extend_from_slice(bytes);
-        Ok(())
+        at_caller(|| {
+            self.0.bytes.try_reserve(bytes.len()).map_err(|_| out_of_memory(bytes.len()))?;
+            self.0.bytes.extend_from_slice(bytes);
+            Ok(())
+        })
     }
 
     /// Finishes the current string.
     ///
     /// # Errors
     /// `Memory`: the allocation fails.
+    #[track_caller]
     pub fn end(&mut self) -> Result<()> {
-        self.0.offsets.try_reserve(1).map_err(|_| out_of_memory(size_of::<usize>()))?;
-        self.0.offsets.push(self.0.bytes.len());
-        Ok(())
+        at_caller(|| {
+            self.0.offsets.try_reserve(1).map_err(|_| out_of_memory(size_of::<usize>()))?;
+            self.0.offsets.push(self.0.bytes.len());
+            Ok(())
+        })
     }
 
     /// Adds a string.
     ///
     /// # Errors
     /// `Memory`: the allocation fails.
+    #[track_caller]
     pub fn push(&mut self, string: &[u8]) -> Result<()> {
-        self.append(string)?;
-        self.end()
+        at_caller(|| {
+            self.append(string)?;
+            self.end()
+        })
     }
 
     /// Adds strings.
@@ -170,18 +182,21 @@ impl StringsBuilder {
     /// # Errors
     /// `Shape`: the number of strings is not the product of the sizes, or [`StringsBuilder::append`] added bytes after
     /// the last [`StringsBuilder::end`].
+    #[track_caller]
     pub fn finish(self, sizes: &[usize]) -> Result<Tensor> {
-        let open = self.0.bytes.len() - self.0.offsets.last().copied().unwrap_or(0);
-        if open > 0 {
-            let message = format!(
-                "StringsBuilder::end must follow the last append, got {open} of an unfinished string",
-                open = counted(open, "byte")
-            );
-            return Err(Error::new(ErrorKind::Shape, Phase::Run, message));
-        }
-        check_count(sizes, self.len())?;
-        let storage = Storage::of_strings(self.0);
-        Ok(Tensor { dtype: DType::String, layout: Layout::row_major(sizes)?, storage })
+        at_caller(|| {
+            let open = self.0.bytes.len() - self.0.offsets.last().copied().unwrap_or(0);
+            if open > 0 {
+                let message = format!(
+                    "StringsBuilder::end must follow the last append, got {open} of an unfinished string",
+                    open = counted(open, "byte")
+                );
+                return Err(Error::new(ErrorKind::Shape, Phase::Run, message));
+            }
+            check_count(sizes, self.len())?;
+            let storage = Storage::of_strings(self.0);
+            Ok(Tensor { dtype: DType::String, layout: Layout::row_major(sizes)?, storage })
+        })
     }
 }
 

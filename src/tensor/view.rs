@@ -13,7 +13,7 @@ use super::role::TensorRole;
 use super::storage::Storage;
 use super::strings::{StringBuffer, Strings};
 use super::{Tensor, TensorList};
-use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::error::{Error, ErrorKind, Phase, Result, at_caller};
 
 /// Elements borrowed from the caller, so that feeding them to a run copies nothing. A view owns its sizes, so that a
 /// function can return it.
@@ -236,9 +236,12 @@ impl<'a> TensorView<'a> {
     ///
     /// # Errors
     /// `DType`: `T` is not the type of the bits. `Shape`: the view is not row-major.
+    #[track_caller]
     pub fn as_bits<T: Element>(&self) -> Result<&'a [T]> {
-        check_bits::<T>(self.dtype).map_err(|error| self.role.name(error))?;
-        self.typed()
+        at_caller(|| {
+            check_bits::<T>(self.dtype).map_err(|error| self.role.name(error))?;
+            self.typed()
+        })
     }
 
     /// Returns the bits of the elements in row-major order as unsigned integers, for code that is the same for all
@@ -332,17 +335,20 @@ impl<'a> TensorView<'a> {
     ///
     /// # Errors
     /// `Memory`: the allocation fails.
+    #[track_caller]
     pub fn to_tensor(&self) -> Result<Tensor> {
-        if let ViewData::Strings(strings) = self.data {
-            let storage = Storage::of_strings(StringBuffer::copy_of(strings)?);
-            return Ok(Tensor { dtype: self.dtype, layout: Layout::row_major(&self.sizes)?, storage });
-        }
-        if let ViewData::Lists(lists) = self.data {
-            return Tensor::from_lists(&self.sizes, lists);
-        }
-        let mut tensor = Tensor::allocate(self.dtype, &self.sizes)?;
-        self.copy_bytes_to(tensor.view_mut()?.bytes_mut());
-        Ok(tensor)
+        at_caller(|| {
+            if let ViewData::Strings(strings) = self.data {
+                let storage = Storage::of_strings(StringBuffer::copy_of(strings)?);
+                return Ok(Tensor { dtype: self.dtype, layout: Layout::row_major(&self.sizes)?, storage });
+            }
+            if let ViewData::Lists(lists) = self.data {
+                return Tensor::from_lists(&self.sizes, lists);
+            }
+            let mut tensor = Tensor::allocate(self.dtype, &self.sizes)?;
+            self.copy_bytes_to(tensor.view_mut()?.bytes_mut());
+            Ok(tensor)
+        })
     }
 
     /// Copies the elements, in row-major order, to `target`, which must have the same length. Copies no strings and

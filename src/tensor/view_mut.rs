@@ -10,7 +10,7 @@ use super::element::{self, Element, check_bits, check_dtype, check_unsigned};
 use super::layout::{check_count, check_values};
 use super::role::TensorRole;
 use super::strings::StringBuffer;
-use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::error::{Error, ErrorKind, Phase, Result, at_caller};
 
 /// Row-major elements borrowed from the caller for writing, so that a run writes its outputs in place.
 pub struct TensorViewMut<'a> {
@@ -64,15 +64,24 @@ impl<'a> TensorViewMut<'a> {
     /// # Errors
     /// `DType`: `T` is not the type of the bits of `dtype`. `Shape`: `data` does not hold exactly the elements that the
     /// sizes need.
+    #[track_caller]
     pub fn from_bits<T: Element>(
         dtype: DType,
         sizes: &'a [usize],
         data: &'a mut [T],
     ) -> Result<TensorViewMut<'a>> {
-        let len = check_values(data.len(), check_bits::<T>(dtype)?, sizes)?;
-        // SAFETY: as in `new`.
-        let bytes = unsafe { element::as_bytes_mut(data) };
-        Ok(TensorViewMut { dtype, sizes, len, data: ViewMutData::Bytes(bytes), role: TensorRole::default() })
+        at_caller(|| {
+            let len = check_values(data.len(), check_bits::<T>(dtype)?, sizes)?;
+            // SAFETY: as in `new`.
+            let bytes = unsafe { element::as_bytes_mut(data) };
+            Ok(TensorViewMut {
+                dtype,
+                sizes,
+                len,
+                data: ViewMutData::Bytes(bytes),
+                role: TensorRole::default(),
+            })
+        })
     }
 
     /// Makes the view of a tensor of strings. Only [`TensorViewMut::copy_from`] writes strings, and it replaces all

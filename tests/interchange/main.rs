@@ -4,6 +4,7 @@ mod control;
 mod control_samples;
 mod damage;
 mod feeds;
+mod file_errors;
 mod given_model;
 mod imports;
 mod inner_tensors;

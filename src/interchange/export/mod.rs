@@ -19,7 +19,7 @@ use shapeflow_shape_fns::{DType, Dim, PartialElements, Symbol};
 use super::fields::GRAPH;
 use super::proto::{AttrKind, AttrValue, GraphDef, ListValue, NodeDef, VersionDef};
 use super::{AUXILIARY, OUTPUT_SHAPES, constant, shape, text_print};
-use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::error::{Error, ErrorKind, Phase, Result, at_caller};
 use crate::graph::{Graph, GraphData, Node, NodeIx, Value, ValueIx, needed_nodes};
 use crate::op::dtype_number::number_of;
 use crate::op::{Body, spread};
@@ -59,27 +59,32 @@ const PRODUCER: i32 = 2474;
 /// # Errors
 /// `Attribute`: a table refuses keys, or an attribute mentions a size that has no name and that no node gives. `DType`:
 /// a constant is a tensor list. Otherwise, an output is poisoned or belongs to another graph.
+#[track_caller]
 pub fn to_graphdef(graph: &Graph, outputs: &[Value<'_>]) -> Result<Vec<u8>> {
-    Ok(export(graph, outputs)?.0.encode_to_vec())
+    at_caller(|| Ok(export(graph, outputs)?.0.encode_to_vec()))
 }
 
 /// Returns the graph as protobuf text, with the same content as [`to_graphdef`].
 ///
 /// # Errors
 /// As [`to_graphdef`].
+#[track_caller]
 pub fn to_pbtxt(graph: &Graph, outputs: &[Value<'_>]) -> Result<String> {
-    Ok(text_print::print(&to_graphdef(graph, outputs)?, &GRAPH))
+    at_caller(|| Ok(text_print::print(&to_graphdef(graph, outputs)?, &GRAPH)))
 }
 
 /// Returns the names that values have in the exported graph: `NAME` for output 0, else `NAME:i`.
 ///
 /// # Errors
 /// A value is poisoned or belongs to another graph.
+#[track_caller]
 pub fn tensor_names(graph: &Graph, values: &[Value<'_>]) -> Result<Vec<String>> {
-    let wanted = indices(graph, values)?;
-    let data = graph.read();
-    let exporter = Exporter::new(&data, std::iter::empty());
-    Ok(wanted.into_iter().map(|value| exporter.tensor_name(value)).collect())
+    at_caller(|| {
+        let wanted = indices(graph, values)?;
+        let data = graph.read();
+        let exporter = Exporter::new(&data, std::iter::empty());
+        Ok(wanted.into_iter().map(|value| exporter.tensor_name(value)).collect())
+    })
 }
 
 /// Returns the indices of values.
@@ -112,8 +117,9 @@ fn indices(graph: &Graph, values: &[Value<'_>]) -> Result<Vec<ValueIx>> {
 ///
 /// # Errors
 /// As [`to_graphdef`].
+#[track_caller]
 pub fn ops_missing_in_tensorflow(graph: &Graph, outputs: &[Value<'_>]) -> Result<Vec<String>> {
-    Ok(export(graph, outputs)?.1.into_iter().collect())
+    at_caller(|| Ok(export(graph, outputs)?.1.into_iter().collect()))
 }
 
 /// Returns the exported graph, and the ops in it that TensorFlow lacks.
