@@ -388,3 +388,31 @@ fn large_factors_of_sizes_are_numbers_of_64_bits() -> Result<()> {
     assert_eq!(numbers, Tensor::from([0i64, 5_000_000_000]));
     Ok(())
 }
+
+/// In TensorFlow, the parameters of a slice have one dtype, so the export casts one of them.
+#[test]
+fn parameters_of_two_dtypes_are_read_back() -> Result<()> {
+    let graph = Graph::new();
+    let x = graph.input("x", DType::F32, shape!["n", 4])?;
+    let begin = graph.input("begin", DType::I32, shape![2])?;
+    let size = graph.input("size", DType::I64, shape![2])?;
+    let outputs = [x.slice(begin, size)?, x.slice(size, begin)?];
+    let (tensor, begin, size) = (
+        Tensor::from([[0.0f32, 1.0, 2.0, 3.0], [4.0, 5.0, 6.0, 7.0]]),
+        Tensor::from([1, 2]),
+        Tensor::from([1i64, 1]),
+    );
+    let run = |exe: &shapeflow::Executable| -> Result<Vec<Tensor>> {
+        let results = exe.feed("x", &tensor).feed("begin", &begin).feed("size", &size).run()?;
+        Ok(results.iter().map(|(_, tensor)| tensor.clone()).collect())
+    };
+    let results = run(&read_back(&graph, &outputs)?)?;
+    assert_eq!(results, [Tensor::from([[6.0f32]]), Tensor::from([[5.0f32, 6.0]])]);
+    assert_eq!(results, run(&graph.compile(outputs)?)?);
+    // What is read back has the casts, and is exported unchanged.
+    let bytes = to_graphdef(&graph, &[])?;
+    let imported = Model::from_bytes(&bytes)?.import(None, &ImportOptions::new())?;
+    assert_eq!(imported.graph().len(), graph.len() + 2);
+    assert_eq!(to_graphdef(imported.graph(), &[])?.len(), bytes.len());
+    Ok(())
+}

@@ -54,7 +54,8 @@ const PRODUCER: i32 = 2474;
 /// Attributes that start with `_shapeflow` hold what TensorFlow does not need, so that
 /// [`Model::import`](super::Model::import) gives an equal graph, with these exceptions. A lookup becomes a lookup in
 /// another table with equal keys and values; if the values are not scalars, it becomes a lookup of their numbers and a
-/// gather. A branch or a loop becomes one with the same results. A token that cancels a loop is lost.
+/// gather. If operands of one op have the dtypes i32 and i64, such as the begin and the size of a slice, a cast makes
+/// both i64. A branch or a loop becomes one with the same results. A token that cancels a loop is lost.
 ///
 /// # Errors
 /// `Attribute`: a table refuses keys, or an attribute mentions a size that has no name and that no node gives. `DType`:

@@ -304,11 +304,18 @@ impl Exporter<'_> {
     }
 
     /// Casts a tensor to another dtype, and returns the name of the result.
-    pub(super) fn cast(&mut self, name: &str, tensor: String, from: DType, to: DType) -> Result<String> {
+    fn cast(&mut self, name: &str, tensor: String, from: DType, to: DType) -> Result<String> {
         if from == to {
             return Ok(tensor);
         }
         Ok(self.auxiliary_node(name, "Cast", vec![tensor], &[("SrcT", from), ("DstT", to)]))
+    }
+
+    /// Adds a cast of an operand of this crate, and returns the name of the result. The import computes the cast: no
+    /// attribute holds the operand.
+    pub(super) fn cast_value(&mut self, name: &str, tensor: String, from: DType, to: DType) -> String {
+        let def = self.typed_node(name, "Cast", vec![tensor], &[("SrcT", from), ("DstT", to)]);
+        self.extra(name, def)
     }
 
     /// Adds a constant with these integers, which fit `dtype`, and returns its name.

@@ -166,9 +166,13 @@ impl Exporter<'_> {
             };
             let tensor = match input {
                 InputSource::Value(value) => {
-                    let tensor = self.tensor_name(value);
-                    let own = self.dtype(value);
-                    self.cast(&format!("{name}/{}", argument.name), tensor, own, wanted.unwrap_or(own))?
+                    let (tensor, own) = (self.tensor_name(value), self.dtype(value));
+                    match wanted.filter(|wanted| *wanted != own) {
+                        Some(wanted) => {
+                            self.cast_value(&format!("{name}/{}", argument.name), tensor, own, wanted)
+                        }
+                        None => tensor,
+                    }
                 }
                 InputSource::Parameter(own, parameter) => {
                     let dtype = wanted.unwrap_or(DType::I32);
