@@ -1,7 +1,5 @@
 //! Constructors of [`RaggedTensor`] from TensorFlow's encodings of row partitions.
 
-use std::panic::Location;
-
 use shapeflow_shape_fns::{DType, counted};
 
 use super::encoding::{
@@ -9,8 +7,8 @@ use super::encoding::{
     with_ints,
 };
 use super::mistake::bad_lengths;
-use super::{Encoding, RaggedItem, RaggedTensor, RowPartition, Unchecked, located, shape_error};
-use crate::error::{Error, ErrorKind, Phase, Result};
+use super::{Encoding, RaggedItem, RaggedTensor, RowPartition, Unchecked, shape_error};
+use crate::error::{Error, ErrorKind, Phase, Result, at_caller};
 use crate::tensor::Tensor;
 
 impl RaggedTensor {
@@ -34,7 +32,7 @@ impl RaggedTensor {
         values: impl Into<RaggedItem>,
         splits: impl Into<Encoding<Tensor>>,
     ) -> Result<RaggedTensor> {
-        located(Location::caller(), || {
+        at_caller(|| {
             let values = values.into();
             let partition = RowPartition::from_row_splits(splits, value_count(&values)?)?;
             RaggedTensor::partitioned(partition, values)
@@ -77,7 +75,7 @@ impl RaggedTensor {
         values: impl Into<RaggedItem>,
         lengths: impl Into<Encoding<Tensor>>,
     ) -> Result<RaggedTensor> {
-        located(Location::caller(), || {
+        at_caller(|| {
             let (values, Encoding { data: lengths, is_checked }) = (values.into(), lengths.into());
             check_vector("row_lengths", &lengths.view())?;
             let nvals = value_count(&values)?;
@@ -107,7 +105,7 @@ impl RaggedTensor {
         values: impl Into<RaggedItem>,
         starts: impl Into<Encoding<Tensor>>,
     ) -> Result<RaggedTensor> {
-        located(Location::caller(), || {
+        at_caller(|| {
             let (values, starts) = (values.into(), starts.into());
             check_vector("row_starts", &starts.data.view())?;
             let nvals = value_count(&values)?;
@@ -135,7 +133,7 @@ impl RaggedTensor {
         values: impl Into<RaggedItem>,
         limits: impl Into<Encoding<Tensor>>,
     ) -> Result<RaggedTensor> {
-        located(Location::caller(), || {
+        at_caller(|| {
             let (values, limits) = (values.into(), limits.into());
             check_vector("row_limits", &limits.data.view())?;
             let first = ints(limits.data.dtype(), [0].into_iter())?;
@@ -165,7 +163,7 @@ impl RaggedTensor {
         rowids: impl Into<Encoding<Tensor>>,
         nrows: Option<usize>,
     ) -> Result<RaggedTensor> {
-        located(Location::caller(), || {
+        at_caller(|| {
             let (values, Encoding { data: rowids, is_checked }) = (values.into(), rowids.into());
             check_vector("value_rowids", &rowids.view())?;
             let nvals = value_count(&values)?;
@@ -210,7 +208,7 @@ impl RaggedTensor {
         length: usize,
         nrows: Option<usize>,
     ) -> Result<RaggedTensor> {
-        located(Location::caller(), || {
+        at_caller(|| {
             let values = values.into();
             let nvals = value_count(&values)?;
             let rows = nrows.or_else(|| nvals.checked_div(length)).unwrap_or(0);
@@ -258,7 +256,7 @@ impl RaggedTensor {
         flat: impl Into<Tensor>,
         splits: &[S],
     ) -> Result<RaggedTensor> {
-        located(Location::caller(), || {
+        at_caller(|| {
             nest(flat.into(), "row_splits", splits, |values, splits| {
                 RaggedTensor::from_row_splits(values, splits.clone())
             })
@@ -275,7 +273,7 @@ impl RaggedTensor {
         flat: impl Into<Tensor>,
         lengths: &[L],
     ) -> Result<RaggedTensor> {
-        located(Location::caller(), || {
+        at_caller(|| {
             nest(flat.into(), "row_lengths", lengths, |values, lengths| {
                 RaggedTensor::from_row_lengths(values, lengths.clone())
             })
@@ -294,7 +292,7 @@ impl RaggedTensor {
         rowids: &[I],
         nrows: &[usize],
     ) -> Result<RaggedTensor> {
-        located(Location::caller(), || {
+        at_caller(|| {
             if !nrows.is_empty() && nrows.len() != rowids.len() {
                 return Err(shape_error(format!(
                     "nrows must have one number for each of {} value_rowids, got {}",

@@ -1,12 +1,11 @@
 //! `to_tensor` and `from_tensor`: rows move between ragged and dense tensors by bulk copies.
 
 use std::ops::Range;
-use std::panic::Location;
 
 use shapeflow_shape_fns::{DType, counted};
 
 use super::encoding::{check_vector, wide, with_ints};
-use super::{RaggedItem, RaggedTensor, RowPartition, located, shape_error, take_rows};
+use super::{RaggedItem, RaggedTensor, RowPartition, shape_error, take_rows};
 use crate::error::{Error, ErrorKind, Phase, Result, at_caller};
 use crate::tensor::{Tensor, TensorView, reserved_vec, size_of_element};
 
@@ -210,7 +209,7 @@ impl RaggedTensor {
     /// `ragged_rank` is 0, or not less than the rank.
     #[track_caller]
     pub fn from_tensor(dense: &Tensor, ragged_rank: usize) -> Result<RaggedTensor> {
-        located(Location::caller(), || {
+        at_caller(|| {
             let sizes = dense.sizes();
             if ragged_rank == 0 || ragged_rank >= sizes.len() {
                 return Err(shape_error(format!(
@@ -248,7 +247,7 @@ impl RaggedTensor {
     /// There is not one length for each row.
     #[track_caller]
     pub fn from_tensor_lengths(dense: &Tensor, lengths: impl Into<Tensor>) -> Result<RaggedTensor> {
-        located(Location::caller(), || {
+        at_caller(|| {
             let lengths = lengths.into();
             check_vector("lengths", &lengths.view())?;
             let &[rows, width, ..] = dense.sizes() else {
@@ -293,7 +292,7 @@ impl RaggedTensor {
     /// each row; a length is negative or more than the size of its axis; or dtypes of lengths differ.
     #[track_caller]
     pub fn from_tensor_nested_lengths(dense: &Tensor, lengths: &[Tensor]) -> Result<RaggedTensor> {
-        located(Location::caller(), || {
+        at_caller(|| {
             let (sizes, depth) = (dense.sizes(), lengths.len());
             if depth == 0 || depth >= sizes.len() {
                 return Err(shape_error(format!(
@@ -351,7 +350,7 @@ impl RaggedTensor {
     /// The rank is less than 2, or `padding` has another dtype or other sizes.
     #[track_caller]
     pub fn from_tensor_padding(dense: &Tensor, padding: &Tensor) -> Result<RaggedTensor> {
-        located(Location::caller(), || {
+        at_caller(|| {
             let &[rows, width, ref inner @ ..] = dense.sizes() else {
                 return Err(shape_error(format!(
                     "the rank must be at least 2, got sizes {:?}",

@@ -28,8 +28,6 @@ mod serde;
 mod sparse;
 mod unchecked;
 
-use std::panic::Location;
-
 use shapeflow_shape_fns::{DType, Dim, IntoDim, TensorShape, Unknown};
 
 pub(crate) use dense::{PaddedCopy, broadcast_default};
@@ -204,14 +202,6 @@ impl<T: Element, const A: usize, const B: usize> From<[[T; B]; A]> for RaggedIte
     fn from(values: [[T; B]; A]) -> RaggedItem {
         RaggedItem::Dense(values.into())
     }
-}
-
-/// Makes a tensor for a call at this line, which an error of the call gets.
-pub(super) fn located<T>(
-    location: &'static Location<'static>,
-    make: impl FnOnce() -> Result<T>,
-) -> Result<T> {
-    make().map_err(|error| error.or_at(location))
 }
 
 /// Makes an error about shapes, found when data are read.

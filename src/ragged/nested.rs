@@ -1,8 +1,6 @@
 //! [`Nested`], `ragged!`: ragged tensors from and to nested lists.
 
-use std::panic::Location;
-
-use super::{RaggedItem, RaggedTensor, RowPartition, located, shape_error};
+use super::{RaggedItem, RaggedTensor, RowPartition, shape_error};
 use crate::error::{Result, at_caller};
 use crate::tensor::{Element, Tensor};
 use shapeflow_shape_fns::{DType, counted};
@@ -139,7 +137,7 @@ impl RaggedTensor {
     /// Elements have different depths, or the depth is less than 2.
     #[track_caller]
     pub fn from_nested<T: NestedElement>(nested: impl IntoNested<T>) -> Result<RaggedTensor> {
-        located(Location::caller(), || {
+        at_caller(|| {
             let nested = nested.into_nested();
             let depth = depth(&nested);
             if depth < 2 {

@@ -1,6 +1,5 @@
 //! [`RowPartition`]: how values are split into rows.
 
-use std::panic::Location;
 use std::sync::{Arc, OnceLock};
 
 use shapeflow_shape_fns::DType;
@@ -9,7 +8,7 @@ use super::encoding::{
     check_fits, check_splits_dtype, check_vector, ints, row_range, rowids_of_splits, with_ints,
 };
 use super::mistake::{first_mistake, message_of};
-use super::{Encoding, located, shape_error};
+use super::{Encoding, shape_error};
 use crate::error::{Result, at_caller};
 use crate::tensor::Tensor;
 
@@ -71,7 +70,7 @@ impl RowPartition {
     /// bad position.
     #[track_caller]
     pub fn from_row_splits(splits: impl Into<Encoding<Tensor>>, nvals: usize) -> Result<RowPartition> {
-        located(Location::caller(), || RowPartition::encoded("row_splits", splits.into(), nvals))
+        at_caller(|| RowPartition::encoded("row_splits", splits.into(), nvals))
     }
 
     /// Makes a partition from row splits, which come from the encoding that is named `encoding`. Errors are about this
@@ -99,7 +98,7 @@ impl RowPartition {
     /// `usize`.
     #[track_caller]
     pub fn uniform(length: usize, nrows: usize, dtype: DType) -> Result<RowPartition> {
-        located(Location::caller(), || {
+        at_caller(|| {
             check_splits_dtype(dtype)?;
             let Some(nvals) = nrows.checked_mul(length) else {
                 return Err(shape_error(format!("{nrows} rows of {length} values are too many values")));

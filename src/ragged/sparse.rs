@@ -1,10 +1,8 @@
 //! `to_sparse` and `from_sparse`: the elements of a ragged tensor with their indices.
 
-use std::panic::Location;
-
 use shapeflow_shape_fns::counted;
 
-use super::{RaggedTensor, located, shape_error};
+use super::{RaggedTensor, shape_error};
 use crate::error::{Result, at_caller};
 use crate::tensor::Tensor;
 
@@ -103,7 +101,7 @@ impl RaggedTensor {
     /// of range or out of order, or a row has a gap.
     #[track_caller]
     pub fn from_sparse(sparse: &SparseParts) -> Result<RaggedTensor> {
-        located(Location::caller(), || {
+        at_caller(|| {
             let indices = sparse.indices.as_slice::<i64>()?;
             let &[rows, columns] = sparse.dense_shape.as_slice::<i64>()? else {
                 let rank = sparse.dense_shape.len();

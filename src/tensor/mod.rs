@@ -156,14 +156,15 @@ impl Tensor {
     /// `Shape`: `strings.len()` is not the product of the sizes. `Memory`: an allocation fails.
     #[track_caller]
     pub fn from_strings<S: AsRef<[u8]>>(sizes: &[usize], strings: &[S]) -> Result<Tensor> {
-        let location = std::panic::Location::caller();
-        check_count(sizes, strings.len()).map_err(|error| error.or_at(location))?;
-        let bytes = strings.iter().map(|string| string.as_ref().len()).sum();
-        let mut copies = StringsBuilder::with_capacity(strings.len(), bytes)?;
-        for string in strings {
-            copies.push(string.as_ref())?;
-        }
-        copies.finish(sizes)
+        at_caller(|| {
+            check_count(sizes, strings.len())?;
+            let bytes = strings.iter().map(|string| string.as_ref().len()).sum();
+            let mut copies = StringsBuilder::with_capacity(strings.len(), bytes)?;
+            for string in strings {
+                copies.push(string.as_ref())?;
+            }
+            copies.finish(sizes)
+        })
     }
 
     /// Makes a tensor whose elements are zero, `false`, empty strings, or empty lists.

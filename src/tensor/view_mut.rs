@@ -198,7 +198,7 @@ impl<'a> TensorViewMut<'a> {
         self.check_source(source.dtype(), source.sizes())?;
         if self.dtype == DType::Variant {
             let message = "the elements of a variant tensor cannot be written in place";
-            return Err(Error::new(ErrorKind::DType, Phase::Run, message));
+            return Err(Error::new(ErrorKind::DType, Phase::Run, message).or_at(Location::caller()));
         }
         match &mut self.data {
             ViewMutData::Strings(strings) => {
