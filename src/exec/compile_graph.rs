@@ -36,8 +36,8 @@ impl Graph {
     /// # Errors
     /// An output is poisoned (an operator that failed made it), belongs to another graph, or cannot be compiled; two
     /// outputs have one name; or [`Graph::assume_eq`] got a name that no shape of the graph has. If several outputs are
-    /// poisoned, the error is the error of the first of these outputs. [`Error::all`] also lists the errors of operators
-    /// that no call has returned before.
+    /// poisoned, the error is the error of the first of these outputs. [`Error::all`] also lists the errors of
+    /// operators that no call has returned before.
     #[track_caller]
     pub fn compile<'g>(&'g self, outputs: impl IntoOutputs<'g>) -> Result<Executable> {
         self.compile_at(&CompileOptions::new(), outputs.into_outputs(), Location::caller())

@@ -107,8 +107,8 @@ impl GraphData {
     }
 
     /// Records the names that a region mentions. The region begins with this node and this value, and the rollback of
-    /// the region removes them. The graph that the region becomes does not have all of its names, because a dimension of
-    /// that graph may have an equal name of the graph around it.
+    /// the region removes them. The graph that the region becomes does not have all of its names, because a dimension
+    /// of that graph may have an equal name of the graph around it.
     pub(super) fn keep_names_of_region(&mut self, node: usize, value: usize) {
         let mut names = std::mem::take(&mut self.names_of_regions);
         self.mentioned_names(node, value, &mut |symbol| {

@@ -203,7 +203,8 @@ impl<'g> OpBuilder<'g> {
                 None => self.locate(error, location),
             });
         }
-        let checked = self.op.check_attrs(&self.attrs, self.is_imported).and_then(|()| self.check_divisors());
+        let checked = self.op.check_attrs(&self.attrs, self.is_imported);
+        let checked = checked.and_then(|()| self.check_own_dims()).and_then(|()| self.check_divisors());
         if let Err(error) = checked {
             return Err(self.locate(error, location));
         }
@@ -226,6 +227,14 @@ impl<'g> OpBuilder<'g> {
             Ok(values) => Ok(values.map(|value| Value::new(graph, value)).collect()),
             Err(error) => Err(self.locate(error, location)),
         }
+    }
+
+    /// Checks that no attribute mentions an unknown dimension of another graph, which would mean nothing here.
+    fn check_own_dims(&self) -> Result<()> {
+        let mut is_foreign = false;
+        let data = self.graph.read();
+        self.attrs.symbols(&mut |symbol| is_foreign |= data.table.is_foreign(symbol));
+        if is_foreign { Err(self.graph.foreign_dim()) } else { Ok(()) }
     }
 
     /// Checks that no constant divisor of an integer division is 0.

@@ -44,11 +44,10 @@ impl Graph {
         shape: TensorShape,
         location: &'static Location<'static>,
     ) -> Result<Value<'_>> {
-        let refuse = |kind, message: String| {
-            Err(Error::new(kind, Phase::Build, message)
-                .with_op("input", format!("input \"{name}\" {}", type_text(dtype, &shape)))
-                .at(location))
+        let refused = |error: Error| {
+            error.with_op("input", format!("input \"{name}\" {}", type_text(dtype, &shape))).at(location)
         };
+        let refuse = |kind, message: String| Err(refused(Error::new(kind, Phase::Build, message)));
         for dim in shape.dims().unwrap_or_default() {
             if dim.as_known().is_some_and(|size| size < 0) {
                 return refuse(ErrorKind::Shape, format!("a size must not be negative, got {dim}"));
@@ -70,6 +69,13 @@ impl Graph {
             return refuse(ErrorKind::Attribute, message.to_string());
         }
         let mut data = self.write();
+        let mut is_foreign = false;
+        for dim in shape.dims().unwrap_or_default() {
+            dim.symbols(&mut |symbol| is_foreign |= data.table.is_foreign(symbol));
+        }
+        if is_foreign {
+            return Err(refused(self.foreign_dim()));
+        }
         if !data.input_names.insert(name.to_string()) {
             let other = data.inputs.iter().find(|(other, _)| other == name);
             let other = other.map(|(_, value)| data.node_of(*value).location);

@@ -253,6 +253,16 @@ impl Graph {
         Err(Error::new(ErrorKind::ForeignValue, Phase::Build, message))
     }
 
+    /// Returns the error about an unknown dimension without a name that belongs to another graph.
+    pub(crate) fn foreign_dim(&self) -> Error {
+        let message = format!(
+            "a dimension without a name must belong to the graph made at {}, got a dimension of another graph",
+            self.created
+        );
+        Error::new(ErrorKind::ForeignValue, Phase::Build, message)
+            .with_help("give the dimension a name: a name may stand in every graph")
+    }
+
     /// Returns the number of nodes.
     pub fn len(&self) -> usize {
         self.read().nodes.len()

@@ -114,7 +114,8 @@ impl RaggedTensor {
                     partitions[count - 1] = stretched;
                 }
             }
-            // Partition `i` makes axis `i + 1` from axis `i`. Merging axes `outer..=inner` joins partitions `outer..inner`.
+            // Partition `i` makes axis `i + 1` from axis `i`. Merging axes `outer..=inner` joins partitions
+            // `outer..inner`.
             let joined = outer.min(count)..inner.min(count);
             if outer == 0 {
                 partitions.drain(joined);

@@ -2,7 +2,8 @@
 
 use insta::assert_snapshot;
 use shapeflow::{
-    Axes, DType, Graph, LookupTable, Result, StftOptions, StftWindow, Tensor, Value, ragged, shape,
+    Axes, DType, Graph, LookupTable, QuantizeOptions, Result, StftOptions, StftWindow, Tensor, Value, ragged,
+    shape,
 };
 
 use crate::error_snapshots::error_text;
@@ -67,6 +68,8 @@ fn ragged_operands_of_different_rows_are_refused_in_plain_words() -> Result<()> 
     assert_snapshot!(error_text(run.map(|_| ())), @r#"
     error: add: the rows of ragged operands must have equal lengths, got 1 and 0 at row 0
       --> `let exe = g.compile([("sum", (a + b).flat_values())])?;`
+      the length 1 comes from a/row_splits/0 at `(g.ragged_input("a", DType::F32, 1, shape![])?, g.ragged_input("b", DType::F32, 1, shape![])?);`
+      the length 0 comes from b/row_splits/0 at `(g.ragged_input("a", DType::F32, 1, shape![])?, g.ragged_input("b", DType::F32, 1, shape![])?);`
     "#);
     Ok(())
 }
@@ -123,4 +126,52 @@ fn figures_of_an_executable_have_a_short_text() -> Result<()> {
     assert_eq!(text.lines().count(), 3, "{text}");
     assert!(text.starts_with("1 kernel, 0 matrix products, 0 host nodes\n"), "{text}");
     Ok(())
+}
+
+#[test]
+fn a_reversed_range_is_shown_once_with_its_ends() -> Result<()> {
+    let g = Graph::new();
+    let x = g.input("x", DType::F32, shape!["n"])?;
+    let low = g.input("low", DType::F32, shape![])?;
+    let [y, _, _] = x.quantize(low, 1.0, DType::QU8, QuantizeOptions::default())?;
+    let exe = g.compile([("y", y.cast(DType::I32)?)])?;
+    let run = exe.feed("x", &Tensor::from([0.5f32])).feed("low", &Tensor::scalar(2.0f32)).run();
+    assert_snapshot!(error_text(run.map(|_| ())), @r#"
+    error: quantize(f32[n], f32[], f32[], axis=-1, dtype=qu8, ensure_minimum_range=0.01, mode="MIN_COMBINED", round_mode="HALF_AWAY_FROM_ZERO"): checked(f32[], bool[], f32[], f32[]): the maximum of a range must not be less than its minimum, got minimum 2.0 and maximum 1.0
+      --> `let [y, _, _] = x.quantize(low, 1.0, DType::QU8, QuantizeOptions::default())?;`
+    "#);
+    Ok(())
+}
+
+#[test]
+fn a_dimension_of_another_graph_is_refused() -> Result<()> {
+    let (g, other) = (Graph::new(), Graph::new());
+    // Both unknown dimensions are the first ones of their graphs.
+    let x = g.input("x", DType::F32, shape![?])?;
+    let size = other.input("x", DType::F32, shape![?, 4])?.dim(0)?;
+    assert_snapshot!(error_text(x.ensure_shape([size.clone()])), @r#"
+    error: ensure_shape(f32[x.0], shape=[?]): a dimension without a name must belong to the graph made at `let (g, other) = (Graph::new(), Graph::new());`, got a dimension of another graph
+      --> `error_text(x.ensure_shape([size.clone()]))`
+      operand 0 comes from x at `let x = g.input("x", DType::F32, shape![?])?;`
+      help: give the dimension a name: a name may stand in every graph
+    "#);
+    assert_snapshot!(error_text(g.input("y", DType::F32, [2 * size])), @r#"
+    error: input "y" f32[2*?]: a dimension without a name must belong to the graph made at `let (g, other) = (Graph::new(), Graph::new());`, got a dimension of another graph
+      --> `error_text(g.input("y", DType::F32, [2 * size]))`
+      help: give the dimension a name: a name may stand in every graph
+    "#);
+    Ok(())
+}
+
+#[test]
+fn an_error_of_a_tensor_has_the_line_of_the_call() {
+    let x = Tensor::from([1.0f32, 2.0]);
+    assert_snapshot!(error_text(Tensor::zeros(DType::F32, &[usize::MAX, 2])), @r#"
+    error: the elements must fit into memory, got sizes [18446744073709551615, 2]
+      --> `error_text(Tensor::zeros(DType::F32, &[usize::MAX, 2]))`
+    "#);
+    let has_line = |text: String, call: &str| assert!(text.contains(&format!("\n  --> `{call}")), "{text}");
+    has_line(error_text(x.to_bits::<i32>()), "has_line(error_text(x.to_bits::<i32>()), ");
+    has_line(error_text(ragged![[1, 2], [3]].row(2)), "has_line(error_text(ragged![[1, 2], [3]].row(2)), ");
+    has_line(error_text(ragged![[1], [3]].merge_dims(1, 0)), "has_line(error_text(ragged![[1], [3]]");
 }

@@ -86,14 +86,14 @@ fn mentions(monomial: &Monomial, symbol: Symbol) -> bool {
 /// Elements of tensors rank above anonymous sizes, and anonymous sizes above named sizes. Within a class, a symbol
 /// ranks higher if its solution is provably not negative, then if it is newer, then if `b` mentions it, then if its
 /// name is greater.
-fn preference(symbol: Symbol, dim: &Dim, b: &Dim) -> (u8, bool, usize, bool, &'static str) {
+fn preference(symbol: Symbol, dim: &Dim, b: &Dim) -> (u8, bool, u64, bool, &'static str) {
     let class = match (symbol.is_anonymous(), symbol.kind()) {
         (_, SymbolKind::Integer) => 2,
         (true, SymbolKind::Size) => 1,
         (false, SymbolKind::Size) => 0,
     };
-    let (index, name) = (symbol.table_index().unwrap_or(usize::MAX), symbol.name().unwrap_or_default());
-    (class, dim.bounds().is_above(-1), index, b.mentions(symbol), name)
+    let (age, name) = (symbol.age().unwrap_or(u64::MAX), symbol.name().unwrap_or_default());
+    (class, dim.bounds().is_above(-1), age, b.mentions(symbol), name)
 }
 
 impl Dim {

@@ -1,7 +1,7 @@
 //! [`Symbol`]: an unknown integer, named or anonymous.
 
 use std::fmt;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError, RwLock};
 
 use rustc_hash::FxHashMap;
@@ -29,10 +29,30 @@ const FREE: u64 = 1 << 62;
 /// Flag bit of an anonymous symbol: its kind is [`SymbolKind::Integer`].
 const INTEGER: u64 = 1 << 61;
 /// Mask of the symbol's number. A process that makes a billion free symbols per second needs 73 years to use all
-/// numbers.
+/// numbers. The number of a table's symbol has two parts: the number of the table, then the index in the table.
 const ID: u64 = INTEGER - 1;
-/// The maximum number of names.
-const MAX_COUNT: usize = 1 << 29;
+/// Bits of the index in a table.
+const INDEX_BITS: u32 = 29;
+/// Mask of the index in a table.
+const INDEX: u64 = (1 << INDEX_BITS) - 1;
+/// The maximum number of names, and of anonymous symbols of a table.
+pub(crate) const MAX_COUNT: usize = 1 << INDEX_BITS;
+
+/// The number of a table with anonymous symbols. Two such tables have different numbers, unless both are of runs, or
+/// the process makes more than 2^32 such tables.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct TableNumber(u32);
+
+impl TableNumber {
+    /// The number of the tables of runs. No other table has it. It is the greatest number, so the symbols of a run are
+    /// newer than the symbols of every graph.
+    pub(crate) const OF_RUN: TableNumber = TableNumber(u32::MAX);
+
+    /// Returns a new number.
+    pub(crate) fn next() -> TableNumber {
+        TableNumber(NEXT_TABLE.fetch_add(1, Ordering::Relaxed) % u32::MAX)
+    }
+}
 
 /// The interned names, by text and by number.
 #[derive(Default)]
@@ -43,6 +63,7 @@ struct Names {
 
 static NAMES: RwLock<Option<Names>> = RwLock::new(None);
 static NEXT_FREE: AtomicU64 = AtomicU64::new(0);
+static NEXT_TABLE: AtomicU32 = AtomicU32::new(0);
 
 /// A text that is not a name, for the error message.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -117,14 +138,21 @@ impl Symbol {
     }
 
     /// Returns anonymous symbol `index` of a table.
-    pub(crate) fn of_table(index: usize, kind: SymbolKind) -> Symbol {
-        let id = index as u64 & ID;
+    pub(crate) fn of_table(table: TableNumber, index: usize, kind: SymbolKind) -> Symbol {
+        let id = u64::from(table.0) << INDEX_BITS | index as u64 & INDEX;
         Symbol(ANONYMOUS | id | if kind == SymbolKind::Integer { INTEGER } else { 0 })
     }
 
-    /// Returns the index of the symbol in its table, or `None` for a named or free symbol.
-    pub(crate) fn table_index(self) -> Option<usize> {
-        (self.0 & (ANONYMOUS | FREE) == ANONYMOUS).then_some((self.0 & ID) as usize)
+    /// Returns the number of the symbol's table and the index in the table, or `None` for a named or free symbol.
+    pub(crate) fn in_table(self) -> Option<(TableNumber, usize)> {
+        let table = TableNumber(((self.0 & ID) >> INDEX_BITS) as u32);
+        self.age().map(|_| (table, (self.0 & INDEX) as usize))
+    }
+
+    /// Returns the place of the symbol in the order in which tables made their symbols, or `None` for a named or free
+    /// symbol. A symbol of a run is newer than a symbol of a graph.
+    pub(crate) fn age(self) -> Option<u64> {
+        (self.0 & (ANONYMOUS | FREE) == ANONYMOUS).then_some(self.0 & ID)
     }
 
     /// Returns whether the symbol is anonymous and belongs to no table yet.
@@ -188,7 +216,8 @@ impl fmt::Debug for Symbol {
             None => {
                 let free = if self.is_free() { "free" } else { "" };
                 let kind = if self.kind() == SymbolKind::Integer { "i" } else { "" };
-                write!(f, "?{free}{kind}{}", self.0 & ID)
+                let number = if self.is_free() { self.0 & ID } else { self.0 & INDEX };
+                write!(f, "?{free}{kind}{number}")
             }
         }
     }
@@ -210,13 +239,17 @@ mod tests {
 
     #[test]
     fn anonymous_symbols_encode_their_table_index_and_kind() {
-        let size = Symbol::of_table(7, SymbolKind::Size);
-        let integer = Symbol::of_table(7, SymbolKind::Integer);
-        assert_eq!((size.table_index(), integer.table_index()), (Some(7), Some(7)));
+        let [table, other] = [TableNumber::next(), TableNumber::next()];
+        let size = Symbol::of_table(table, 7, SymbolKind::Size);
+        let integer = Symbol::of_table(table, 7, SymbolKind::Integer);
+        assert_eq!([size, integer].map(Symbol::in_table), [Some((table, 7)); 2]);
+        assert_ne!(Symbol::of_table(other, 7, SymbolKind::Size), size);
         assert_eq!((size.kind(), integer.kind()), (SymbolKind::Size, SymbolKind::Integer));
         assert!(Symbol::free().is_free() && !size.is_free() && Symbol::free() != Symbol::free());
         assert_eq!((size.to_string(), format!("{integer:?}")), ("?".into(), "?i7".into()));
-        assert_eq!(Symbol::of_table(1 << 30, SymbolKind::Integer).table_index(), Some(1 << 30));
+        let last = Symbol::of_table(TableNumber::OF_RUN, MAX_COUNT - 1, SymbolKind::Integer);
+        assert_eq!(last.in_table(), Some((TableNumber::OF_RUN, MAX_COUNT - 1)));
+        assert!(last.age() > integer.age() && size.age() == integer.age() && Symbol::free().age().is_none());
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use crate::error::bail;
 use crate::shape::advice;
-use crate::{Dim, Guard, InferenceContext, Result, TensorShape};
+use crate::{Dim, Guard, InferenceContext, Result, Symbol, TensorShape};
 
 impl InferenceContext<'_> {
     /// Records that two dimensions are equal and returns the merged dimension:
@@ -122,10 +122,13 @@ impl InferenceContext<'_> {
     /// Returns whether a dimension mentions a symbol made during this inference.
     pub(crate) fn mentions_fresh_symbol(&self, dim: &Dim) -> bool {
         let mut found = false;
-        dim.symbols(&mut |symbol| {
-            found |= symbol.table_index().is_some_and(|index| index >= self.first_new_symbol)
-        });
+        dim.symbols(&mut |symbol| found |= self.is_fresh(symbol));
         found
+    }
+
+    /// Returns whether a symbol was made during this inference.
+    pub(super) fn is_fresh(&self, symbol: Symbol) -> bool {
+        self.table.index_of(symbol).is_some_and(|index| index >= self.first_new_symbol)
     }
 }
 

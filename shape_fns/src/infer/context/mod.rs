@@ -288,10 +288,7 @@ impl<'a> InferenceContext<'a> {
                 None => dim.symbols(&mut |symbol| hidden.push(symbol)),
             }
         }
-        let first_new_symbol = self.first_new_symbol;
-        hidden.retain(|symbol| {
-            symbol.table_index().is_some_and(|index| index >= first_new_symbol) && !plain.contains(symbol)
-        });
+        hidden.retain(|symbol| self.is_fresh(*symbol) && !plain.contains(symbol));
         if hidden.is_empty() {
             return;
         }

@@ -18,7 +18,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use undo::Undo;
 
 use crate::Guard;
-use crate::dim::symbol::{Symbol, SymbolKind};
+use crate::dim::symbol::{MAX_COUNT, Symbol, SymbolKind, TableNumber};
 use crate::{Dim, PartialElements, TensorShape};
 
 /// The knowledge of a graph about its dimensions: its anonymous symbols, the equalities between dimensions, and the
@@ -42,8 +42,8 @@ use crate::{Dim, PartialElements, TensorShape};
 pub struct DimTable {
     /// The node that introduced each anonymous symbol, by the index of the symbol.
     origins: Vec<u32>,
-    /// The index of the first anonymous symbol.
-    first_symbol: usize,
+    /// The number of the table, which each of its anonymous symbols has. The first symbol gives the table its number.
+    number: Option<TableNumber>,
     /// The first use of each named symbol.
     introduced: FxHashMap<Symbol, Introduction>,
     /// The dimension that each replaced symbol equals. The symbols of this dimension may be replaced too.
@@ -72,9 +72,6 @@ pub struct DimTable {
     in_definition_order: bool,
 }
 
-/// The maximum number of anonymous symbols of a table.
-const MAX_SYMBOLS: usize = 1 << 29;
-
 /// The first use of a named symbol in a table.
 #[derive(Clone, Copy, Debug)]
 struct Introduction {
@@ -85,7 +82,7 @@ struct Introduction {
 }
 
 /// The place of a symbol in the order of definitions: a class, a number within the class, and a name.
-type Age = (u8, usize, &'static str);
+type Age = (u8, u64, &'static str);
 
 impl DimTable {
     /// Makes an empty table.
@@ -105,7 +102,7 @@ impl DimTable {
     /// Makes a table for the inference of one call on sizes that a run knows. The attributes of the call may still hold
     /// anonymous symbols of the graph. No symbol of this table equals a symbol of a table that was made otherwise.
     pub fn of_run() -> DimTable {
-        DimTable { first_symbol: MAX_SYMBOLS, ..DimTable::default() }
+        DimTable { number: Some(TableNumber::OF_RUN), ..DimTable::default() }
     }
 
     pub(crate) fn keeps_definition_order(&self) -> bool {
@@ -114,22 +111,38 @@ impl DimTable {
 
     /// Makes a new anonymous symbol. The result is invalid if the table has 2^29 symbols already.
     pub fn fresh(&mut self, kind: SymbolKind) -> Dim {
-        if self.origins.len() >= MAX_SYMBOLS {
+        if self.origins.len() >= MAX_COUNT {
             return Dim::too_large();
         }
-        let symbol = Symbol::of_table(self.next_symbol(), kind);
+        let number = *self.number.get_or_insert_with(TableNumber::next);
+        let symbol = Symbol::of_table(number, self.next_symbol(), kind);
         self.origins.push(self.origin);
         Dim::from(symbol)
     }
 
     /// Returns the index of the next anonymous symbol.
     pub(crate) fn next_symbol(&self) -> usize {
-        self.first_symbol + self.origins.len()
+        self.origins.len()
     }
 
-    /// Returns the node that introduced the anonymous symbol with this index.
-    fn origin_of(&self, index: usize) -> Option<u32> {
-        self.origins.get(index.checked_sub(self.first_symbol)?).copied()
+    /// Returns the index of an anonymous symbol of this table; `None` for any other symbol.
+    pub(crate) fn index_of(&self, symbol: Symbol) -> Option<usize> {
+        let (table, index) = symbol.in_table()?;
+        (Some(table) == self.number).then_some(index)
+    }
+
+    /// Returns whether a symbol is an anonymous symbol of another table. It means nothing in this table.
+    ///
+    /// ```
+    /// use shapeflow_shape_fns::{Dim, DimTable, SymbolKind};
+    ///
+    /// let (mut ours, mut theirs) = (DimTable::new(), DimTable::new());
+    /// let [own, other] = [&mut ours, &mut theirs].map(|table| table.fresh(SymbolKind::Size));
+    /// let is_foreign = |dim: &Dim| dim.as_symbol().is_some_and(|symbol| ours.is_foreign(symbol));
+    /// assert!(own != other && !is_foreign(&own) && is_foreign(&other) && !is_foreign(&Dim::symbol("n")));
+    /// ```
+    pub fn is_foreign(&self, symbol: Symbol) -> bool {
+        symbol.in_table().is_some_and(|(table, _)| Some(table) != self.number)
     }
 
     /// Converts a shape that belongs to no table to a shape of this table. The free symbols of the shape
@@ -158,9 +171,9 @@ impl DimTable {
     /// anonymous symbol. An equality gives any other name its value, so such a name is the newest. The order does not
     /// depend on the ids of interned names: these depend on the other names in the process.
     fn age(&self, symbol: Symbol) -> Age {
-        match (symbol.table_index(), self.introduced.get(&symbol)) {
-            (Some(index), _) => (1, index, ""),
-            (None, Some(introduction)) => (0, introduction.order, ""),
+        match (symbol.age(), self.introduced.get(&symbol)) {
+            (Some(age), _) => (1, age, ""),
+            (None, Some(introduction)) => (0, introduction.order as u64, ""),
             (None, None) => (2, 0, symbol.name().unwrap_or_default()),
         }
     }

@@ -18,7 +18,7 @@ pub enum Provenance {
 impl DimTable {
     /// Returns the node that made an anonymous symbol of this table.
     pub fn maker(&self, symbol: Symbol) -> Option<u32> {
-        symbol.table_index().and_then(|index| self.origin_of(index))
+        self.index_of(symbol).and_then(|index| self.origins.get(index).copied())
     }
 
     /// Returns the nodes that introduced the symbols of a dimension and all symbols that equalities connect with them.
