@@ -409,10 +409,8 @@ fn parameters_of_two_dtypes_are_read_back() -> Result<()> {
     let results = run(&read_back(&graph, &outputs)?)?;
     assert_eq!(results, [Tensor::from([[6.0f32]]), Tensor::from([[5.0f32, 6.0]])]);
     assert_eq!(results, run(&graph.compile(outputs)?)?);
-    // What is read back has the casts, and is exported unchanged.
-    let bytes = to_graphdef(&graph, &[])?;
-    let imported = Model::from_bytes(&bytes)?.import(None, &ImportOptions::new())?;
+    // Each slice has a cast.
+    let imported = Model::from_bytes(to_graphdef(&graph, &[])?)?.import(None, &ImportOptions::new())?;
     assert_eq!(imported.graph().len(), graph.len() + 2);
-    assert_eq!(to_graphdef(imported.graph(), &[])?.len(), bytes.len());
     Ok(())
 }
