@@ -54,7 +54,7 @@ impl GraphData {
         self.values.truncate(to.values);
         self.partitions.forget_values_from(to.values);
         self.poisons.truncate(to.poisons);
-        self.table.rollback(to.mark);
+        self.table.rollback_and_retire(to.mark);
     }
 
     /// Infers and adds one node. `given_operands` is the set of the declared operands that `operands` holds, by index;

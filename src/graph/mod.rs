@@ -253,10 +253,12 @@ impl Graph {
         Err(Error::new(ErrorKind::ForeignValue, Phase::Build, message))
     }
 
-    /// Returns the error about an unknown dimension without a name that belongs to another graph.
+    /// Returns the error about an unknown dimension without a name that belongs to another graph, or to a region that
+    /// is closed.
     pub(crate) fn foreign_dim(&self) -> Error {
         let message = format!(
-            "a dimension without a name must belong to the graph made at {}, got a dimension of another graph",
+            "a dimension without a name must belong to the graph made at {}, got a dimension of \
+             another graph or of a complete branch or loop body",
             self.created
         );
         Error::new(ErrorKind::ForeignValue, Phase::Build, message)

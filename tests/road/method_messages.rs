@@ -150,16 +150,39 @@ fn a_dimension_of_another_graph_is_refused() -> Result<()> {
     let x = g.input("x", DType::F32, shape![?])?;
     let size = other.input("x", DType::F32, shape![?, 4])?.dim(0)?;
     assert_snapshot!(error_text(x.ensure_shape([size.clone()])), @r#"
-    error: ensure_shape(f32[x.0], shape=[?]): a dimension without a name must belong to the graph made at `let (g, other) = (Graph::new(), Graph::new());`, got a dimension of another graph
+    error: ensure_shape(f32[x.0], shape=[?]): a dimension without a name must belong to the graph made at `let (g, other) = (Graph::new(), Graph::new());`, got a dimension of another graph or of a complete branch or loop body
       --> `error_text(x.ensure_shape([size.clone()]))`
       operand 0 comes from x at `let x = g.input("x", DType::F32, shape![?])?;`
       help: give the dimension a name: a name may stand in every graph
     "#);
     assert_snapshot!(error_text(g.input("y", DType::F32, [2 * size])), @r#"
-    error: input "y" f32[2*?]: a dimension without a name must belong to the graph made at `let (g, other) = (Graph::new(), Graph::new());`, got a dimension of another graph
+    error: input "y" f32[2*?]: a dimension without a name must belong to the graph made at `let (g, other) = (Graph::new(), Graph::new());`, got a dimension of another graph or of a complete branch or loop body
       --> `error_text(g.input("y", DType::F32, [2 * size]))`
       help: give the dimension a name: a name may stand in every graph
     "#);
+    Ok(())
+}
+
+#[test]
+fn a_dimension_of_a_branch_is_refused_outside() -> Result<()> {
+    let g = Graph::new();
+    let p = g.input("p", DType::Bool, shape![])?;
+    let x = g.input("x", DType::I32, shape!["n"])?;
+    let mut kept = None;
+    let y = g.cond(
+        p,
+        || {
+            let [values, _] = x.unique()?;
+            kept = Some(values.dim(0)?);
+            values.reduce_sum(0).map(|sum| [sum])
+        },
+        || Ok([x.reduce_sum(0)?]),
+    )?;
+    // Without the branch, this would be the first unknown dimension after it.
+    let other = g.input("z", DType::F32, shape![?])?;
+    let refused = g.fill([kept.expect("the branch was built")], 1.0f32);
+    assert!(error_text(refused).contains("of a complete branch or loop body"));
+    g.compile([y[0], other.reduce_sum(0)?.cast(DType::I32)?])?;
     Ok(())
 }
 

@@ -40,7 +40,7 @@ use crate::{Dim, PartialElements, TensorShape};
 /// ```
 #[derive(Debug, Default)]
 pub struct DimTable {
-    /// The node that introduced each anonymous symbol, by the index of the symbol.
+    /// The node that introduced each anonymous symbol, by the index of the symbol, or [`RETIRED`].
     origins: Vec<u32>,
     /// The number of the table, which each of its anonymous symbols has. The first symbol gives the table its number.
     number: Option<TableNumber>,
@@ -71,6 +71,9 @@ pub struct DimTable {
     /// Whether symbols are replaced only by older symbols: see [`DimTable::in_definition_order`].
     in_definition_order: bool,
 }
+
+/// The origin of a symbol that a rollback took away.
+const RETIRED: u32 = u32::MAX;
 
 /// The first use of a named symbol in a table.
 #[derive(Clone, Copy, Debug)]
@@ -131,7 +134,16 @@ impl DimTable {
         (Some(table) == self.number).then_some(index)
     }
 
-    /// Returns whether a symbol is an anonymous symbol of another table. It means nothing in this table.
+    /// Rolls back to a mark, and gives no later symbol the index of a symbol that was made since. So a dimension that
+    /// somebody kept does not become another one: see [`DimTable::is_foreign`].
+    pub fn rollback_and_retire(&mut self, mark: Mark) {
+        let symbols = self.origins.len();
+        self.rollback(mark);
+        self.origins.resize(symbols, RETIRED);
+    }
+
+    /// Returns whether a symbol is an anonymous symbol of another table, or one that
+    /// [`DimTable::rollback_and_retire`] took away. It means nothing in this table.
     ///
     /// ```
     /// use shapeflow_shape_fns::{Dim, DimTable, SymbolKind};
@@ -142,7 +154,10 @@ impl DimTable {
     /// assert!(own != other && !is_foreign(&own) && is_foreign(&other) && !is_foreign(&Dim::symbol("n")));
     /// ```
     pub fn is_foreign(&self, symbol: Symbol) -> bool {
-        symbol.in_table().is_some_and(|(table, _)| Some(table) != self.number)
+        match self.index_of(symbol) {
+            Some(index) => self.origins.get(index).is_none_or(|origin| *origin == RETIRED),
+            None => symbol.in_table().is_some(),
+        }
     }
 
     /// Converts a shape that belongs to no table to a shape of this table. The free symbols of the shape

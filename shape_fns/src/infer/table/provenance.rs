@@ -2,7 +2,7 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::{DimTable, Equality};
+use super::{DimTable, Equality, RETIRED};
 use crate::Dim;
 use crate::dim::symbol::Symbol;
 
@@ -18,7 +18,8 @@ pub enum Provenance {
 impl DimTable {
     /// Returns the node that made an anonymous symbol of this table.
     pub fn maker(&self, symbol: Symbol) -> Option<u32> {
-        self.index_of(symbol).and_then(|index| self.origins.get(index).copied())
+        let origin = self.index_of(symbol).and_then(|index| self.origins.get(index).copied());
+        origin.filter(|origin| *origin != RETIRED)
     }
 
     /// Returns the nodes that introduced the symbols of a dimension and all symbols that equalities connect with them.
