@@ -49,12 +49,12 @@ pub use op::{
 pub use ops::reduce::{Axes, IntoAxes};
 pub use ops::{
     Bound, CombinedSuppression, CtcLossOptions, DataFormat, DiagonalAlign, DistortedBox, FillMode,
-    FractionalPool, Glimpse, GlimpseNoise, GridOrder, Interpolation, IntoRaggedAxes, IntoRaggedOperand,
-    IntoRows, IntoScalar, LookupTable, LstmWeights, MelScale, MfccOptions, Mirror, Padding, Position,
-    ProjectiveTransform, Quantization, QuantizeMode, QuantizeOptions, ResizeMethod, Sampling, SamplingKernel,
-    SetOperation, SliceItem, SliceMasks, StftOptions, StftWindow, UniformQuantization, WindowPadding, add_n,
-    clip_by_global_norm, concat, concat_offset, dynamic_stitch, einsum, meshgrid, quantized_concat,
-    sparse_concat, stack,
+    FractionalPool, Glimpse, GlimpseNoise, GridOrder, ImageDecoding, Interpolation, IntoRaggedAxes,
+    IntoRaggedOperand, IntoRows, IntoScalar, JpegDecoding, JpegEncoding, LookupTable, LstmWeights, MelScale,
+    MfccOptions, Mirror, Padding, Position, ProjectiveTransform, Quantization, QuantizeMode, QuantizeOptions,
+    ResizeMethod, Sampling, SamplingKernel, SetOperation, SliceItem, SliceMasks, StftOptions, StftWindow,
+    UniformQuantization, WindowPadding, add_n, clip_by_global_norm, concat, concat_offset, dynamic_stitch,
+    einsum, meshgrid, quantized_concat, sparse_concat, stack,
 };
 #[cfg(feature = "strings")]
 pub use ops::{

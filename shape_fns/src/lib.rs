@@ -151,7 +151,7 @@ pub use infer::{
     InferenceResult, List, Mark, OperandInfo, Param, Provenance, Registered, ShapeFn, normalize_axis,
 };
 pub use ops::{
-    array, audio, common, control, ctc, image, linalg, lookup, math, nn, quantize, ragged, random, reduce,
-    registered, segment, sparse, string,
+    array, audio, common, control, ctc, image, linalg, lookup, math, media, nn, quantize, ragged, random,
+    reduce, registered, segment, sparse, string,
 };
 pub use shape::{PartialElements, Sizes, TensorShape};

@@ -83,6 +83,30 @@
 //! # Ok::<(), shapeflow::Error>(())
 //! ```
 //!
+//! # Files
+//!
+//! A string may hold a file. With the feature `media`, [`Value::decode_image`](crate::Value::decode_image) and its kin
+//! read images, [`Value::decode_wav`](crate::Value::decode_wav) reads a sound, and
+//! [`Value::decode_compressed`](crate::Value::decode_compressed) what zlib or gzip compressed. A model that takes encoded
+//! images runs from the bytes on.
+//!
+//! ```
+//! # #[cfg(feature = "media")] {
+//! use shapeflow::{DType, Graph, Sampling, Tensor, shape};
+//!
+//! let g = Graph::new();
+//! let bytes = g.input("image_bytes", DType::String, shape![])?;
+//! let image = bytes.decode_jpeg(3)?.cast(DType::F32)?.expand_dims(0)?;
+//! let exe = g.compile(image.resize_bilinear([2, 2], Sampling::HalfPixel)?)?;
+//!
+//! let gray = g.fill([8, 8, 3], g.constant(128u8)?)?.encode_jpeg(&Default::default())?;
+//! let [file] = g.compile(gray)?.run(&[])?;
+//! let [image] = exe.run(&[file.view()])?;
+//! assert_eq!(image, Tensor::from([[[[128.0f32; 3]; 2]; 2]]));
+//! # }
+//! # Ok::<(), shapeflow::Error>(())
+//! ```
+//!
 //! # Regular expressions
 //!
 //! Patterns have the syntax of RE2, as in TensorFlow. A wrong pattern is an error when the graph is built.

@@ -36,6 +36,7 @@ pub(crate) mod linalg;
 pub(crate) mod list;
 pub(crate) mod logical;
 pub(crate) mod math;
+pub(crate) mod media;
 pub(crate) mod nn;
 mod operators;
 pub(crate) mod pick_rows;
@@ -79,6 +80,7 @@ pub use image::{
 };
 pub use linalg::einsum;
 pub use math::add_n;
+pub use media::{ImageDecoding, JpegDecoding, JpegEncoding};
 pub use nn::{CtcLossOptions, DataFormat, FractionalPool, LstmWeights, Padding, clip_by_global_norm};
 pub use quantize::{Quantization, QuantizeMode, QuantizeOptions, UniformQuantization, quantized_concat};
 pub use signal::{MelScale, StftOptions, StftWindow};
@@ -97,6 +99,7 @@ static FAMILIES: &[&[&[&OpDef]]] = &[
     linalg::ALL,
     logical::ALL,
     math::ALL,
+    media::ALL,
     nn::ALL,
     quantize::ALL,
     ragged::ALL,

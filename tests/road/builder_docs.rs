@@ -19,6 +19,7 @@ pub const FAMILIES: &[(&str, &str)] = &[
     ("ops/audio", "Sound"),
     ("ops/signal", "Signals"),
     ("ops/string", "Strings"),
+    ("ops/media", "Files with images and sounds"),
     ("ops/ragged", "Ragged rows"),
     ("ops/sparse", "Sparse tensors"),
     ("ops/quantize", "Quantized numbers"),

@@ -20,6 +20,7 @@ pub mod ctc;
 pub mod image;
 pub mod linalg;
 pub mod math;
+pub mod media;
 pub mod nn;
 pub mod quantize;
 pub mod ragged;

@@ -3,8 +3,8 @@
 use std::sync::LazyLock;
 
 use super::{
-    array, audio, control, ctc, image, linalg, math, nn, quantize, ragged, random, reduce, segment, sparse,
-    string,
+    array, audio, control, ctc, image, linalg, math, media, nn, quantize, ragged, random, reduce, segment,
+    sparse, string,
 };
 use crate::infer::registered::Registered;
 
@@ -40,6 +40,7 @@ static FAMILIES: &[&[Registered]] = &[
     image::OPS,
     linalg::OPS,
     math::OPS,
+    media::OPS,
     nn::OPS,
     quantize::OPS,
     ragged::OPS,

@@ -41,6 +41,7 @@ pub(crate) fn version() -> String {
     let features = [
         ("cranelift", cfg!(feature = "cranelift")),
         ("strings", cfg!(feature = "strings")),
+        ("media", cfg!(feature = "media")),
         ("threads", cfg!(feature = "threads")),
         ("graphdef", cfg!(feature = "graphdef")),
         ("npz", cfg!(feature = "npz")),

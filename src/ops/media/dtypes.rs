@@ -1,0 +1,41 @@
+//! Dtype rules of ops on files.
+
+use shapeflow_shape_fns::{Attrs, DType};
+
+use crate::dtype;
+use crate::error::Result;
+
+/// Checks the dtypes of operands, each with its name.
+///
+/// # Errors
+/// An operand has another dtype.
+pub(super) fn check(operands: &[DType], expected: &[(&str, DType)]) -> Result<()> {
+    for ((name, expected), got) in expected.iter().zip(operands) {
+        if got != expected {
+            return dtype::refuse(format!("{name} must be {expected}, got {got}"));
+        }
+    }
+    Ok(())
+}
+
+/// A file gives bytes.
+pub(super) fn file_to_bytes(operands: &[DType], _: &Attrs) -> Result<Vec<DType>> {
+    check(operands, &[("contents", DType::String)])?;
+    Ok(vec![DType::U8])
+}
+
+/// A file gives the dtype of an attribute, which must be one of a list.
+pub(super) fn file_to(
+    operands: &[DType],
+    attrs: &Attrs,
+    name: &str,
+    choices: &[DType],
+) -> Result<Vec<DType>> {
+    check(operands, &[("contents", DType::String)])?;
+    let wanted = attrs.dtype(name);
+    if !choices.contains(&wanted) {
+        let choices: Vec<String> = choices.iter().map(ToString::to_string).collect();
+        return dtype::refuse(format!("{name} must be {}, got {wanted}", choices.join(" or ")));
+    }
+    Ok(vec![wanted])
+}
