@@ -8,8 +8,8 @@ use super::codecs;
 use super::dtypes::{check, file_to, file_to_bytes};
 use super::format::Wanted;
 use crate::error::Result;
-use crate::graph::{IntoOperand, Value};
-use crate::op::{OpCall, OpDef, Operand, TfOp};
+use crate::graph::{IntoOperand, OpBuilder, Value};
+use crate::op::{OpDef, Operand, TfOp};
 use crate::shape_fns;
 
 /// How [`Value::decode_jpeg_with`] decodes a file.
@@ -38,7 +38,7 @@ impl Default for JpegDecoding {
 }
 
 /// Adds the options to a call.
-fn with_options<'g>(call: OpCall<'g>, channels: i64, options: &JpegDecoding) -> OpCall<'g> {
+fn with_options<'g>(call: OpBuilder<'g>, channels: i64, options: &JpegDecoding) -> OpBuilder<'g> {
     let method = if options.accurate_dct { "INTEGER_ACCURATE" } else { "" };
     let call = call.attr("channels", channels).attr("ratio", options.ratio).attr("dct_method", method);
     let call = call.attr("fancy_upscaling", options.fancy_upscaling);

@@ -14,12 +14,12 @@ mod png;
 mod wav;
 mod webp;
 
-use self::damage::{attribute_error, checked_len, damage, zeros};
+use self::damage::{attribute_error, checked_len, damage};
 use self::jpeg::{DctMethod, JpegSettings};
 use self::jpeg_file::FileSettings;
 use self::pixels::{Depth, Pixels, Samples};
 use super::format::{Format, Wanted};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::op::HostCx;
 use crate::ops::row_major::RowMajor;
 use crate::tensor::{StringsBuilder, Tensor, reserved_vec};
