@@ -5,8 +5,7 @@ Recorded with TensorFlow 2.21.0 and numpy 2.4.6, one thread, no graph rewrites.
 Run: pip install numpy==2.4.6 tensorflow-cpu==2.21.0 && python tests/record_media.py
 
 Files are byte strings, and pixels are the bytes of `tensor_content`. The files that TensorFlow does not write are made
-by `media_samples.py`. Files that end early are decoded only where TensorFlow recovers them: it may wait forever for
-others.
+by `media_samples.py`. Files that end inside their pixels are left out: TensorFlow may wait forever for the rest.
 """
 
 import gzip
@@ -133,10 +132,6 @@ def jpeg_cases(out):
         out.record("DecodeAndCropJpeg", contents=scalar(whole), crop_window=i32(*window), error=True)
     out.record("DecodeAndCropJpeg", contents=scalar(whole), crop_window=i32(0, 0, 1), error=True)
     out.record("DecodeAndCropJpeg", contents=scalar(png(color, 2)), crop_window=i32(0, 0, 1, 1), error=True)
-    for cut in (60, 200, 500):
-        attrs = {"try_recover_truncated": True, "acceptable_fraction": 0.2}
-        out.record("DecodeJpeg", attrs, contents=scalar(whole[:-cut]), attempt=True)
-        out.record("DecodeJpeg", attrs, contents=scalar(files[3][: -cut // 4]), attempt=True)
     for attrs in ({"ratio": 3}, {"channels": 4}, {"channels": 2}, {"dct_method": "FLOAT"}):
         out.record("DecodeJpeg", attrs, contents=scalar(whole), error=True)
     for file in (b"", whole[:3], whole[:100], b"\xff\xd8\xff\xd9"):
@@ -223,8 +218,6 @@ def webp_cases(out):
                 out.record("DecodeImage", attrs, contents=scalar(file), attempt=True)
         out.record("DecodeImage", {"dtype": tf.float32}, contents=scalar(file), attempt=True)
         out.record("DecodeWebP", contents=scalar(file[:-9]), attempt=True)
-        for op in ("DecodePng", "DecodeJpeg", "DecodeBmp", "DecodeGif"):
-            out.record(op, contents=scalar(file), attempt=True)
     out.record("DecodeWebP", contents=scalar(png(picture(6, 9, 3), 2)))
 
 
@@ -389,7 +382,7 @@ JPEG_FILES = (
     """,
 )
 
-# WebP files: without loss, without and with alpha; with frames.
+# WebP files: without loss, without and with alpha.
 WEBP_FILES = (
     """
     UklGRhABAABXRUJQVlA4TAQBAAAvCEABAM1VICICHgiADQIAAIDFhuI4BAoAAAAAAAAAAAAAAAAAAAAAAAAAAAAAgICSHazTlTVuDQAAwAMBsE
@@ -403,19 +396,6 @@ WEBP_FILES = (
     AA4OiBQV/X+/4ToPBMAGAQAA4PxreVUSv1wAAAAAAAAAAAAAAAAAAAAAAAAACAAAAAgA3CNi1N+/Rb6ksWwOrr3VTTmGj+8u5ye+426hlqf1gj
     1YltNm2EI9b8LtsF/Tq0JOf8UQUj80OkyaQP/LJG8IiqzQazmmq+U2wcqJl/HD0mKufniNzBtew4KKaykl6sBx+jKSkol2nXvuWGjEis1LI536
     H+rzRIaqgSGfihL/wzO5zYyTjaqO1Y4dqn2u/FyP8jkGegkA
-    """,
-    """
-    UklGRnADAABXRUJQVlA4WAoAAAASAAAACAAABQAAQU5JTQYAAAAAAAAAAABBTk1GcgEAAAAAAAAAAAgAAAUAAGQAAABWUDhMWQEAAC8IQAEQzV
-    UgIgIeCIANAgAAgMJT/CsKBAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAHYNxHvNqlTfAAAAPBAAGwQAAIDzT2n7BURVj9CBAAAAAAAAAAAAAAAA
-    AAAAACAAAAAAUATiSMXLSLLxPBAAGwQAAIDzzzwqoch//gDAcQAAAAAAAAAAAAAAAAAAAAAAAAAADg6IFBX9f7/hOg8EwAYBAADg/Gt5VRK/XA
-    AAAAAAAAAAAAAAAAAAAAAAAAAIAAAACADcI2LU379FvqSxbA6uvdVNOYaP7y7nJ77jbqGWp/WCPViW02bYQj1vwu2wX9OrQk5/xRBSPzQ6TJpA
-    /8skbwiKrNBrOaar5TbByomX8cPSYq5+eI3MG17DgoprKSXqwHH6MpKSiXade+5YaMSKzUsjnfof6vNEhqqBIZ+KEv/DM7nNjJONqo7Vjh2qfa
-    78XI/yOQZ6CQBBTk1G5AAAAAEAAAEAAAMAAAIAAGQAAABWUDhMzAAAAC8DgAAQzVUgIgIeCCABAAAAAMAYCwAAAAAAAAAAAAAAAAAAAAAAAAAA
-    AAAAAAwAQGCgHQYAAPBAAAkAAAAAzh8AwQwBAAAAAAAAAAAAAAAAAAAAAAAAGAAAAAAAAACQhVkeCCABAAAAwPnTwA0AAAAEAAAAAAAAAAAAAA
-    AAAAAAAAAAAADAAQCAgQXAAwEkAAAAADh/WQAAEAAAAAAAAAAAAAAAAAAAAAwAAAAAAAAAAAAYGAJkZ083an9IX9fGHazJ70/ZEcAFLhPxVUFO
-    TUbeAAAAAgAAAAAAAgAAAgAAZAAAA1ZQOEzFAAAALwKAABDNVSAiAh4IpgEAAAAAHgcEAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAEAAABMAAAQ
-    AAeCCABAAAAADnDyBAAgEAAAAAAAAAAAAAAAAAAAAAAAAAAAIAAAAQBhAAxgMBJAAAAAA4f0ABSAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAg
-    AIiBwB4IIAEAAADA+YMAJAAAAAAAAAAAAAAAAAAAAAAAAAAQAAAAAAAAIBo0AMgElrv/HBx2n5vq3gOqMgEA
     """,
 )
 

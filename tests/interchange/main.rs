@@ -9,6 +9,7 @@ mod given_model;
 mod imports;
 mod inner_tensors;
 mod large_checkpoint;
+mod media_samples;
 mod mutated;
 mod own_op_samples;
 mod positions;

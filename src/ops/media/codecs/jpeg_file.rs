@@ -1,6 +1,8 @@
 //! Writes JPEG files.
 
-use jpeg_encoder::{ColorType, Encoder, PixelDensity, PixelDensityUnit, SamplingFactor};
+use jpeg_encoder::{
+    ChromaSubsamplingMethod, ColorType, Encoder, PixelDensity, PixelDensityUnit, SamplingFactor,
+};
 
 use super::damage::damage;
 use crate::error::Result;
@@ -42,6 +44,7 @@ pub(super) fn write(
     let mut encoder = Encoder::new(&mut file, quality);
     let factor = if settings.is_subsampled { SamplingFactor::F_2_2 } else { SamplingFactor::F_1_1 };
     encoder.set_sampling_factor(factor);
+    encoder.set_chroma_subsampling_method(ChromaSubsamplingMethod::Average);
     encoder.set_progressive(settings.is_progressive);
     encoder.set_optimized_huffman_tables(settings.is_optimized || settings.is_progressive);
     let unit = if settings.is_metric { PixelDensityUnit::Centimeters } else { PixelDensityUnit::Inches };

@@ -9,8 +9,8 @@ use super::pixels::{Depth, Pixels, Samples};
 use crate::error::Result;
 
 /// The parts of red and green in gray, times 2¹⁵; blue has the rest.
-const RED: u32 = 9798;
-const GREEN: u32 = 19235;
+const RED: u32 = 9797;
+const GREEN: u32 = 19234;
 
 /// A file that is read up to its pixels.
 struct File {
@@ -153,8 +153,10 @@ impl Converter {
         let opaque = ((1u32 << self.file.bits) - 1) as u16;
         let full = ((1u32 << bits) - 1) as u16;
         let keyed = |samples: &[u16]| {
-            let key = self.file.transparency.as_deref()?.chunks_exact(2);
-            let mut key = key.map(|pair| u16::from_be_bytes([pair[0], pair[1]]) & opaque);
+            // The crate keeps one byte of each sample of the key, and two for samples of 16 bits.
+            let size = if self.file.bits == 16 { 2 } else { 1 };
+            let key = self.file.transparency.as_deref()?.chunks_exact(size);
+            let mut key = key.map(|bytes| bytes.iter().fold(0, |all, byte| all << 8 | u16::from(*byte)));
             Some(if samples.iter().all(|sample| key.next() == Some(*sample)) { 0 } else { full })
         };
         match self.file.color {
