@@ -135,7 +135,8 @@ pub fn encode_pictures(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// `contents[] -> audio[samples, channels], sample_rate[]`: `desired_samples` and `desired_channels` unless they are -1.
+/// `contents[] -> audio[samples, channels], sample_rate[]`: `desired_samples` and `desired_channels` unless they are
+/// -1.
 ///
 /// # Errors
 /// `contents` is not a scalar, or an attribute is less than -1.

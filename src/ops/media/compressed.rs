@@ -29,8 +29,8 @@ impl<'g> Value<'g> {
     /// ```
     ///
     /// # Errors
-    /// The elements are not strings. The run fails if `compression_type` is another one, or a string is damaged or becomes
-    /// more than 2³⁰ bytes.
+    /// The elements are not strings. The run fails if `compression_type` is another one, or a string is damaged or
+    /// becomes more than 2³⁰ bytes.
     #[doc(alias = "decompress")]
     #[track_caller]
     pub fn decode_compressed(self, compression_type: &str) -> Result<Value<'g>> {

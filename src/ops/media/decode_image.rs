@@ -41,8 +41,8 @@ impl<'g> Value<'g> {
     /// `string[] -> [height, width, channels]`, or `[frames, height, width, channels]` for GIF and WebP files if
     /// `expand_animations` is set. An image of 8 bits becomes u16 times 256, and f32 divided by 255; a PNG file becomes
     /// u16 and f32 with all its bits. GIF files have 3 channels, BMP files 3 or 4, JPEG files 1 or 3. As TensorFlow's
-    /// `DecodeImage` (`tf.io.decode_image`), which also reads JPEG XL; this library does not. Runs on the host, with the
-    /// feature `media`.
+    /// `DecodeImage` (`tf.io.decode_image`), which also reads JPEG XL; this library does not. Runs on the host, with
+    /// the feature `media`.
     ///
     /// ```
     /// # #[cfg(feature = "media")] {
@@ -69,11 +69,11 @@ impl<'g> Value<'g> {
 
     /// Decodes a PNG file, whose bit depth may be from 1 to 16, with or without a palette, alpha and interlacing.
     ///
-    /// `string[] -> dtype[height, width, channels]`, u8 or u16. `channels` is 1, 3, 4, or 0 for those of the file: 1 to 4.
-    /// An image of 16 bits becomes u8 by its upper bits, and an image of 8 bits becomes u16 times 257. Colour becomes gray
-    /// by `0.299 r + 0.587 g + 0.114 b`, of light if the file has a chunk gAMA or sRGB. As TensorFlow's `DecodePng`
-    /// (`tf.io.decode_png`), bit for bit; as there, the op also reads JPEG files and GIF files of one frame. Runs on the
-    /// host, with the feature `media`.
+    /// `string[] -> dtype[height, width, channels]`, u8 or u16. `channels` is 1, 3, 4, or 0 for those of the file: 1 to
+    /// 4. An image of 16 bits becomes u8 by its upper bits, and an image of 8 bits becomes u16 times 257. Colour
+    /// becomes gray by `0.299 r + 0.587 g + 0.114 b`, of light if the file has a chunk gAMA or sRGB. As TensorFlow's
+    /// `DecodePng` (`tf.io.decode_png`), bit for bit; as there, the op also reads JPEG files and GIF files of one
+    /// frame. Runs on the host, with the feature `media`.
     ///
     /// ```
     /// # #[cfg(feature = "media")] {
@@ -124,10 +124,10 @@ impl<'g> Value<'g> {
 
     /// Decodes a GIF file to one picture for each frame.
     ///
-    /// `string[] -> u8[frames, height, width, 3]`, as large as the greatest frame. A picture has the pixels of the picture
-    /// before that its frame does not cover, whatever the frame's disposal; the first one is black there. A file that ends
-    /// early has the whole frames before. As TensorFlow's `DecodeGif` (`tf.io.decode_gif`); as there, the op also reads
-    /// PNG and JPEG files as one frame. Runs on the host, with the feature `media`.
+    /// `string[] -> u8[frames, height, width, 3]`, as large as the greatest frame. A picture has the pixels of the
+    /// picture before that its frame does not cover, whatever the frame's disposal; the first one is black there. A
+    /// file that ends early has the whole frames before. As TensorFlow's `DecodeGif` (`tf.io.decode_gif`); as there,
+    /// the op also reads PNG and JPEG files as one frame. Runs on the host, with the feature `media`.
     ///
     /// ```
     /// # #[cfg(feature = "media")] {
@@ -151,8 +151,8 @@ impl<'g> Value<'g> {
 
     /// Decodes a WebP file with or without loss.
     ///
-    /// `string[] -> u8[frames, height, width, channels]`. `channels` is 3, 4, or 0 for those of the file. The op also reads
-    /// PNG and JPEG files, which give `[height, width, channels]`. As TensorFlow's `DecodeWebP`: equal
+    /// `string[] -> u8[frames, height, width, channels]`. `channels` is 3, 4, or 0 for those of the file. The op also
+    /// reads PNG and JPEG files, which give `[height, width, channels]`. As TensorFlow's `DecodeWebP`: equal
     /// without loss; frames that are blended may differ by 1 level. Runs on the host, with the feature `media`.
     ///
     /// ```

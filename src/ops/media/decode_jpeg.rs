@@ -48,7 +48,8 @@ fn with_options<'g>(call: OpBuilder<'g>, channels: i64, options: &JpegDecoding) 
 impl<'g> Value<'g> {
     /// Decodes a JPEG file with [`JpegDecoding::default`], see [`Value::decode_jpeg_with`].
     ///
-    /// `string[] -> u8[height, width, channels]`. As TensorFlow's `DecodeJpeg`. Runs on the host, with the feature `media`.
+    /// `string[] -> u8[height, width, channels]`. As TensorFlow's `DecodeJpeg`. Runs on the host, with the feature
+    /// `media`.
     ///
     /// ```
     /// # #[cfg(feature = "media")] {
@@ -72,11 +73,12 @@ impl<'g> Value<'g> {
     /// Decodes a JPEG file: baseline or progressive, gray, RGB, YCbCr or CMYK.
     ///
     /// `string[] -> u8[height, width, channels]`. `channels` is 1 for the luma, 3, or 0 for those of the file. As
-    /// TensorFlow's `DecodeJpeg` (`tf.io.decode_jpeg`), bit for bit: the transforms, the interpolation and the colours are
-    /// those of libjpeg-turbo. An exception are files that end early: what follows the last whole block may differ, and
-    /// `acceptable_fraction` changes nothing, because every row is filled. As there, the op also reads PNG files and GIF files
-    /// of one frame; unlike there, no WebP files. Files with arithmetic codes or with 12 bits are refused. Runs on the
-    /// host, with the feature `media`.
+    /// TensorFlow's `DecodeJpeg` (`tf.io.decode_jpeg`), bit for bit: the transforms, the interpolation and the colours
+    /// are those of libjpeg-turbo. An exception are files that end early: what follows the last whole block may differ,
+    /// and
+    /// `acceptable_fraction` changes nothing, because every row is filled. As there, the op also reads PNG files and
+    /// GIF files of one frame; unlike there, no WebP files. Files with arithmetic codes or with 12 bits are refused.
+    /// Runs on the host, with the feature `media`.
     ///
     /// ```
     /// # #[cfg(feature = "media")] {
@@ -92,9 +94,9 @@ impl<'g> Value<'g> {
     /// ```
     ///
     /// # Errors
-    /// `self` is not a scalar string, or `channels` is not 0, 1 or 3. The run fails if the bytes are damaged or of another
-    /// format, `ratio` is not 1, 2, 4 or 8, the file ends early and `try_recover_truncated` is not set, or the image has
-    /// 2²⁹ elements or more.
+    /// `self` is not a scalar string, or `channels` is not 0, 1 or 3. The run fails if the bytes are damaged or of
+    /// another format, `ratio` is not 1, 2, 4 or 8, the file ends early and `try_recover_truncated` is not set, or the
+    /// image has 2²⁹ elements or more.
     #[track_caller]
     pub fn decode_jpeg_with(self, channels: i64, options: &JpegDecoding) -> Result<Value<'g>> {
         with_options(self.graph().op(&DEF).data(self), channels, options).finish()
@@ -102,9 +104,9 @@ impl<'g> Value<'g> {
 
     /// Decodes a window of a JPEG file.
     ///
-    /// `string[], crop_window i32[4] -> u8[height, width, channels]`. The window is `[y, x, height, width]` in the image
-    /// that [`Value::decode_jpeg_with`] gives. Interpolation at the left and right edges of the window sees no pixels
-    /// outside if the window starts or ends at a block. As TensorFlow's `DecodeAndCropJpeg`
+    /// `string[], crop_window i32[4] -> u8[height, width, channels]`. The window is `[y, x, height, width]` in the
+    /// image that [`Value::decode_jpeg_with`] gives. Interpolation at the left and right edges of the window sees no
+    /// pixels outside if the window starts or ends at a block. As TensorFlow's `DecodeAndCropJpeg`
     /// (`tf.io.decode_and_crop_jpeg`). Runs on the host, with the feature `media`.
     ///
     /// ```
@@ -122,8 +124,8 @@ impl<'g> Value<'g> {
     /// ```
     ///
     /// # Errors
-    /// As [`Value::decode_jpeg_with`], or the window has another shape. The run fails if the window is empty or not inside
-    /// of the image, or the file is not a JPEG file.
+    /// As [`Value::decode_jpeg_with`], or the window has another shape. The run fails if the window is empty or not
+    /// inside of the image, or the file is not a JPEG file.
     #[track_caller]
     pub fn decode_and_crop_jpeg(
         self,
@@ -154,8 +156,8 @@ impl<'g> Value<'g> {
     /// ```
     ///
     /// # Errors
-    /// `self` is not a scalar string, or `dtype` is another one. The run fails if the bytes are not a JPEG file, or end in
-    /// front of its pixels.
+    /// `self` is not a scalar string, or `dtype` is another one. The run fails if the bytes are not a JPEG file, or end
+    /// in front of its pixels.
     #[track_caller]
     pub fn extract_jpeg_shape(self, dtype: DType) -> Result<Value<'g>> {
         self.graph().op(&SHAPE).data(self).attr("output_type", dtype).finish()

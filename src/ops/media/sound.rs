@@ -14,8 +14,8 @@ use crate::shape_fns;
 impl<'g> Value<'g> {
     /// Decodes a WAV file with samples of 16 bits. Returns the sound, from -1 to 1, and its sample rate.
     ///
-    /// `string[] -> f32[samples, channels], i32[]`. `samples` and `channels` choose the sizes; `None` takes those of the
-    /// file. A sound that is too short ends with zeros, and its last channel stands for channels that it lacks. As
+    /// `string[] -> f32[samples, channels], i32[]`. `samples` and `channels` choose the sizes; `None` takes those of
+    /// the file. A sound that is too short ends with zeros, and its last channel stands for channels that it lacks. As
     /// TensorFlow's `DecodeWav` (`tf.audio.decode_wav`). Runs on the host, with the feature `media`.
     ///
     /// ```
@@ -32,7 +32,8 @@ impl<'g> Value<'g> {
     /// ```
     ///
     /// # Errors
-    /// `self` is not a scalar string. The run fails if the bytes are damaged, or the samples are not integers of 16 bits.
+    /// `self` is not a scalar string. The run fails if the bytes are damaged, or the samples are not integers of 16
+    /// bits.
     #[track_caller]
     pub fn decode_wav(self, samples: Option<usize>, channels: Option<usize>) -> Result<[Value<'g>; 2]> {
         let location = Location::caller();
@@ -44,8 +45,8 @@ impl<'g> Value<'g> {
 
     /// Encodes a sound from -1 to 1 as a WAV file with samples of 16 bits.
     ///
-    /// `f32[samples, channels], sample_rate i32[] -> string[]`. Samples outside of the range become the nearest ones inside.
-    /// As TensorFlow's `EncodeWav` (`tf.audio.encode_wav`). Runs on the host, with the feature `media`.
+    /// `f32[samples, channels], sample_rate i32[] -> string[]`. Samples outside of the range become the nearest ones
+    /// inside. As TensorFlow's `EncodeWav` (`tf.audio.encode_wav`). Runs on the host, with the feature `media`.
     ///
     /// ```
     /// # #[cfg(feature = "media")] {

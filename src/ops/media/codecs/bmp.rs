@@ -4,8 +4,8 @@ use super::damage::{checked_len, damage, u16_at, u32_at, zeros};
 use super::pixels::{Pixels, Samples};
 use crate::error::Result;
 
-/// Decodes a file to `channels` channels, 3 or 4; 0 takes the number from the file. Bytes of 8-bit files are grays, whatever
-/// the palette, as in TensorFlow.
+/// Decodes a file to `channels` channels, 3 or 4; 0 takes the number from the file. Bytes of 8-bit files are grays,
+/// whatever the palette, as in TensorFlow.
 ///
 /// # Errors
 /// The file is damaged, or memory is refused.

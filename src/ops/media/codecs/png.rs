@@ -146,8 +146,8 @@ impl Converter {
         }
     }
 
-    /// Returns the samples of a pixel as red, green, blue (gray thrice), the alpha, and the number of bits of these, 8 or
-    /// 16.
+    /// Returns the samples of a pixel as red, green, blue (gray thrice), the alpha, and the number of bits of these, 8
+    /// or 16.
     fn color(&self, raw: [u16; 4]) -> ([u16; 3], u16, u32) {
         let bits = self.file.bits.max(8);
         let opaque = ((1u32 << self.file.bits) - 1) as u16;

@@ -1,8 +1,8 @@
 //! Decodes JPEG files with the arithmetic of libjpeg-turbo, bit for bit: the fast and the accurate inverse cosine
 //! transform, transforms to fewer samples, interpolated and repeated chroma.
 //!
-//! In: the bytes of a file. Out: pixels. The kernels of the ops call [`decode`] and [`shape`]. Absent: arithmetic codes,
-//! lossless and hierarchical files, samples of 12 bits; files that say their height behind their pixels.
+//! In: the bytes of a file. Out: pixels. The kernels of the ops call [`decode`] and [`shape`]. Absent: arithmetic
+//! codes, lossless and hierarchical files, samples of 12 bits; files that say their height behind their pixels.
 
 mod bits;
 mod header;

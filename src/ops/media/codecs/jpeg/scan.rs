@@ -56,8 +56,8 @@ pub(super) struct Planes {
 }
 
 impl Planes {
-    /// Makes room for the samples of a frame, where a block of the component with the greatest factors has `size × size`
-    /// samples.
+    /// Makes room for the samples of a frame, where a block of the component with the greatest factors has `size ×
+    /// size` samples.
     ///
     /// # Errors
     /// `Memory`: an allocation fails.
