@@ -2,7 +2,7 @@
 
 /// Which integers compute a transform to 8 × 8 samples.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(in super::super) enum DctMethod {
+pub(crate) enum DctMethod {
     /// Products of 8 bits, TensorFlow's default.
     Fast,
     /// Products of 13 bits.
