@@ -191,9 +191,9 @@ pub(super) fn encode_png(cx: &mut HostCx<'_>) -> Result<()> {
     }
     let count: usize = batch.iter().product();
     let mut files = StringsBuilder::new();
-    if count > 0 {
+    if let Some(size) = bytes.len().checked_div(count) {
         checked_len(&[*height, *width, *channels])?;
-        for picture in bytes.chunks_exact(bytes.len() / count) {
+        for picture in bytes.chunks_exact(size) {
             files.push(&png::encode([*height, *width, *channels], picture, depth, level)?)?;
         }
     }
