@@ -48,7 +48,8 @@ pub(super) fn short_name(name: &str, max_chars: usize) -> String {
     }
 }
 
-/// Escapes a text for XML and HTML. Characters that XML forbids become U+FFFD.
+/// Escapes a text for XML and HTML. Control characters other than line feed and tab, and characters that XML forbids,
+/// become U+FFFD.
 pub(super) fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for letter in text.chars() {
