@@ -338,7 +338,7 @@ impl<'g> OpBuilder<'g> {
     fn locate_in(&self, data: &GraphData, error: Error, location: &'static Location<'static>) -> Error {
         let operands: Vec<ValueIx> = self.operands.iter().map(|(_, value)| *value).collect();
         let around = data.call.or_else(|| data.scope_chain(data.scope).first().map(|(_, at)| *at));
-        let part = data.call_part(&operands, &self.attrs, location);
+        let part = data.call_origin(&operands, &self.attrs, location);
         let location = around.filter(|_| is_library_line(location)).unwrap_or(location);
         let blamed = error.blamed_operand();
         let ties = data.ties_of(&operands, error.message());

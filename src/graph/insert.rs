@@ -7,7 +7,7 @@ use shapeflow_shape_fns::{Attrs, Dim, Guard, Mark, PartialElements, SymbolKind};
 use smallvec::SmallVec;
 
 use super::call::operand_info;
-use super::{CallPart, DimNames, Extra, GraphData, Node, NodeIx, ValueIx};
+use super::{CallOrigin, DimNames, Extra, GraphData, Node, NodeIx, ValueIx};
 use crate::error::{Error, Result};
 use crate::eval::{Call, Inference};
 use crate::op::{Body, OpRef, Operand, OperandMask};
@@ -78,10 +78,10 @@ impl GraphData {
             extra: None,
             location,
             scope: self.scope,
-            is_part_of_call: self.call.is_some(),
-            part_of: CallPart::default(),
+            added_within_call: self.call.is_some(),
+            origin: CallOrigin::default(),
         };
-        node.part_of = self.call_part(&node.operands, attrs, location);
+        node.origin = self.call_origin(&node.operands, attrs, location);
         let attempt = self.attempt(&node, attrs);
         match attempt.inferred {
             Ok(Inference { dtypes, result }) => {

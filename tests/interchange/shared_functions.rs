@@ -303,7 +303,8 @@ fn calls_in_turn(name: &str, callees: &[String]) -> String {
 
 #[test]
 fn fifty_calls_of_two_hundred_nodes_compute_what_inlining_computes() -> Result<()> {
-    let shared = format!("library {{ {} {} }}", sines("f", 200), calls_in_turn("all", &vec!["f".to_string(); 50]));
+    let shared =
+        format!("library {{ {} {} }}", sines("f", 200), calls_in_turn("all", &vec!["f".to_string(); 50]));
     let names: Vec<String> = (0..50).map(|number| format!("f{number}")).collect();
     let copies: String = names.iter().map(|name| sines(name, 200)).collect();
     let inlined = format!("library {{ {copies} {} }}", calls_in_turn("all", &names));
@@ -368,7 +369,9 @@ fn calls_in_loops_and_branches_share_a_graph() -> Result<()> {
              attr { key: "Tin" value { list { type: DT_FLOAT } } } attr { key: "Tout" value { list { type: DT_FLOAT } } } }"#;
     let functions = |name: &dyn Fn(usize) -> String| {
         let names = |range: std::ops::Range<usize>| range.map(name).collect::<Vec<_>>();
-        calls_in_turn("steps", &names(0..50)) + &calls_in_turn("then", &names(50..90)) + &calls_in_turn("otherwise", &names(90..131))
+        calls_in_turn("steps", &names(0..50))
+            + &calls_in_turn("then", &names(50..90))
+            + &calls_in_turn("otherwise", &names(90..131))
     };
     let copies: String = (0..131).map(|number| sines(&format!("f{number}"), 100)).collect();
     let texts = [

@@ -76,7 +76,7 @@ impl<'a, 'g> Importer<'a, 'g> {
         let (graph, location) = (self.graph, self.location);
         // For each branch and output: the shape of the items, if the output is a list.
         let mut items: Vec<Vec<TensorShape>> = Vec::new();
-        let around = self.built.len();
+        let around = self.built_nodes.len();
         let has_outputs = functions.iter().any(|function| self.has_outputs(&function.name));
         let mut build = |branch: usize| {
             let region = format!("{name}/{}", names[branch]);
@@ -110,7 +110,7 @@ impl<'a, 'g> Importer<'a, 'g> {
         let (condition, body) = (function(frame, index, "cond")?, function(frame, index, "body")?);
         // Handles are not state: every iteration has the same resources.
         let state = values_of(inputs);
-        let (graph, location, built_before) = (self.graph, self.location, self.built.len());
+        let (graph, location, built_before) = (self.graph, self.location, self.built_nodes.len());
         let loops = match frame.attr(index, LIMIT) {
             Some(AttrKind::I(limit)) => match u64::try_from(*limit) {
                 Ok(limit) => self.options.loops.clone().at_most(limit),
@@ -118,7 +118,7 @@ impl<'a, 'g> Importer<'a, 'g> {
             },
             _ => self.options.loops.clone(),
         };
-        let counts = self.sharing.is_random(&frame.nodes[index..=index]);
+        let needs_counter = self.sharing.is_random(&frame.nodes[index..=index]);
         // Both closures import a function, one after the other.
         let importer = RefCell::new(self);
         // The shapes of the items of the lists in the state.
@@ -168,7 +168,7 @@ impl<'a, 'g> Importer<'a, 'g> {
             }
             *items = common;
         };
-        let regions = CountedRegions { condition: &mut condition, body: &mut body, counts };
+        let regions = CountedRegions { condition: &mut condition, body: &mut body, needs_counter };
         let values = counted_loop(graph, &loops, &state, regions, location)?;
         for (value, shape) in values.iter().zip(items.borrow().iter()) {
             importer.borrow_mut().item_shapes.insert(value.id(), shape.clone());
@@ -197,7 +197,7 @@ impl<'a, 'g> Importer<'a, 'g> {
         around: usize,
         is_empty: bool,
     ) -> Result<Vec<ImportedValue<'g>>> {
-        let (conditions, first) = (self.conditions.len(), self.built.len());
+        let (conditions, first) = (self.conditions.len(), self.built_nodes.len());
         let built = self.call(&function.name, &function.attr, frame, name, arguments);
         self.finish_region(built, conditions, around, first, is_empty)
     }

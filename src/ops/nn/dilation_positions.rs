@@ -63,13 +63,7 @@ struct DilationAxis {
 }
 
 impl DilationAxis {
-    fn new(
-        image_size: usize,
-        filter_size: usize,
-        stride: usize,
-        rate: usize,
-        is_same: bool,
-    ) -> DilationAxis {
+    fn new(image_size: usize, filter_size: usize, stride: usize, rate: usize, is_same: bool) -> DilationAxis {
         let span = filter_size.saturating_sub(1) * rate + 1;
         let (windows, padding_before) = match is_same {
             true => {
@@ -144,8 +138,9 @@ fn find<T: Element + PartialOrd>(
     let (images, x, filter) = (x.sizes()[0], x.as_slice::<T>()?, filter.as_slice::<T>()?);
     let mut found = output.iter_mut();
     for image in 0..images {
-        let pixel =
-            |row: usize, column: usize| ((image * rows.image_size + row) * columns.image_size + column) * channels;
+        let pixel = |row: usize, column: usize| {
+            ((image * rows.image_size + row) * columns.image_size + column) * channels
+        };
         for row in 0..rows.windows {
             for column in 0..columns.windows {
                 let first = if is_of_input { pixel(rows.first(row), columns.first(column)) } else { 0 };
@@ -153,7 +148,8 @@ fn find<T: Element + PartialOrd>(
                     let (mut largest, mut position) = (lowest, first + channel);
                     for (filter_row, image_row) in rows.elements(row) {
                         for (filter_column, image_column) in columns.elements(column) {
-                            let weight = (filter_row * columns.filter_size + filter_column) * channels + channel;
+                            let weight =
+                                (filter_row * columns.filter_size + filter_column) * channels + channel;
                             let element = pixel(image_row, image_column) + channel;
                             let sum = add(x[element], filter[weight]);
                             if sum > largest {

@@ -289,7 +289,9 @@ impl<'a> Convolution<'a> {
                 // Group `i` of the filters reads batch group `i / (filter_groups / batch_groups)` and feature group
                 // `i / (filter_groups / groups)`.
                 let pairs = [&split[1..last], &[Dim::known(batch_groups * groups), inputs.clone()]].concat();
-                let pair = |group: i64| group / (filter_groups / batch_groups) * groups + group / (filter_groups / groups);
+                let pair = |group: i64| {
+                    group / (filter_groups / batch_groups) * groups + group / (filter_groups / groups)
+                };
                 let mut order = reserved_vec::<i64>(usize::try_from(filter_groups).unwrap_or(usize::MAX))?;
                 order.extend((0..filter_groups).map(pair));
                 let order = x.graph().constant(Tensor::from_vec(&[order.len()], order)?)?;
