@@ -213,7 +213,7 @@ fn calls(bench: &mut Bench) -> Result<()> {
     bench.time("call: bind, then run", || bound.run())
 }
 
-/// The number of accumulators of a reduction in plain Rust. LLVM vectorises a reduction with several accumulators.
+/// The number of accumulators of a reduction in plain Rust. LLVM vectorizes a reduction with several accumulators.
 const LANES: usize = 16;
 
 /// Reduces a row with [`LANES`] independent accumulators.

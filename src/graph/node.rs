@@ -33,7 +33,7 @@ impl std::fmt::Display for ValueIx {
     }
 }
 
-/// Parameters that the shape function has normalised for the body, by name.
+/// Parameters that the shape function has normalized for the body, by name.
 pub(crate) type Derived = Vec<(&'static str, Vec<Dim>)>;
 
 /// Attributes, derived parameters and name; most nodes have none of them.

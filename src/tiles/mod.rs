@@ -5,7 +5,7 @@
 //!   order in which [`Gemm`] reads it. [`SliceMatMul`] multiplies batches of matrices, one slice of
 //!   the batch after the other.
 //! - [`AddMultiple`] adds a multiple of a row to a row.
-//! - [`SortKeys`] sorts unsigned integers.
+//! - [`SortKey`] sorts unsigned integers.
 //! - [`with_wide_vectors`] runs a loop of the caller with vectors of 256 bits.
 //! - [`compress()`] copies the flagged elements of a row, in order, to the beginning of another row.
 //!
@@ -42,6 +42,6 @@ pub(crate) use cpu::is_streamed;
 pub(crate) use matmul::{Float, Gemm, LeftMatrix, NestedAxes, PackedMatrix, StridedMatrix};
 pub(crate) use prefetch::prefetch;
 pub(crate) use slices::SliceMatMul;
-pub(crate) use sort::SortKeys;
+pub(crate) use sort::SortKey;
 pub(crate) use vector::{Gemv, MatrixStrides};
 pub(crate) use wide::with_wide_vectors;

@@ -80,7 +80,6 @@ fn sizes_of_an_identity_matrix_may_be_values() -> Result<()> {
 }
 
 #[test]
-#[expect(clippy::needless_borrows_for_generic_args, reason = "a reference is one of the forms")]
 fn windows_are_arrays_vectors_or_slices() -> Result<()> {
     let g = Graph::new();
     let image = g.input("image", DType::F32, shape![1, 4, 4, 1])?;

@@ -197,22 +197,22 @@ impl<'a, 'g> Importer<'a, 'g> {
         around: usize,
         is_empty: bool,
     ) -> Result<Vec<ImportedValue<'g>>> {
-        let (conditions, first) = (self.conditions.len(), self.built_nodes.len());
+        let (conditions_before, first_built) = (self.conditions.len(), self.built_nodes.len());
         let built = self.call(&function.name, &function.attr, frame, name, arguments);
-        self.finish_region(built, conditions, around, first, is_empty)
+        self.finish_region(built, conditions_before, around, first_built, is_empty)
     }
 
     /// Returns the outputs of a region, as [`Importer::region`] does. `built` is the import of its function. The region
-    /// has the conditions from number `conditions` on, and the nodes in `built` from number `first` on.
+    /// has the conditions from number `conditions_before` on, and the nodes in `built_nodes` from number `first_built` on.
     ///
     /// # Errors
     /// A node of the function is refused.
     pub(super) fn finish_region(
         &mut self,
         built: Result<Built<'g>>,
-        conditions: usize,
+        conditions_before: usize,
         around: usize,
-        first: usize,
+        first_built: usize,
         is_empty: bool,
     ) -> Result<Vec<ImportedValue<'g>>> {
         let guarded = built.and_then(|mut built| {
@@ -223,9 +223,9 @@ impl<'a, 'g> Importer<'a, 'g> {
             self.guarded_outputs(built)
         });
         // The conditions of the region guard its outputs already, and mean nothing outside.
-        self.conditions.truncate(conditions);
+        self.conditions.truncate(conditions_before);
         let outputs = guarded?;
-        self.record_region(around, first, &values_of(&outputs))?;
+        self.record_region(around, first_built, &values_of(&outputs))?;
         Ok(outputs)
     }
 

@@ -4,7 +4,7 @@
 //! functions that sort several vectors are not inlined: without optimization, each vector of each step takes its own
 //! place on the stack.
 
-use super::SortKeys;
+use super::SortKey;
 
 /// A vector of keys.
 ///
@@ -12,7 +12,7 @@ use super::SortKeys;
 /// The functions require that the processor has the instructions of the vector.
 pub(super) trait Lanes: Copy {
     /// The keys.
-    type Key: SortKeys;
+    type Key: SortKey;
     /// The number of keys of a vector: 4, 8 or 16.
     const COUNT: usize;
     /// The largest number of vectors that [`sort_few`] sorts: 8 or 16, half of the registers.
