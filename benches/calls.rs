@@ -90,8 +90,8 @@ fn write_function(text: &mut String, name: &str, nodes: usize) {
     let mut last = "a".to_string();
     for node in 0..nodes {
         // `a - x * a` stays between 0 and 1.
-        let (op, other) = if node % 2 == 0 { ("Mul", "a") } else { ("Sub", "a") };
-        let inputs = if node % 2 == 0 { [&last[..], other] } else { [other, &last[..]] };
+        let (op, inputs) =
+            if node.is_multiple_of(2) { ("Mul", [&last[..], "a"]) } else { ("Sub", ["a", &last[..]]) };
         let _ = write!(
             text,
             "node_def {{ name: \"n{node}\" op: \"{op}\" input: \"{}\" input: \"{}\"

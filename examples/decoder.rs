@@ -11,8 +11,8 @@ const WIDTH: usize = 8;
 fn next<'g>(tokens: Value<'g>, past: Option<[Value<'g>; 2]>) -> Result<[Value<'g>; 3]> {
     let g = tokens.graph();
     // Numbers that stand for trained weights.
-    let weights = |rows: usize, step: usize| {
-        let numbers = (0..rows * WIDTH).map(|i| ((i * step + i * i * 3) % 23) as f32 / 11.0 - 1.0).collect();
+    let weights = |rows: usize, seed: usize| {
+        let numbers = (0..rows * WIDTH).map(|i| ((i * seed + i * i * 3) % 23) as f32 / 11.0 - 1.0).collect();
         g.constant(&Tensor::from_vec(&[rows, WIDTH], numbers)?)
     };
     let x = weights(WORDS, 5)?.gather(tokens, 0)?;

@@ -75,7 +75,8 @@ pub fn complex_numbers(count: usize) -> Result<Tensor> {
 
 /// Returns numbers in [-1, 1) of which no two are equal, the same in every run. There are at most 2^24.
 pub fn distinct(sizes: &[usize]) -> Result<Tensor> {
-    // Multiplications by odd numbers and shifts by half of the bits are bijections of numbers of 24 bits.
+    // The product with an odd number, and the xor of a number with itself shifted right by half of its bits, are
+    // bijections of numbers of 24 bits.
     const MASK: u32 = (1 << 24) - 1;
     let unit = |i: u32| {
         let i = i.wrapping_mul(0x6c_a68b) & MASK;

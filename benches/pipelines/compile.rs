@@ -1,7 +1,7 @@
 //! Measures the costs of building, compiling, and running a case, and of a run at a new batch size; once in a process
 //! that compiled nothing before, and once in a process that compiled another graph before.
 
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use serde_json::{Value as Json, json};
@@ -36,7 +36,11 @@ const PROCESSES: usize = 5;
 pub fn print(cases: &[&Case]) -> Result<()> {
     for case in cases {
         for before in [Before::Nothing, Before::AnotherGraph] {
-            let runs: Vec<Json> = (0..PROCESSES).filter_map(|_| measure_in_process(case, before)).collect();
+            let runs: Option<Vec<Json>> = (0..PROCESSES).map(|_| measure_in_process(case, before)).collect();
+            let Some(runs) = runs else {
+                eprintln!("{}, compiled before: {}: a process failed", case.name, before.word());
+                continue;
+            };
             let Some(Json::Object(mut row)) = runs.first().cloned() else { continue };
             for (name, value) in row.iter_mut().filter(|(name, _)| name.ends_with("_us")) {
                 let mut figures: Vec<f64> = runs.iter().filter_map(|run| run[name].as_f64()).collect();
@@ -49,10 +53,11 @@ pub fn print(cases: &[&Case]) -> Result<()> {
     Ok(())
 }
 
-/// Measures a case in a new process.
+/// Measures a case in a new process. `None` if the process fails; its message is on standard error.
 fn measure_in_process(case: &Case, before: Before) -> Option<Json> {
     let program = std::env::current_exe().ok()?;
-    let done = Command::new(program).args(["compile", case.name, before.word()]).output().ok()?;
+    let mut command = Command::new(program);
+    let done = command.args(["compile", case.name, before.word()]).stderr(Stdio::inherit()).output().ok()?;
     serde_json::from_slice(&done.stdout).ok()
 }
 
@@ -109,7 +114,7 @@ fn compile_another_graph() -> Result<()> {
 }
 
 /// Returns the inputs with half the batch size. The batch size is the first dim of the first input, if this dim is
-/// symbolic. Only inputs whose first dim is the same symbol are cut.
+/// symbolic. Only inputs whose first dim is the same symbol are cut; these must be f32.
 fn halved(case: &Case, inputs: &[Tensor]) -> Result<Vec<Tensor>> {
     let shapes: Vec<TensorShape> = case.shapes.iter().map(|shape| shape.parse()).collect::<Result<_, _>>()?;
     let first = |shape: &TensorShape| shape.dims().and_then(|dims| dims.first()).cloned();

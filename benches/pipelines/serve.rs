@@ -86,7 +86,8 @@ fn answer<'c>(
             let how = match word("how")? {
                 "Run" => How::Run,
                 "Bind" => How::Bind,
-                _ => How::RunInto,
+                "RunInto" => How::RunInto,
+                other => return Err(format!("how must be Run, RunInto or Bind, got {other}").into()),
             };
             let seconds = request["seconds"].as_f64().unwrap_or(0.2);
             Ok(json!({"us": compiled.samples(how, Duration::from_secs_f64(seconds))?}))

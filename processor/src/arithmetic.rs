@@ -129,14 +129,14 @@ fn rounding_mode(i: &Instruction) -> Result<u8, String> {
     }
 }
 
-/// Rounds to an integer. Modes: 0 to nearest even, 1 down, 2 up, 3 toward zero. Mode 4 is the mode of the control
-/// register, whose default is to nearest even.
+/// Rounds to an integer. Modes: 0 to nearest even, 1 down, 2 up, 3 toward zero. Modes 4 to 7 are the mode of the
+/// control register, whose default is to nearest even.
 fn round(a: f64, mode: u8) -> f64 {
     match mode {
-        0 | 4 => a.round_ties_even(),
         1 => a.floor(),
         2 => a.ceil(),
-        _ => a.trunc(),
+        3 => a.trunc(),
+        _ => a.round_ties_even(),
     }
 }
 

@@ -139,7 +139,7 @@ fn host_isa() -> Result<OwnedTargetIsa> {
 pub(super) fn make_isa(native: bool) -> std::result::Result<OwnedTargetIsa, String> {
     let mut flags = settings::builder();
     let verifier = if cfg!(debug_assertions) { "true" } else { "false" };
-    // The emitter puts instructions in the order in which they should run; optimisation would reorder them.
+    // The emitter puts instructions in the order in which they should run; optimization would reorder them.
     let choices = [
         ("opt_level", "none"),
         ("enable_verifier", verifier),

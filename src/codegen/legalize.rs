@@ -1,4 +1,4 @@
-//! Legalisation: the rules by which both emitters compute values of a narrow dtype in wider lanes.
+//! Legalization: the rules by which both emitters compute values of a narrow dtype in wider lanes.
 //!
 //! - In: an operation with its dtypes.
 //! - Out: a decision as data: wrap or round the result, which NaN rule applies, signed or unsigned, limits.

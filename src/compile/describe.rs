@@ -42,7 +42,7 @@ pub(crate) fn locate(graph: &GraphData, index: NodeIx, error: Error) -> Error {
         error.note(format!("{what} comes from {label}"), Some(graph.nodes[maker.index()].location))
     });
     graph
-        .blame(error, &node.op, call, node.part_of)
+        .blame(error, &node.op, call, node.origin)
         .with_node(graph.node_name(index))
         .in_call_at(node.location)
         .in_scopes(scopes)

@@ -15,7 +15,7 @@ const PAD: f64 = 10.0;
 const LABEL_ROW: f64 = 17.0;
 /// Height of the row below a box for stubs: the ends of outputs that leave the graph or that no node reads.
 const STUB: f64 = 30.0;
-/// Maximum number of characters of the text at a wire.
+/// Maximum number of characters of the text at a wire, without an ellipsis.
 const WIRE_CHARS: usize = 30;
 /// Maximum width of the row of operand shapes above a box, and of the row of stubs below a box. A wider row has no
 /// shapes.

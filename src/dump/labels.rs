@@ -8,7 +8,7 @@ pub(super) fn width(text: &str, size: f64) -> f64 {
     text.chars().count() as f64 * size * ADVANCE
 }
 
-/// Shortens a text to its first `max_chars` characters.
+/// Shortens a text of more than `max_chars` characters to the first of them and an ellipsis.
 pub(super) fn short(text: &str, max_chars: usize) -> String {
     match text.char_indices().nth(max_chars) {
         Some((end, _)) => format!("{}…", &text[..end]),
@@ -39,7 +39,8 @@ pub(super) fn wrapped(text: &str, max_chars: usize) -> Vec<String> {
     lines
 }
 
-/// Shortens a name to its last `max_chars` characters. The names of one scope differ in their last characters.
+/// Shortens a name of more than `max_chars` characters to an ellipsis and the last of them. The names of one scope differ
+/// in their last characters.
 pub(super) fn short_name(name: &str, max_chars: usize) -> String {
     let count = name.chars().count();
     match name.char_indices().nth(count.saturating_sub(max_chars)) {
@@ -48,7 +49,8 @@ pub(super) fn short_name(name: &str, max_chars: usize) -> String {
     }
 }
 
-/// Escapes a text for XML and HTML. Characters that XML forbids become U+FFFD.
+/// Escapes a text for XML and HTML. Control characters other than line feed and tab, and characters that XML forbids,
+/// become U+FFFD.
 pub(super) fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for letter in text.chars() {

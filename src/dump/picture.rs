@@ -10,14 +10,14 @@ use super::layout::{BoxLayout, Pin, Sketch, SketchBox, lay_out};
 use super::outline::{Child, Outline};
 use super::snapshot::{NodeKind, NodeView, ValueRef};
 
-/// Maximum number of characters of the title of a node or a scope.
+/// Maximum number of characters of the title of a node or a scope, without an ellipsis.
 const TITLE_CHARS: usize = 34;
 
-/// Maximum number of characters of a line below the title.
+/// Maximum number of characters of a line below the title, without an ellipsis.
 const LINE_CHARS: usize = 40;
 
-/// Maximum number of characters of the elements of an unnamed constant, of the name of a named constant in the box of
-/// its reader, and of the name of a value that enters or leaves the scope.
+/// Maximum number of characters, without an ellipsis, of the elements of an unnamed constant, of the name of a named
+/// constant in the box of its reader, and of the name of a value that enters or leaves the scope.
 const CONSTANT_CHARS: usize = 22;
 
 /// A named constant is shown with its dtype and shape instead of its elements if the text of the elements has at least

@@ -35,7 +35,7 @@ pub(crate) struct SizedInference {
     operands: KnownOperands,
     /// Dtype and shape of each output. A dimension that depends on data is unknown.
     pub outputs: SmallVec<[(DType, TensorShape); 2]>,
-    /// Parameters that the shape function has normalised for the body.
+    /// Parameters that the shape function has normalized for the body.
     pub derived: Vec<(&'static str, Vec<Dim>)>,
     table: DimTable,
 }
@@ -88,7 +88,7 @@ pub(crate) fn evaluate_into(
 }
 
 /// Computes the outputs as [`evaluate`] does. The body may read the scalar operands for which `is_constant` is true,
-/// and specialise its expression to their values. `cancel` is the token of the run, for host kernels.
+/// and specialize its expression to their values. `cancel` is the token of the run, for host kernels.
 pub(crate) fn evaluate_with(
     op: &OpDef,
     given_operands: OperandMask,

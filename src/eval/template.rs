@@ -23,7 +23,7 @@ pub(crate) struct TypedCall<'a> {
     pub call: Call<'a>,
     /// Dtype and shape of each output.
     pub outputs: SmallVec<[(DType, &'a TensorShape); 2]>,
-    /// Parameters that the shape function has normalised for the body.
+    /// Parameters that the shape function has normalized for the body.
     pub derived: &'a [(&'static str, Vec<Dim>)],
     /// What is known of the dimensions in these shapes.
     pub table: &'a DimTable,

@@ -33,7 +33,7 @@ pub trait LowerCx {
     /// axis. The parameter is an attribute or an operand. All integers must be known.
     fn ints(&mut self, name: &str) -> Vec<i64>;
 
-    /// Returns a parameter that the shape function has normalised: known dims, or symbols that are bound when a run
+    /// Returns a parameter that the shape function has normalized: known dims, or symbols that are bound when a run
     /// is planned.
     fn derived(&mut self, name: &str) -> Vec<Dim>;
 

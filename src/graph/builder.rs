@@ -338,7 +338,7 @@ impl<'g> OpBuilder<'g> {
     fn locate_in(&self, data: &GraphData, error: Error, location: &'static Location<'static>) -> Error {
         let operands: Vec<ValueIx> = self.operands.iter().map(|(_, value)| *value).collect();
         let around = data.call.or_else(|| data.scope_chain(data.scope).first().map(|(_, at)| *at));
-        let part = data.call_part(&operands, &self.attrs, location);
+        let origin = data.call_origin(&operands, &self.attrs, location);
         let location = around.filter(|_| is_library_line(location)).unwrap_or(location);
         let blamed = error.blamed_operand();
         let ties = data.ties_of(&operands, error.message());
@@ -349,7 +349,7 @@ impl<'g> OpBuilder<'g> {
         };
         let error = error.with_tensor_casts(is_tensor);
         let call = data.call_text(&self.op, &operands, &self.attrs);
-        let mut error = data.blame(error, &self.op, call, part).in_call_at(location);
+        let mut error = data.blame(error, &self.op, call, origin).in_call_at(location);
         // The error always shows the origin of the blamed operand.
         let shown = |number: usize| number < SHOWN_OPERANDS || Some(number) == blamed;
         for (number, operand) in operands.iter().enumerate().filter(|(number, _)| shown(*number)) {

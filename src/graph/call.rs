@@ -43,7 +43,7 @@ impl GraphData {
         };
         Template::new(&typed, output).map_err(|error| {
             let call = self.named_call_text(&node.op, &node.operands, node.attrs());
-            self.blame(error.with_phase(Phase::Compile), &node.op, call, node.part_of)
+            self.blame(error.with_phase(Phase::Compile), &node.op, call, node.origin)
                 .with_node(self.node_name(index))
                 .at(node.location)
         })

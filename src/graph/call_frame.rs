@@ -6,7 +6,7 @@ use std::sync::Arc;
 use shapeflow_shape_fns::Attrs;
 use smallvec::SmallVec;
 
-use super::node::CallPart;
+use super::node::CallOrigin;
 use super::{GraphData, ValueIx};
 use crate::error::{Error, is_library_line};
 use crate::op::OpDef;
@@ -54,22 +54,29 @@ impl GraphData {
         self.calls.len() as u32 - 1
     }
 
-    /// Returns the open call that makes a call at `location`, if there is one. A call of the program inside an open
-    /// call, such as in a closure, has another line or column.
+    /// Returns the open call if it made the call at `location`: a location in the library, or the location of the open
+    /// call itself. A call at another place of the program, such as in a closure that the open call runs, is a call of
+    /// its own: the result is `None`.
     fn parent_of_call(&self, location: &Location<'_>) -> Option<u32> {
         let open = self.open_frame?;
         let frame = &self.calls[open as usize];
         (is_library_line(location) || *location == *frame.location).then_some(open)
     }
 
-    /// Returns the call that adds a node of these operands and attributes at `location`.
-    pub(super) fn call_part(&self, operands: &[ValueIx], attrs: &Attrs, location: &Location<'_>) -> CallPart {
+    /// Returns which open call adds a node at `location`, and whether the node has the operands and attributes of that
+    /// call.
+    pub(super) fn call_origin(
+        &self,
+        operands: &[ValueIx],
+        attrs: &Attrs,
+        location: &Location<'_>,
+    ) -> CallOrigin {
         let frame = self.parent_of_call(location);
         let shown = frame.and_then(|frame| self.shown_frames(frame).pop());
-        let is_whole = shown.and_then(|shown| shown.arguments.as_ref()).is_some_and(|arguments| {
+        let has_call_arguments = shown.and_then(|shown| shown.arguments.as_ref()).is_some_and(|arguments| {
             arguments.operands[..] == *operands && arguments.attrs.iter().eq(attrs.iter())
         });
-        CallPart { frame, is_whole }
+        CallOrigin { frame, has_call_arguments }
     }
 
     /// Returns the calls that an error names: the call of the program, and if it is a method, the first composite op
@@ -101,8 +108,8 @@ impl GraphData {
 
     /// Adds the call of an op to an error. `call` is the text of the call. An op that a call of the program added comes
     /// after that call: `tensordot: einsum(f32[2, 3], f32[4, 5], equation="ab,bc->ac"): …`.
-    pub(crate) fn blame(&self, error: Error, op: &OpDef, call: String, part: CallPart) -> Error {
-        let Some(frame) = part.frame else { return error.with_op(op.name(), call) };
+    pub(crate) fn blame(&self, error: Error, op: &OpDef, call: String, origin: CallOrigin) -> Error {
+        let Some(frame) = origin.frame else { return error.with_op(op.name(), call) };
         let shown = self.shown_frames(frame);
         let mut names: SmallVec<[&str; 3]> = shown.iter().map(|frame| frame.name).collect();
         let mut texts: Vec<String> = Vec::new();
@@ -110,7 +117,7 @@ impl GraphData {
             texts.push(frame.arguments.as_ref().map_or(frame.name, |arguments| &arguments.text).to_string());
         }
         let name = names[0];
-        match call.strip_prefix(op.name()).filter(|_| part.is_whole) {
+        match call.strip_prefix(op.name()).filter(|_| origin.has_call_arguments) {
             _ if op.is_internal() => {}
             Some(arguments) => {
                 let last = names[names.len() - 1];

@@ -7,7 +7,7 @@ use shapeflow_shape_fns::{Attrs, Dim, Guard, Mark, PartialElements, SymbolKind};
 use smallvec::SmallVec;
 
 use super::call::operand_info;
-use super::{CallPart, DimNames, Extra, GraphData, Node, NodeIx, ValueIx};
+use super::{CallOrigin, DimNames, Extra, GraphData, Node, NodeIx, ValueIx};
 use crate::error::{Error, Result};
 use crate::eval::{Call, Inference};
 use crate::op::{Body, OpRef, Operand, OperandMask};
@@ -78,10 +78,10 @@ impl GraphData {
             extra: None,
             location,
             scope: self.scope,
-            is_part_of_call: self.call.is_some(),
-            part_of: CallPart::default(),
+            added_within_call: self.call.is_some(),
+            origin: CallOrigin::default(),
         };
-        node.part_of = self.call_part(&node.operands, attrs, location);
+        node.origin = self.call_origin(&node.operands, attrs, location);
         let attempt = self.attempt(&node, attrs);
         match attempt.inferred {
             Ok(Inference { dtypes, result }) => {
@@ -99,7 +99,7 @@ impl GraphData {
                 Ok((first.0..first.0 + count).map(ValueIx))
             }
             Err(error) => {
-                self.undo(attempt.mark, attempt.symbolised);
+                self.undo(attempt.mark, attempt.symbolized);
                 Err(self.with_dim_names(error, &node, attrs))
             }
         }
@@ -133,7 +133,7 @@ impl GraphData {
             return attempt;
         }
         // The guards of unrelated nodes must not simplify the shapes: see `DimTable::rely_only_on`.
-        self.undo(attempt.mark, attempt.symbolised);
+        self.undo(attempt.mark, attempt.symbolized);
         let guards = self.guards_of_ancestors(node);
         self.attempt_given(node, attrs, Some(&guards))
     }
@@ -146,7 +146,7 @@ impl GraphData {
         if let Some(guards) = guards {
             self.table.rely_only_on(guards);
         }
-        let symbolised = self.know_parameters(node);
+        let symbolized = self.know_parameters(node);
         // A strict graph refuses a call that ties two names: makes their dimensions equal.
         let ties_before = self.tie_count();
         let inferred = self.infer(node, attrs).and_then(|inferred| {
@@ -156,7 +156,7 @@ impl GraphData {
                 Ok(inferred)
             }
         });
-        Attempt { mark, symbolised, inferred }
+        Attempt { mark, symbolized, inferred }
     }
 
     /// Returns the guards of the nodes that a node needs. The walk ends after [`MAX_ANCESTORS`] nodes, because a deep
@@ -197,9 +197,9 @@ impl GraphData {
         }
     }
 
-    fn undo(&mut self, mark: Mark, symbolised: SmallVec<[ValueIx; 2]>) {
+    fn undo(&mut self, mark: Mark, symbolized: SmallVec<[ValueIx; 2]>) {
         self.table.rollback(mark);
-        for value in symbolised {
+        for value in symbolized {
             self.values[value.index()].elements = None;
         }
     }
@@ -210,7 +210,7 @@ impl GraphData {
         let names = if error.message().contains('?') { self.names_for_error() } else { None };
         let Some(names) = names else { return error };
         let again = names.scope(|| self.attempt(node, attrs));
-        self.undo(again.mark, again.symbolised);
+        self.undo(again.mark, again.symbolized);
         again.inferred.err().unwrap_or(error)
     }
 
@@ -223,11 +223,11 @@ impl GraphData {
     /// Makes the elements of a node's parameters known where possible. Elements that depend only on constants get their
     /// values; other elements of size operands get new symbols, which a run binds. Returns the values with new symbols.
     fn know_parameters(&mut self, node: &Node) -> SmallVec<[ValueIx; 2]> {
-        let mut symbolised = SmallVec::new();
+        let mut symbolized = SmallVec::new();
         if matches!(node.op.body, Body::ShapeOnly) {
             // Nothing says which operands of such an op are parameters.
             node.operands.iter().for_each(|value| self.fold_elements(*value));
-            return symbolised;
+            return symbolized;
         }
         for (operand, value) in node.parameters() {
             self.fold_elements(value);
@@ -241,9 +241,9 @@ impl GraphData {
             let elements: Vec<Dim> = (0..count).map(|_| self.table.fresh(SymbolKind::Integer)).collect();
             let Ok(elements) = PartialElements::with_sizes(&sizes, elements) else { continue };
             self.values[value.index()].elements = Some(Box::new(elements));
-            symbolised.push(value);
+            symbolized.push(value);
         }
-        symbolised
+        symbolized
     }
 
     /// Records the elements of a value that depends only on constants.
@@ -265,7 +265,7 @@ impl GraphData {
 struct Attempt {
     mark: Mark,
     /// The values whose elements got symbols.
-    symbolised: SmallVec<[ValueIx; 2]>,
+    symbolized: SmallVec<[ValueIx; 2]>,
     inferred: Result<Inference>,
 }
 

@@ -59,7 +59,7 @@ pub use dim_names::DimNames;
 pub use guards::GraphGuard;
 pub use name_ties::NameTie;
 pub(crate) use needed_nodes::{definer, needed_nodes};
-pub(crate) use node::{CallPart, Extra, Node, NodeIx, ValueInfo, ValueIx};
+pub(crate) use node::{CallOrigin, Extra, Node, NodeIx, ValueInfo, ValueIx};
 pub use operand::{IntoOperand, IntoShapeArg};
 pub(crate) use operand_source::{OperandSource, Source, dtype_of_scalars, one_dtype};
 pub use param::{IntoParam, Param, ParamElement};

@@ -33,7 +33,7 @@ impl std::fmt::Display for ValueIx {
     }
 }
 
-/// Parameters that the shape function has normalised for the body, by name.
+/// Parameters that the shape function has normalized for the body, by name.
 pub(crate) type Derived = Vec<(&'static str, Vec<Dim>)>;
 
 /// Attributes, derived parameters and name; most nodes have none of them.
@@ -59,11 +59,12 @@ pub(crate) struct Node {
     pub location: &'static Location<'static>,
     /// The innermost scope in which the node was built; 0 is none.
     pub scope: u32,
-    /// Whether a call that adds several nodes added this node. Such a call reads the sizes of its operands as they are
-    /// known at that time, and adds other nodes for other sizes.
-    pub is_part_of_call: bool,
-    /// The call of the program that added the node together with other nodes.
-    pub part_of: CallPart,
+    /// Whether the node was added while a call of the program that adds several nodes was open. Such a call reads the
+    /// sizes of its operands as they are known at that time, and adds other nodes for other sizes.
+    pub added_within_call: bool,
+    /// The open call that added the node. There is none if the program added the node by a call of its own, such as in a
+    /// closure that the open call runs.
+    pub origin: CallOrigin,
 }
 
 impl Node {
@@ -78,8 +79,8 @@ impl Node {
             extra: None,
             location,
             scope,
-            is_part_of_call: false,
-            part_of: CallPart::default(),
+            added_within_call: false,
+            origin: CallOrigin::default(),
         }
     }
 
@@ -113,13 +114,13 @@ impl Node {
     }
 }
 
-/// The call that added a node.
+/// The open call that added a node, for the errors of the node.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct CallPart {
+pub(crate) struct CallOrigin {
     /// The index of the call in [`GraphData::calls`](super::GraphData::calls).
     pub(super) frame: Option<u32>,
     /// Whether the node has the operands and attributes of the call.
-    pub(super) is_whole: bool,
+    pub(super) has_call_arguments: bool,
 }
 
 /// What is known of an output of a node.

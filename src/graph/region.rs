@@ -119,7 +119,7 @@ impl Drop for OpenRegion<'_> {
         let values = data.values.len();
         data.keep_names_of_region(checkpoint.nodes, checkpoint.values);
         data.rollback(checkpoint);
-        // No later value gets the number of a value of the region, so that the graph recognises a handle that the
+        // No later value gets the number of a value of the region, so that the graph recognizes a handle that the
         // program kept after the region.
         data.values.resize_with(values, ValueInfo::closed);
         data.scope = self.scope;

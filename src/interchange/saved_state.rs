@@ -1,4 +1,4 @@
-//! `SavedState`: what a SavedModel has besides its graph: variables, the nodes that initialise them, and asset files.
+//! `SavedState`: what a SavedModel has besides its graph: variables, the nodes that initialize them, and asset files.
 
 use std::collections::HashMap;
 use std::path::{Component, Path, PathBuf};
@@ -8,10 +8,10 @@ use super::limits::Limits;
 use super::proto::{AssetFileDef, MetaGraphDef};
 use crate::error::{Error, ErrorKind, Phase, Result};
 
-/// The name of the signature that initialises the model. Its output has the same name.
+/// The name of the signature that initializes the model. Its output has the same name.
 const INIT_SIGNATURE: &str = "__saved_model_init_op";
 
-/// The collections that name the node which initialises a model of TensorFlow 1. TensorFlow takes the first that the
+/// The collections that name the node which initializes a model of TensorFlow 1. TensorFlow takes the first that the
 /// model has, and none if the model has the signature [`INIT_SIGNATURE`].
 const INIT_COLLECTIONS: [&str; 2] = ["saved_model_main_op", "legacy_init_op"];
 
@@ -20,7 +20,7 @@ const INIT_COLLECTIONS: [&str; 2] = ["saved_model_main_op", "legacy_init_op"];
 pub(super) struct SavedState {
     pub checkpoint: Option<Checkpoint>,
     /// The nodes that TensorFlow runs after it has loaded the graph, in order: one restores the variables, the others
-    /// initialise the rest.
+    /// initialize the rest.
     pub initializers: Vec<String>,
     /// The files whose paths are tensors of the graph, by the names of the tensors. Before `open`, the
     /// paths are relative to the folder of assets; `open` completes the paths.

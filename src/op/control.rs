@@ -65,19 +65,19 @@ pub(crate) struct BranchesForm<'a> {
 
 /// A loop with a condition. The first operands are the initial state.
 pub(crate) struct WhileForm<'a> {
-    /// The condition on any state.
+    /// The condition. An input that stands for an initial state value takes the current one.
     pub condition: BodyRegion<'a>,
     /// An iteration. The results are the next values of the state values that change, and whether the loop goes on with
     /// them. `sources`, and not the captures, give the inputs.
     pub step: BodyRegion<'a>,
     /// The source of each input of `step`.
     pub sources: &'a [LoopSource],
-    /// The operands with the initial values of the state values that change. The result of the node with the number of
-    /// such an operand is the last value. The other results are their initial values.
+    /// The numbers of the state values that change. Operand `i` is the initial value of state value `i`. Result `i` is
+    /// its last value if it changes, otherwise its initial value.
     pub changing: &'a [usize],
     /// The maximum number of iterations of a run.
     pub limit: Option<u64>,
-    /// Whether a token may end a run.
+    /// Whether a cancellation token may end the loop before its condition does.
     pub has_token: bool,
 }
 
@@ -87,7 +87,8 @@ pub(crate) struct RowsForm<'a> {
     /// An iteration. The results are the next values of the state values that change, then the outputs. `sources`, and
     /// not the captures, give the inputs.
     pub body: BodyRegion<'a>,
-    /// The source of each input of `body`. An operand with rows stands for a row of the operand.
+    /// The source of each input of `body`. [`LoopSource::Operand`] of an operand with rows means its row of the current
+    /// iteration.
     pub sources: &'a [LoopSource],
     /// As [`WhileForm::changing`].
     pub changing: &'a [usize],
@@ -119,8 +120,11 @@ pub(crate) struct CompiledControl {
     pub programs: Programs,
 }
 
+/// A compiled graph inside a node of control flow.
+pub(crate) type Program = Option<Box<dyn Any + Send + Sync>>;
+
 /// The compiled graphs inside a node of control flow.
-pub(crate) type Programs = Vec<Option<Box<dyn Any + Send + Sync>>>;
+pub(crate) type Programs = Vec<Program>;
 
 impl OpDef {
     /// Returns the definition of the compiled form of a node of control flow: its body is the kernel.
@@ -138,13 +142,14 @@ impl OpDef {
         }
     }
 
-    /// Returns the number of operands before the captures, see [`Control::own_operands`]. Other ops have no captures.
+    /// Returns the number of operands before the captures, see [`Control::own_operands`]. Returns `usize::MAX` for an op
+    /// without regions, because none of its operands is a capture.
     pub(crate) fn own_operands(&self) -> usize {
         self.control().map_or(usize::MAX, Control::own_operands)
     }
 
     /// Returns the compiled graphs inside a compiled node of control flow.
-    pub(crate) fn programs(&self) -> &[Option<Box<dyn Any + Send + Sync>>] {
+    pub(crate) fn programs(&self) -> &[Program] {
         self.inside.as_ref().map_or(&[], |inside| &inside.1)
     }
 }

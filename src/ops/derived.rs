@@ -1,4 +1,4 @@
-//! Access to parameters that the shape function has normalised.
+//! Access to parameters that the shape function has normalized.
 
 use smallvec::SmallVec;
 

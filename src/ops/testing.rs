@@ -298,7 +298,7 @@ pub(crate) fn check_function(def: &OpDef, x: &[f64], expected: impl Fn(f64) -> f
 }
 
 /// Checks that dtypes, sizes, integers and bools are equal and that floats are within a relative tolerance. A NaN
-/// equals a NaN.
+/// equals a NaN, and an infinity only itself.
 #[track_caller]
 pub(crate) fn check_tensor(got: &Tensor, expected: &Tensor, case: &str) {
     assert_eq!(got.dtype(), expected.dtype(), "{case}");
@@ -310,23 +310,22 @@ pub(crate) fn check_tensor(got: &Tensor, expected: &Tensor, case: &str) {
         DType::BF16 => 1e-2,
         _ => 0.0,
     };
+    // The tolerance of an expected infinity is infinite, so an infinite difference needs its own test.
+    let is_close = |a: f64, b: f64| {
+        a == b || a.is_nan() && b.is_nan() || (a - b).is_finite() && (a - b).abs() <= tolerance * b.abs()
+    };
     let is_complex = got.dtype().is_complex();
     for position in (0..got.len()).filter(|_| is_complex) {
         let (a, b) = (complex(got, position), complex(expected, position));
-        let same = |a: f64, b: f64| a == b || a.is_nan() && b.is_nan();
-        let same = same(a.re, b.re) && same(a.im, b.im);
         assert!(
-            same || (a - b).norm() <= tolerance * b.norm(),
+            is_close(a.re, b.re) && is_close(a.im, b.im)
+                || b.is_finite() && a.is_finite() && (a - b).norm() <= tolerance * b.norm(),
             "element {position} must be {b}, got {a}\n{case}"
         );
     }
     for position in (0..got.len()).filter(|_| !is_complex) {
         let (a, b) = (scalar(got, position), scalar(expected, position));
-        if a == b || tolerance > 0.0 && a.to_f64().is_nan() && b.to_f64().is_nan() {
-            continue;
-        }
-        let (x, y) = (a.to_f64(), b.to_f64());
-        let close = tolerance > 0.0 && ((x - y).abs() <= tolerance * y.abs() || x == y);
+        let close = a == b || tolerance > 0.0 && is_close(a.to_f64(), b.to_f64());
         assert!(close, "element {position} must be {b}, got {a}\n{case}");
     }
 }

@@ -301,7 +301,7 @@ impl<'a> Rebuilder<'a> {
         let first = match added {
             Ok(mut values) => {
                 let made = self.new.nodes.last_mut().expect("the node was added");
-                made.part_of = node.part_of;
+                made.origin = node.origin;
                 values.next()
             }
             Err(error) => {
@@ -309,7 +309,7 @@ impl<'a> Rebuilder<'a> {
                 let error = error.with_phase(Phase::Compile);
                 return Err(self
                     .new
-                    .blame(error, &node.op, call, node.part_of)
+                    .blame(error, &node.op, call, node.origin)
                     .with_node(self.old.node_name(index))
                     .at(node.location));
             }

@@ -52,7 +52,7 @@ fn keep_numbers(this: &mut Rebuilder<'_>, needed: &[bool]) -> Result<()> {
     let equalities: FxHashMap<Symbol, &Equality> =
         old.table.equalities().iter().map(|equality| (equality.symbol, equality)).collect();
     for (number, node) in old.nodes.iter().enumerate() {
-        if !needed[number] || !node.is_part_of_call {
+        if !needed[number] || !node.added_within_call {
             continue;
         }
         for operand in &node.operands {

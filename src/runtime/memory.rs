@@ -228,7 +228,7 @@ impl<'a> Memory<'a> {
         let region = self.region(buffer);
         assert!(!region.is_absent(), "buffer {buffer} has no bytes yet");
         // SAFETY: the invariant. Stores need `&mut self` or happen inside a launch, which has returned. Arenas start
-        // initialised.
+        // initialized.
         unsafe { std::slice::from_raw_parts(region.address, region.len) }
     }
 
@@ -252,7 +252,7 @@ impl<'a> Memory<'a> {
             return Err(Error::new(ErrorKind::Memory, Phase::Run, message));
         }
         // SAFETY: `check` found the target writable, so it is not absent. By the invariant, its bytes are valid for
-        // writes. `source` shares none of them, and both slices borrow `self` exclusively. Arenas start initialised.
+        // writes. `source` shares none of them, and both slices borrow `self` exclusively. Arenas start initialized.
         Ok((source, unsafe { std::slice::from_raw_parts_mut(target.address, target.len) }))
     }
 

@@ -47,7 +47,7 @@ impl AlignedMemory {
         AlignedMemory { start, len: 0, base: start, layout: Layout::new::<()>() }
     }
 
-    /// Allocates a block of `len` bytes. The bytes are zero if `zeroed`, else uninitialised.
+    /// Allocates a block of `len` bytes. The bytes are zero if `zeroed`, else uninitialized.
     ///
     /// # Errors
     /// `Memory`: `len` exceeds `isize::MAX`, or the allocation fails.

@@ -9,7 +9,7 @@ use crate::error::Result;
 /// Bytes that start at a multiple of 64, the size of a cache line and of the widest vector. Dropping the buffer frees
 /// the memory or returns it to a [`BufferPool`](super::BufferPool).
 ///
-/// Every byte counts as initialised: a new buffer holds unspecified bytes ([`Buffer::new`]) or zeros
+/// Every byte counts as initialized: a new buffer holds unspecified bytes ([`Buffer::new`]) or zeros
 /// ([`Buffer::zeroed`]). Reading a byte that no kernel has written is therefore a wrong answer, but not undefined
 /// behaviour. Code that writes through [`Buffer::as_ptr`] must ensure that no slice of the same bytes exists.
 pub(crate) struct Buffer {
@@ -34,25 +34,25 @@ impl Buffer {
     /// # Errors
     /// As [`Buffer::new`].
     pub(crate) fn zeroed(len: usize) -> Result<Buffer> {
-        Ok(Buffer::initialised(AlignedMemory::new(len, true)?, len))
+        Ok(Buffer::initialized(AlignedMemory::new(len, true)?, len))
     }
 
-    /// Makes a buffer of the first `len` bytes of `memory`. These bytes may be uninitialised. The buffer holds
+    /// Makes a buffer of the first `len` bytes of `memory`. These bytes may be uninitialized. The buffer holds
     /// unspecified bytes.
     pub(super) fn unspecified(memory: AlignedMemory, len: usize) -> Buffer {
-        let buffer = Buffer::initialised(memory, len);
+        let buffer = Buffer::initialized(memory, len);
         buffer.freeze();
         buffer
     }
 
-    /// Makes a buffer of the first `len` bytes of `memory`. The bytes must be initialised, or the caller must freeze
+    /// Makes a buffer of the first `len` bytes of `memory`. The bytes must be initialized, or the caller must freeze
     /// the buffer.
-    pub(super) fn initialised(memory: AlignedMemory, len: usize) -> Buffer {
+    pub(super) fn initialized(memory: AlignedMemory, len: usize) -> Buffer {
         assert!(len <= memory.len(), "a buffer of {len} bytes needs more than {} bytes", memory.len());
         Buffer { memory, len, pool_return: None }
     }
 
-    /// Makes uninitialised bytes initialised for the compiler, with unspecified values.
+    /// Makes uninitialized bytes initialized for the compiler, with unspecified values.
     fn freeze(&self) {
         let start = self.memory.start();
         // Debug builds fill with 0xff (NaN, -1), so that elements that no kernel wrote stand out.
@@ -94,7 +94,7 @@ impl Buffer {
 
     /// Returns all bytes.
     pub(crate) fn bytes(&self) -> &[u8] {
-        // SAFETY: `len` initialised bytes live as long as `self`. Code that writes through `as_ptr` ensures that this
+        // SAFETY: `len` initialized bytes live as long as `self`. Code that writes through `as_ptr` ensures that this
         // slice does not exist meanwhile.
         unsafe { slice::from_raw_parts(self.as_ptr(), self.len) }
     }

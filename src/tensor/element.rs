@@ -133,7 +133,7 @@ pub(crate) fn are_bools(bytes: &[u8]) -> bool {
 
 /// Returns the bytes of a slice of elements.
 pub(crate) fn as_bytes<T: Element>(elements: &[T]) -> &[u8] {
-    // SAFETY: an element has no padding, so all its bytes are initialised.
+    // SAFETY: an element has no padding, so all its bytes are initialized.
     unsafe { slice::from_raw_parts(elements.as_ptr().cast(), size_of_val(elements)) }
 }
 

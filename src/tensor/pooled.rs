@@ -35,12 +35,12 @@ impl BufferPool {
             // The entry may later serve a larger tensor of bools, so all its bytes must become valid bools.
             Some(FreeBuffer { memory, bools: false }) if bools => {
                 let size = memory.len();
-                let mut buffer = Buffer::initialised(memory, size);
+                let mut buffer = Buffer::initialized(memory, size);
                 buffer.bytes_mut().fill(0);
                 buffer.shorten(len);
                 buffer
             }
-            Some(FreeBuffer { memory, .. }) if bools && !zeroed => Buffer::initialised(memory, len),
+            Some(FreeBuffer { memory, .. }) if bools && !zeroed => Buffer::initialized(memory, len),
             Some(FreeBuffer { memory, .. }) => {
                 let mut buffer = Buffer::unspecified(memory, len);
                 if zeroed {

@@ -1,13 +1,13 @@
-//! Precompiled loops over tensor elements: strided copies, matmuls, and the compaction of flagged elements.
+//! Precompiled loops over tensor elements: strided copies, matmuls, sorts, and the compaction of flagged elements.
 //!
 //! - [`StridedCopy`] copies a box of elements between two strided layouts.
 //! - [`Gemm`] multiplies two matrices, [`Gemv`] a vector and a matrix. [`PackedMatrix`] holds a right operand in the
 //!   order in which [`Gemm`] reads it. [`SliceMatMul`] multiplies batches of matrices, one slice of
 //!   the batch after the other.
 //! - [`AddMultiple`] adds a multiple of a row to a row.
-//! - [`SortKeys`] sorts unsigned integers.
+//! - [`SortKey`] sorts unsigned integers.
 //! - [`with_wide_vectors`] runs a loop of the caller with vectors of 256 bits.
-//! - [`compress()`] moves the flagged elements of a row to the beginning of the row.
+//! - [`compress()`] copies the flagged elements of a row, in order, to the beginning of another row.
 //!
 //! Callers plan these loops once and run them many times, from threads of their own. Only [`SliceMatMul`] allocates: it
 //! grows the workspace that it is given. Nothing here starts threads, or knows tensors, dtypes, or shapes.
@@ -42,6 +42,6 @@ pub(crate) use cpu::is_streamed;
 pub(crate) use matmul::{Float, Gemm, LeftMatrix, NestedAxes, PackedMatrix, StridedMatrix};
 pub(crate) use prefetch::prefetch;
 pub(crate) use slices::SliceMatMul;
-pub(crate) use sort::SortKeys;
+pub(crate) use sort::SortKey;
 pub(crate) use vector::{Gemv, MatrixStrides};
 pub(crate) use wide::with_wide_vectors;

@@ -84,7 +84,7 @@ impl Stream {
     /// As [`Stream::end`].
     unsafe fn flush(&mut self) {
         let buffer = (&raw const self.buffer.0).cast::<u8>();
-        // SAFETY: the bytes `first..held` are initialised, and the callers named their destinations.
+        // SAFETY: the bytes `first..held` are initialized, and the callers named their destinations.
         unsafe {
             let to = self.line.wrapping_add(self.first);
             moves::copy_run(to, buffer.add(self.first), self.held - self.first);

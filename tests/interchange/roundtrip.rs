@@ -121,23 +121,10 @@ fn assert_close(got: &Tensor, expected: &Tensor, bound: f64, what: &str) {
         assert_eq!(got, expected, "{what}");
         return;
     }
-    assert_eq!((got.dtype(), got.sizes()), (expected.dtype(), expected.sizes()), "{what}");
-    let wide = |tensor: &Tensor| -> Vec<f64> {
-        let g = Graph::new();
-        let wide = g.constant(tensor.clone()).and_then(|x| x.cast(DType::F64)).and_then(|x| g.compile(x));
-        let [wide] = wide.and_then(|exe| exe.run(&[])).unwrap();
-        wide.to_vec().unwrap()
-    };
-    for (got, expected) in wide(got).into_iter().zip(wide(expected)) {
-        let is_close = (got - expected).abs() <= bound * (expected.abs() + 0.1);
-        assert!(
-            is_close || got == expected || got.is_nan() && expected.is_nan(),
-            "{what}: {got}, {expected}"
-        );
-    }
+    got.allclose(expected, bound, 0.1 * bound).unwrap_or_else(|difference| panic!("{what}: {difference}"));
 }
 
-/// A call that the op refuses in a run is one that its function refuses.
+/// What an op refuses in a run, the function that the export writes for it refuses too.
 #[test]
 fn functions_of_ops_refuse_what_the_ops_refuse() -> Result<()> {
     let graph = Graph::new();
@@ -213,17 +200,13 @@ fn a_graph_with_ragged_values_and_sizes_of_scalars_is_read_back() -> Result<()> 
     let sorted = (x * x.with_values(weights)?).sort(1, false)?.flat_values();
     let longest = x.bounding_shape_along(1)?;
     let outputs = [sums, sorted, longest, graph.range(0, most, 1)?];
-    let model = Model::from_bytes(to_graphdef(&graph, &outputs)?)?;
-    let imported = model.import(None, &ImportOptions::new())?;
-    let again = tensor_names(&graph, &outputs)?;
-    let again = again.iter().map(|name| imported.value(name)).collect::<Result<Vec<_>>>()?;
     let run = |exe: &shapeflow::Executable| -> Result<Vec<Tensor>> {
         let rows = ragged![[3.0f32, 1.0], [], [2.0]];
         let (weights, most) = (Tensor::from([2.0f32, 1.0, 0.5]), Tensor::scalar(4i64));
         let results = exe.feed("x", &rows).feed("weights", &weights).feed("most", &most).run()?;
         Ok(results.iter().map(|(_, tensor)| tensor.clone()).collect())
     };
-    let (first, second) = (run(&graph.compile(outputs)?)?, run(&imported.graph().compile(again)?)?);
+    let (first, second) = (run(&graph.compile(outputs)?)?, run(&read_back(&graph, &outputs)?)?);
     assert_eq!(first, second);
     assert_eq!(first[1], Tensor::from([1.0f32, 6.0, 1.0]), "{x:?}");
     Ok(())
@@ -235,10 +218,8 @@ fn an_input_whose_size_an_output_reads_is_exported() -> Result<()> {
     let x = graph.input("x", DType::F32, shape!["n", 2])?;
     let twice = graph.input("twice", DType::F32, shape![2 * x.dim(0)?])?;
     let positions = graph.range(0, twice.dim(0)?, 1)?;
-    let model = Model::from_bytes(to_graphdef(&graph, &[positions])?)?;
-    let imported = model.import(None, &ImportOptions::new())?;
-    let again = imported.value(&tensor_names(&graph, &[positions])?[0])?;
-    let [got] = imported.graph().compile(again)?.run(&[Tensor::zeros(DType::F32, &[2, 2])?.view()])?;
+    let exe = read_back(&graph, &[positions])?;
+    let [got] = exe.run(&[Tensor::zeros(DType::F32, &[2, 2])?.view()])?;
     assert_eq!(got, Tensor::from([0i64, 1, 2, 3]));
     Ok(())
 }
@@ -309,13 +290,9 @@ fn attributes_with_sizes_without_names_are_read_back() -> Result<()> {
     let flat = x.reshape([4 * x.dim(0)?])?;
     let nonzero = flat.where_indices()?;
     let positions = graph.range(0, nonzero.dim(0)?, 1)?;
-    let outputs = [flat, positions];
-    let model = Model::from_bytes(to_graphdef(&graph, &outputs)?)?;
-    let imported = model.import(None, &ImportOptions::new())?;
-    let again = tensor_names(&graph, &outputs)?;
-    let again = again.iter().map(|name| imported.value(name)).collect::<Result<Vec<_>>>()?;
+    let exe = read_back(&graph, &[flat, positions])?;
     let x = Tensor::from([[0.0f32, 1.0, 2.0, 0.0], [3.0, 0.0, 0.0, 0.0]]);
-    let [flat, positions] = imported.graph().compile(again)?.run(&[x.view()])?;
+    let [flat, positions] = exe.run(&[x.view()])?;
     assert_eq!(flat.sizes(), [8]);
     assert_eq!(positions, Tensor::from([0i64, 1, 2]));
     Ok(())
@@ -328,10 +305,7 @@ fn the_limit_of_a_loop_is_read_back() -> Result<()> {
     let options = LoopOptions::new().limit(3);
     let start = [graph.constant(0)?];
     let count = graph.while_loop_with(&options, &start, |s| s[0].less(most), |s| Ok([s[0] + 1]))?[0];
-    let model = Model::from_bytes(to_graphdef(&graph, &[count])?)?;
-    let imported = model.import(None, &ImportOptions::new())?;
-    let again = imported.value(&tensor_names(&graph, &[count])?[0])?;
-    let exe = imported.graph().compile(again)?;
+    let exe = read_back(&graph, &[count])?;
     let [got] = exe.run(&[Tensor::scalar(3i32).view()])?;
     assert_eq!(got.item::<i32>()?, 3);
     let error = exe.run::<1>(&[Tensor::scalar(4i32).view()]).unwrap_err();

@@ -19,17 +19,40 @@ fn call(name: &str, function: &str, input: &str) -> String {
     format!(r#"node_def {{ name: "{name}" op: "{function}" input: "{input}" }} "#)
 }
 
-/// A chain of `count` negations of `from`: the last node is `name`.
-fn negations(from: &str, count: usize, name: &str, dtype: &str) -> String {
+/// The attribute `T` with the dtype of an op's operands.
+fn dtype_attr(dtype: &str) -> String {
+    format!(r#"attr {{ key: "T" value {{ type: {dtype} }} }}"#)
+}
+
+/// A constant of i32 whose elements are all `value`. `dims` is the text of its dimensions.
+fn int_constant(name: &str, dims: &str, value: i32) -> String {
+    format!(
+        r#"node_def {{ name: "{name}" op: "Const" attr {{ key: "dtype" value {{ type: DT_INT32 }} }} attr {{ key: "value"
+             value {{ tensor {{ dtype: DT_INT32 tensor_shape {{ {dims} }} int_val: {value} }} }} }} }} "#
+    )
+}
+
+/// A chain of `count` nodes that starts at `a`. The last node is `last`, and the nodes before it are `n0`, `n1` and so
+/// on. `node` makes the text of a node from its number, its name and its input. `output` names the output of each node.
+fn chain(count: usize, last: &str, output: &str, node: impl Fn(usize, &str, &str) -> String) -> String {
     let mut text = String::new();
-    let mut last = from.to_string();
+    let mut input = "a".to_string();
     for number in 0..count {
-        let own = if number + 1 == count { name.to_string() } else { format!("n{number}") };
-        let attr = format!(r#"attr {{ key: "T" value {{ type: {dtype} }} }}"#);
-        write!(text, r#"node_def {{ name: "{own}" op: "Neg" input: "{last}" {attr} }} "#).unwrap();
-        last = format!("{own}:y:0");
+        let name = if number + 1 == count { last.to_string() } else { format!("n{number}") };
+        text += &node(number, &name, &input);
+        input = format!("{name}:{output}:0");
     }
     text
+}
+
+/// A node of one operand. `attr` is its attribute `T`.
+fn unary(name: &str, op: &str, input: &str, attr: &str) -> String {
+    format!(r#"node_def {{ name: "{name}" op: "{op}" input: "{input}" {attr} }} "#)
+}
+
+/// 100 negations, which cancel out and make a function too large to inline. The result is `n:y:0`.
+fn negations(attr: &str) -> String {
+    chain(100, "n", "y", |_, name, input| unary(name, "Neg", input, attr))
 }
 
 /// Makes the functions `f0`, `f1` and so on. Each function calls the next one twice, and the last one calls `leaf`
@@ -66,15 +89,9 @@ fn run(imported: &Imported, fetch: &str, x: &Tensor) -> Result<Tensor> {
 
 /// A function that computes `3 * a + 1`.
 fn triple_and_one() -> String {
-    let constant = |name: &str, value: i32| {
-        format!(
-            r#"node_def {{ name: "{name}" op: "Const" attr {{ key: "dtype" value {{ type: DT_INT32 }} }}
-               attr {{ key: "value" value {{ tensor {{ dtype: DT_INT32 tensor_shape {{ }} int_val: {value} }} }} }} }} "#
-        )
-    };
-    let t = r#"attr { key: "T" value { type: DT_INT32 } }"#;
-    let body = constant("three", 3)
-        + &constant("one", 1)
+    let t = dtype_attr("DT_INT32");
+    let body = int_constant("three", "", 3)
+        + &int_constant("one", "", 1)
         + &format!(r#"node_def {{ name: "m" op: "Mul" input: "a" input: "three:output:0" {t} }} "#)
         + &format!(r#"node_def {{ name: "y" op: "AddV2" input: "m:z:0" input: "one:output:0" {t} }} "#);
     function("leaf", "DT_INT32", &body)
@@ -136,7 +153,7 @@ fn only_the_depth_of_calls_is_limited() -> Result<()> {
 #[test]
 fn recursion_is_refused_with_its_cycle() {
     let body = |callee: &str| {
-        negations("a", 100, "n", "DT_FLOAT") + &call("x", callee, "n:y:0") + &call("y", callee, "x:0")
+        negations(&dtype_attr("DT_FLOAT")) + &call("x", callee, "n:y:0") + &call("y", callee, "x:0")
     };
     let library = format!(
         "library {{ {} {} }}",
@@ -147,18 +164,12 @@ fn recursion_is_refused_with_its_cycle() {
     assert_eq!(error.message(), "calls may nest at most 32 levels: f calls g, g calls f");
 }
 
-/// A function of 100 negations that appends its first row to `a`.
+/// A function that appends the first row of `a` to `a`, after 100 negations.
 fn append() -> String {
-    let int = |name: &str, size: &str, values: &str| {
-        format!(
-            r#"node_def {{ name: "{name}" op: "Const" attr {{ key: "dtype" value {{ type: DT_INT32 }} }} attr {{ key: "value"
-               value {{ tensor {{ dtype: DT_INT32 tensor_shape {{ {size} }} {values} }} }} }} }} "#
-        )
-    };
-    let body = negations("a", 100, "n", "DT_INT32")
-        + &int("begin", "dim { size: 1 }", "int_val: 0")
-        + &int("size", "dim { size: 1 }", "int_val: 1")
-        + &int("axis", "", "int_val: 0")
+    let body = negations(&dtype_attr("DT_INT32"))
+        + &int_constant("begin", "dim { size: 1 }", 0)
+        + &int_constant("size", "dim { size: 1 }", 1)
+        + &int_constant("axis", "", 0)
         + r#"node_def { name: "first" op: "Slice" input: "n:y:0" input: "begin:output:0" input: "size:output:0"
                attr { key: "T" value { type: DT_INT32 } } attr { key: "Index" value { type: DT_INT32 } } }
              node_def { name: "y" op: "ConcatV2" input: "n:y:0" input: "first:output:0" input: "axis:output:0"
@@ -186,10 +197,9 @@ fn calls_with_other_sizes_share_a_graph_and_keep_their_shapes() -> Result<()> {
 #[test]
 fn an_error_inside_a_shared_function_names_the_calls() -> Result<()> {
     // The last node divides 1 by its operand.
-    let body = negations("a", 100, "n", "DT_INT32")
-        + r#"node_def { name: "one" op: "Const" attr { key: "dtype" value { type: DT_INT32 } } attr { key: "value"
-               value { tensor { dtype: DT_INT32 tensor_shape { } int_val: 1 } } } }
-             node_def { name: "y" op: "Div" input: "one:output:0" input: "n:y:0"
+    let body = negations(&dtype_attr("DT_INT32"))
+        + &int_constant("one", "", 1)
+        + r#"node_def { name: "y" op: "Div" input: "one:output:0" input: "n:y:0"
                attr { key: "T" value { type: DT_INT32 } } }"#;
     let library = doublings(6, "DT_INT32", &function("leaf", "DT_INT32", &body));
     let imported = model(&library, "DT_INT32", "dim { size: -1 }", &["f0"])?;
@@ -206,7 +216,7 @@ fn an_error_inside_a_shared_function_names_the_calls() -> Result<()> {
 #[test]
 fn a_refused_node_of_a_shared_function_is_reported() -> Result<()> {
     // A matmul of vectors.
-    let body = negations("a", 100, "n", "DT_FLOAT")
+    let body = negations(&dtype_attr("DT_FLOAT"))
         + r#"node_def { name: "y" op: "MatMul" input: "n:y:0" input: "n:y:0" attr { key: "T" value { type: DT_FLOAT } } }"#;
     let library = doublings(12, "DT_FLOAT", &function("leaf", "DT_FLOAT", &body));
     let imported = model(&library, "DT_FLOAT", "dim { size: -1 }", &["f0"])?;
@@ -233,16 +243,11 @@ fn small_models_are_inlined() -> Result<()> {
 fn calls_of_a_typed_function_share_a_graph_for_each_dtype_and_constant() -> Result<()> {
     // The function reduces along an axis that is an argument.
     let t = r#"attr { key: "T" value { placeholder: "T" } }"#;
-    let mut body = String::new();
-    let mut last = "a".to_string();
-    for number in 0..100 {
-        write!(body, r#"node_def {{ name: "n{number}" op: "Neg" input: "{last}" {t} }} "#).unwrap();
-        last = format!("n{number}:y:0");
-    }
+    let body = negations(t);
     let library = format!(
         r#"library {{ function {{ signature {{ name: "sum" input_arg {{ name: "a" type_attr: "T" }}
              input_arg {{ name: "axis" type: DT_INT32 }} output_arg {{ name: "b" type_attr: "T" }} attr {{ name: "T" type: "type" }} }}
-             {body} node_def {{ name: "y" op: "Sum" input: "{last}" input: "axis" {t}
+             {body} node_def {{ name: "y" op: "Sum" input: "n:y:0" input: "axis" {t}
                attr {{ key: "Tidx" value {{ type: DT_INT32 }} }} attr {{ key: "keep_dims" value {{ b: false }} }} }}
              ret {{ key: "b" value: "y:0" }} }} }}"#
     );
@@ -282,38 +287,27 @@ fn calls_of_a_typed_function_share_a_graph_for_each_dtype_and_constant() -> Resu
     Ok(())
 }
 
-/// A function of `count` nodes: sines and negated sines in turn.
+/// A function of `count` nodes: two sines and a negation in turn.
 fn sines(name: &str, count: usize) -> String {
-    let mut body = String::new();
-    let mut last = "a".to_string();
-    for number in 0..count {
-        let own = if number + 1 == count { "y".to_string() } else { format!("n{number}") };
-        let op = if number % 3 == 2 { "Neg" } else { "Sin" };
-        let attr = r#"attr { key: "T" value { type: DT_FLOAT } }"#;
-        write!(body, r#"node_def {{ name: "{own}" op: "{op}" input: "{last}" {attr} }} "#).unwrap();
-        last = format!("{own}:y:0");
-    }
+    let attr = dtype_attr("DT_FLOAT");
+    let op = |number: usize| if number % 3 == 2 { "Neg" } else { "Sin" };
+    let body = chain(count, "y", "y", |number, name, input| unary(name, op(number), input, &attr));
     function(name, "DT_FLOAT", &body)
 }
 
 /// A function of `callees.len()` calls, one after the other.
-fn chain(name: &str, callees: &[String]) -> String {
-    let mut body = String::new();
-    let mut last = "a".to_string();
-    for (number, callee) in callees.iter().enumerate() {
-        let own = if number + 1 == callees.len() { "y".to_string() } else { format!("c{number}") };
-        body += &call(&own, callee, &last);
-        last = format!("{own}:b:0");
-    }
+fn calls_in_turn(name: &str, callees: &[String]) -> String {
+    let body = chain(callees.len(), "y", "b", |number, name, input| call(name, &callees[number], input));
     function(name, "DT_FLOAT", &body).replace("y:0", "y:b:0")
 }
 
 #[test]
 fn fifty_calls_of_two_hundred_nodes_compute_what_inlining_computes() -> Result<()> {
-    let shared = format!("library {{ {} {} }}", sines("f", 200), chain("all", &vec!["f".to_string(); 50]));
+    let shared =
+        format!("library {{ {} {} }}", sines("f", 200), calls_in_turn("all", &vec!["f".to_string(); 50]));
     let names: Vec<String> = (0..50).map(|number| format!("f{number}")).collect();
     let copies: String = names.iter().map(|name| sines(name, 200)).collect();
-    let inlined = format!("library {{ {copies} {} }}", chain("all", &names));
+    let inlined = format!("library {{ {copies} {} }}", calls_in_turn("all", &names));
     let x = Tensor::from_slice(&[100], &(0..100).map(|x| x as f32 * 0.3 - 15.0).collect::<Vec<_>>())?;
     let compiled = |library: &str| -> Result<_> {
         let imported = model(library, "DT_FLOAT", "dim { size: -1 }", &["all"])?;
@@ -333,37 +327,30 @@ fn fifty_calls_of_two_hundred_nodes_compute_what_inlining_computes() -> Result<(
 
 #[test]
 fn calls_in_loops_and_branches_share_a_graph() -> Result<()> {
-    // The loop body calls `f` 50 times, and each branch calls it 40 times.
-    let one = |name: &str, value: i32| {
-        format!(
-            r#"node_def {{ name: "{name}" op: "Const" attr {{ key: "dtype" value {{ type: DT_INT32 }} }}
-               attr {{ key: "value" value {{ tensor {{ dtype: DT_INT32 tensor_shape {{ }} int_val: {value} }} }} }} }} "#
-        )
-    };
-    let t = |dtype: &str| format!(r#"attr {{ key: "T" value {{ type: {dtype} }} }}"#);
-    let state = |name: &str, outputs: &str, body: &str, ret: &str| {
+    // The loop body calls `f` 50 times, the branch for true 40 times, and the branch for false 41 times.
+    let loop_function = |name: &str, outputs: &str, body: &str, ret: &str| {
         format!(
             r#"function {{ signature {{ name: "{name}" input_arg {{ name: "i" type: DT_INT32 }}
                  input_arg {{ name: "a" type: DT_FLOAT }} {outputs} }} {body} {ret} }} "#
         )
     };
-    let condition = state(
+    let condition = loop_function(
         "condition",
         r#"output_arg { name: "goes_on" type: DT_BOOL }"#,
-        &(one("limit", 3)
+        &(int_constant("limit", "", 3)
             + &format!(
                 r#"node_def {{ name: "z" op: "Less" input: "i" input: "limit:output:0" {} }}"#,
-                t("DT_INT32")
+                dtype_attr("DT_INT32")
             )),
         r#"ret { key: "goes_on" value: "z:z:0" }"#,
     );
-    let body = state(
+    let body = loop_function(
         "body",
         r#"output_arg { name: "next" type: DT_INT32 } output_arg { name: "b" type: DT_FLOAT }"#,
-        &(one("one", 1)
+        &(int_constant("one", "", 1)
             + &format!(
                 r#"node_def {{ name: "z" op: "AddV2" input: "i" input: "one:output:0" {} }}"#,
-                t("DT_INT32")
+                dtype_attr("DT_INT32")
             )
             + &call("y", "steps", "a")),
         r#"ret { key: "next" value: "z:z:0" } ret { key: "b" value: "y:b:0" }"#,
@@ -382,7 +369,9 @@ fn calls_in_loops_and_branches_share_a_graph() -> Result<()> {
              attr { key: "Tin" value { list { type: DT_FLOAT } } } attr { key: "Tout" value { list { type: DT_FLOAT } } } }"#;
     let functions = |name: &dyn Fn(usize) -> String| {
         let names = |range: std::ops::Range<usize>| range.map(name).collect::<Vec<_>>();
-        chain("steps", &names(0..50)) + &chain("then", &names(50..90)) + &chain("otherwise", &names(90..131))
+        calls_in_turn("steps", &names(0..50))
+            + &calls_in_turn("then", &names(50..90))
+            + &calls_in_turn("otherwise", &names(90..131))
     };
     let copies: String = (0..131).map(|number| sines(&format!("f{number}"), 100)).collect();
     let texts = [
@@ -395,13 +384,11 @@ fn calls_in_loops_and_branches_share_a_graph() -> Result<()> {
         let text = format!("library {{ {condition} {body} {text} }} {branch}");
         let imported = Model::from_text(&text)?.import(None, &ImportOptions::new())?;
         let exe = imported.graph().compile(imported.value("y")?)?;
-        for p in [true, false] {
-            results.push(exe.run_all(&[Tensor::scalar(p).view(), x.view()])?.swap_remove(0));
-        }
-        results.push(Tensor::scalar(imported.graph().to_string().lines().count() as i64));
+        let result = |p: bool| exe.run_all(&[Tensor::scalar(p).view(), x.view()]);
+        results.push(([result(true)?, result(false)?], imported.graph().to_string().lines().count()));
     }
-    assert_eq!(results[..2], results[3..5]);
-    let lines = |index: usize| results[index].item::<i64>();
-    assert!(lines(2)? < 600 && lines(5)? > 13_000, "{} and {} lines", lines(2)?, lines(5)?);
+    let [(shared, shared_lines), (inlined, inlined_lines)] = &results[..] else { panic!("two graphs") };
+    assert_eq!(shared, inlined);
+    assert!(*shared_lines < 600 && *inlined_lines > 13_000, "{shared_lines} and {inlined_lines} lines");
     Ok(())
 }

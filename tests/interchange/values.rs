@@ -76,7 +76,11 @@ fn run(case: &Json, arrays: &BTreeMap<String, Tensor>) -> (Outcome, String) {
             (Outcome::Accepted, format!("got {got:?}, TensorFlow's error is {}", case["error"]["message"]))
         }
         (Ok(got), false) => {
-            for (got, json) in got.iter().zip(case["outputs"].as_array().unwrap()) {
+            let outputs = case["outputs"].as_array().unwrap();
+            if got.len() != outputs.len() {
+                return (Outcome::Different, format!("got {}, recorded {}", got.len(), outputs.len()));
+            }
+            for (got, json) in got.iter().zip(outputs) {
                 let expected = tensor(arrays, json).unwrap();
                 let (relative, absolute) = match expected.dtype() {
                     DType::F32 | DType::C64 => (1e-5, 1e-6),
@@ -181,7 +185,7 @@ fn results_equal_the_recorded_values() {
     };
     let mut intended = intended_differences();
     let mut counts: BTreeMap<Outcome, usize> = BTreeMap::new();
-    let (mut listed, mut unexpected) = (Vec::new(), Vec::new());
+    let (mut differing, mut unexpected) = (Vec::new(), Vec::new());
     let mut files: Vec<_> = std::fs::read_dir(Path::new(&folder).join("values"))
         .unwrap()
         .map(|entry| entry.unwrap().path())
@@ -207,12 +211,12 @@ fn results_equal_the_recorded_values() {
             if covering.count() == 0 {
                 unexpected.push(text.clone());
             }
-            listed.push(text);
+            differing.push(text);
         }
     }
     println!("{counts:?}, {} of them unexpected", unexpected.len());
     if let Some(path) = std::env::var_os("SHAPEFLOW_LIST") {
-        std::fs::write(path, listed.join("\n")).unwrap();
+        std::fs::write(path, differing.join("\n")).unwrap();
     }
     assert!(counts.contains_key(&Outcome::Equal), "the folder must have cases");
     assert!(unexpected.is_empty(), "{} cases differ:\n{}", unexpected.len(), unexpected.join("\n"));

@@ -10,7 +10,7 @@ fn run(g: &Graph, y: shapeflow::Value<'_>, feed: &Tensor) -> Result<Tensor> {
 }
 
 #[test]
-#[allow(clippy::needless_borrows_for_generic_args, reason = "a reference is one of the forms")]
+#[expect(clippy::needless_borrows_for_generic_args, reason = "a reference is one of the forms")]
 fn axes_of_attributes_have_every_form() -> Result<()> {
     let g = Graph::new();
     let x = g.input("x", DType::F32, shape![2, 1, 3])?;
@@ -52,7 +52,7 @@ fn axes_of_attributes_have_every_form() -> Result<()> {
 }
 
 #[test]
-#[allow(clippy::needless_borrows_for_generic_args, reason = "a reference is one of the forms")]
+#[expect(clippy::needless_borrows_for_generic_args, reason = "a reference is one of the forms")]
 fn axes_of_structure_operands_may_be_values() -> Result<()> {
     let g = Graph::new();
     let axis = g.input("axis", DType::I32, shape![])?;
@@ -70,7 +70,6 @@ fn axes_of_structure_operands_may_be_values() -> Result<()> {
 }
 
 #[test]
-#[allow(clippy::needless_borrows_for_generic_args, reason = "a reference is one of the forms")]
 fn sizes_of_an_identity_matrix_may_be_values() -> Result<()> {
     let g = Graph::new();
     let n = g.input("n", DType::I32, shape![])?;
@@ -81,7 +80,6 @@ fn sizes_of_an_identity_matrix_may_be_values() -> Result<()> {
 }
 
 #[test]
-#[allow(clippy::needless_borrows_for_generic_args, reason = "a reference is one of the forms")]
 fn windows_are_arrays_vectors_or_slices() -> Result<()> {
     let g = Graph::new();
     let image = g.input("image", DType::F32, shape![1, 4, 4, 1])?;
@@ -94,7 +92,7 @@ fn windows_are_arrays_vectors_or_slices() -> Result<()> {
 }
 
 #[test]
-#[allow(clippy::needless_borrows_for_generic_args, reason = "a reference is one of the forms")]
+#[expect(clippy::needless_borrows_for_generic_args, reason = "a reference is one of the forms")]
 fn axes_of_ragged_values_have_every_form() -> Result<()> {
     let g = Graph::new();
     let x = g.ragged_constant(&ragged![[[3], [1], [2]], [], [[5]]])?;

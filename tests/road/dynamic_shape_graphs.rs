@@ -77,14 +77,28 @@ fn add_fed_param(
 ) -> Option<()> {
     // Each run variable is an integer whose value the recipe fixes for every run.
     let variables = entries.iter().map(|entry| g.new_variable(entry)).collect::<Vec<_>>();
-    let sizes = match g.rng.chance(1, 6) {
+    let length = match g.rng.chance(1, 6) {
         true => Size::Unnamed(g.new_variable(&vec![entries.len() as i64; g.recipe.runs.len()])),
         false => Size::Known(entries.len() as i64),
     };
     let dtype = *g.rng.choose(&[DType::I32, DType::I64]);
-    params.push(g.source(dtype, vec![sizes], Content::RunVariables(variables), false)?);
+    params.push(g.source(dtype, vec![length], Content::RunVariables(variables), false)?);
     call.params.push(name);
     Some(())
+}
+
+/// Adds an op of one data operand and one vector parameter, as [`add_fed_param`] adds it.
+fn add_with_fed_param(
+    g: &mut GraphGenerator<'_>,
+    op: &'static str,
+    x: ValueIndex,
+    name: &'static str,
+    entries: &[Vec<i64>],
+) -> Option<ValueIndex> {
+    let (mut call, mut params) = (Call::new(op), Vec::new());
+    add_fed_param(g, &mut call, &mut params, name, entries)?;
+    let props = props_of(g, &[x]);
+    g.add_step(call, &[x], &params, props)
 }
 
 fn slice(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
@@ -102,7 +116,7 @@ fn slice(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
         begin.push(from);
         size.push(count);
     }
-    // Sometimes the slice exceeds the tensor.
+    // Sometimes the slice may exceed the tensor.
     if g.rng.chance(1, 40) && !size.is_empty() {
         size[0][0] += 3;
     }
@@ -161,8 +175,8 @@ fn reshape(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
         let position = g.rng.below(axes.len());
         match g.rng.below(4) {
             0 | 1 if axes.len() > 1 && position > 0 => {
-                let last = axes.remove(position);
-                axes[position - 1].iter_mut().zip(last).for_each(|(size, other)| *size *= other);
+                let removed = axes.remove(position);
+                axes[position - 1].iter_mut().zip(removed).for_each(|(size, other)| *size *= other);
             }
             2 if !axes.is_empty() => {
                 // Every run splits the axis into its own factors.
@@ -194,10 +208,7 @@ fn reshape(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
             axes[position][run] = -1;
         }
     }
-    let (mut call, mut params) = (Call::new("reshape"), Vec::new());
-    add_fed_param(g, &mut call, &mut params, "shape", &axes)?;
-    let props = props_of(g, &[x]);
-    g.add_step(call, &[x], &params, props)
+    add_with_fed_param(g, "reshape", x, "shape", &axes)
 }
 
 fn broadcast_to(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
@@ -212,10 +223,7 @@ fn broadcast_to(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
         let lead = (0..g.recipe.runs.len()).map(|_| g.rng.below(4) as i64).collect();
         axes.insert(0, lead);
     }
-    let (mut call, mut params) = (Call::new("broadcast_to"), Vec::new());
-    add_fed_param(g, &mut call, &mut params, "shape", &axes)?;
-    let props = props_of(g, &[x]);
-    g.add_step(call, &[x], &params, props)
+    add_with_fed_param(g, "broadcast_to", x, "shape", &axes)
 }
 
 fn fill(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
@@ -226,10 +234,7 @@ fn fill(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
     };
     let dtype = *g.rng.choose(&[DType::F32, DType::F32, DType::I32, DType::Bool]);
     let value = g.scalar(dtype, Content::SmallIntegers)?;
-    let (mut call, mut params) = (Call::new("fill"), Vec::new());
-    add_fed_param(g, &mut call, &mut params, "dims", &axes)?;
-    let props = props_of(g, &[value]);
-    g.add_step(call, &[value], &params, props)
+    add_with_fed_param(g, "fill", value, "dims", &axes)
 }
 
 /// Adds a `concat` of more operands of unknown size than the expression of a dimension may have terms.

@@ -3,14 +3,14 @@
 use insta::assert_snapshot;
 use shapeflow::{DType, Graph, Result, StageKind, shape};
 
-/// Returns the text without places in the source.
-fn without_lines(text: &str) -> String {
+/// Returns the text without comments, which hold places in the source.
+fn without_comments(text: &str) -> String {
     let lines = text.lines().map(|line| line.split("  //").next().unwrap_or_default().trim_end());
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// Adds a loop that doubles `x` until its sum is 100, and a branch inside its body.
-fn doubled(g: &Graph) -> Result<shapeflow::Value<'_>> {
+/// Adds a loop that runs while the sum of its state is below 100. A branch in the body doubles the state or adds `x`.
+fn loop_with_branch(g: &Graph) -> Result<shapeflow::Value<'_>> {
     let x = g.input("x", DType::F32, shape!["n"])?;
     let is_small = g.input("is_small", DType::Bool, shape![])?;
     let last = g.while_loop(
@@ -24,8 +24,8 @@ fn doubled(g: &Graph) -> Result<shapeflow::Value<'_>> {
 #[test]
 fn a_text_shows_the_graphs_below_their_node() -> Result<()> {
     let g = Graph::new();
-    let exe = g.compile(doubled(&g)?)?;
-    assert_snapshot!(without_lines(&g.to_string()), @r#"
+    let exe = g.compile(loop_with_branch(&g)?)?;
+    assert_snapshot!(without_comments(&g.to_string()), @r#"
     graph {
       %0: f32[n] = input("x")
       %1: bool[] = input("is_small")
@@ -80,7 +80,7 @@ fn a_text_shows_the_graphs_below_their_node() -> Result<()> {
 #[test]
 fn stats_list_the_graphs_inside_nodes_with_their_shapes() -> Result<()> {
     let g = Graph::new();
-    let exe = g.compile(doubled(&g)?)?;
+    let exe = g.compile(loop_with_branch(&g)?)?;
     let stats = exe.stats();
     let names: Vec<&str> = stats.regions.iter().map(|region| region.name.as_str()).collect();
     assert_eq!(names, ["condition", "body"]);

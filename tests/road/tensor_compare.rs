@@ -1,6 +1,7 @@
 //! Converts elements of any numeric dtype to numbers, and compares tensors element by element.
 
 use half::{bf16, f16};
+use num_complex::Complex64;
 use shapeflow::{DType, Tensor};
 
 /// An element of a tensor.
@@ -141,6 +142,26 @@ pub struct Bound {
     pub absolute: f64,
 }
 
+impl Bound {
+    /// Returns whether a float is within the tolerance. A NaN is close to any NaN, an infinity only to itself: the
+    /// tolerance of an expected infinity is infinite, so an infinite difference needs its own test.
+    pub fn allows(self, got: f64, expected: f64) -> bool {
+        let difference = (got - expected).abs();
+        got == expected
+            || got.is_nan() && expected.is_nan()
+            || difference.is_finite() && difference <= self.absolute + self.relative * expected.abs()
+    }
+
+    /// Returns whether a complex number is within the tolerance. The magnitude of a finite number decides; each part of
+    /// any other number must be within the tolerance.
+    pub fn allows_complex(self, got: Complex64, expected: Complex64) -> bool {
+        if !expected.is_finite() {
+            return self.allows(got.re, expected.re) && self.allows(got.im, expected.im);
+        }
+        got.is_finite() && (got - expected).norm() <= self.absolute + self.relative * expected.norm()
+    }
+}
+
 /// Returns a description of the first difference, or `None`. Without a bound, floats must have equal bits.
 pub fn difference(got: &Tensor, expected: &Tensor, bound: Option<Bound>) -> Option<String> {
     if got.dtype() != expected.dtype() || got.sizes() != expected.sizes() {
@@ -153,7 +174,7 @@ pub fn difference(got: &Tensor, expected: &Tensor, bound: Option<Bound>) -> Opti
             return true;
         }
         let (Some(bound), Number::Float(a), Number::Float(b)) = (bound, a, b) else { return false };
-        a == b || (a - b).is_finite() && (a - b).abs() <= bound.absolute + bound.relative * b.abs()
+        bound.allows(a, b)
     };
     let differing: Vec<usize> = (0..got.len()).filter(|&index| !close(got[index], expected[index])).collect();
     let first = *differing.first()?;

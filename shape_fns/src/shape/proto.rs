@@ -23,7 +23,7 @@ const SIZE: u64 = 1;
 const NAME: u64 = 2;
 
 impl TensorShape {
-    /// Serialises the shape as a `TensorShapeProto`, byte for byte as TensorFlow writes it.
+    /// Serializes the shape as a `TensorShapeProto`, byte for byte as TensorFlow writes it.
     ///
     /// A dimension that is not a number has size -1. Its name is its text, unless the text is `?`. So the name is a
     /// symbol, an expression, or `?0` if an anonymous dimension occurs more than once.
@@ -69,7 +69,7 @@ impl TensorShape {
         Ok(bytes)
     }
 
-    /// Reads a serialised `TensorShapeProto`. Unknown fields are skipped.
+    /// Reads a serialized `TensorShapeProto`. Unknown fields are skipped.
     ///
     /// A dimension of size -1 is parsed from its name, and equal names are equal dimensions. The dimension is a new
     /// unknown if the name is empty or does not parse as a dimension that can be an unknown size. The name of a known

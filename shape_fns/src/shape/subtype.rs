@@ -6,12 +6,14 @@ use crate::dim::symbol::Symbol;
 use crate::{Dim, IntoDim, TensorShape, Unknown};
 
 impl TensorShape {
-    /// Returns whether every tensor that fits this shape also fits `other`.
+    /// Returns whether this shape is a subtype of `other`. Every tensor that fits a subtype also fits `other`. The
+    /// converse does not hold for expressions: `[8]` is no subtype of `[4*n]`.
     ///
-    /// Everything fits an unknown rank. A number fits only itself. Any size fits a symbol of `other`, but every
-    /// occurrence of the symbol must be the same size: `[2, 2]` is a subtype of `[n, n]` and `[2, 3]` is not. An
-    /// expression such as `4*n` fits only itself, and in a shape with this expression, `n` fits only itself too. The
-    /// relation is reflexive, transitive, and antisymmetric up to the choice of symbols.
+    /// Every shape is a subtype of an unknown rank. A number of `other` is fitted only by the same number. A symbol of
+    /// `other` is fitted by any size, but by the same size wherever the symbol occurs: `[2, 2]` is a subtype of
+    /// `[n, n]` and `[2, 3]` is not. An expression of `other`, such as `4*n`, is fitted only by the same expression;
+    /// then its symbol `n` is fitted only by `n`. The relation is reflexive, transitive, and antisymmetric up to the
+    /// choice of symbols.
     ///
     /// ```
     /// # use shapeflow_shape_fns::shape;

@@ -64,12 +64,12 @@ impl Emitter<'_, '_> {
 
     fn inst(&mut self, group: &mut ElementGroup<'_>, number: usize) {
         let inst = &group.body[number];
-        let by_lanes = group.analysis.lane_only[number];
+        let as_scalars = group.analysis.lane_only[number];
         let val = match &inst.op {
             InstOp::Const(scalar) => EmittedValue::of_constant(Repr::of(inst.dtype), lane_bits(*scalar)),
             InstOp::Scalar(k) => EmittedValue::of_lanes(Repr::I64, true, smallvec![self.scalar(*k)]),
-            InstOp::Iota(slot) => self.iota(group, *slot, by_lanes),
-            InstOp::Load(slot) => self.load(group, *slot, by_lanes),
+            InstOp::Iota(slot) => self.iota(group, *slot, as_scalars),
+            InstOp::Load(slot) => self.load(group, *slot, as_scalars),
             InstOp::Gather { slot, offsets } => self.gather(group, *slot, offsets),
             InstOp::Unary(op, a) => self.unary(group, *op, *a),
             InstOp::Binary(op, a, b) => self.binary(group, *op, *a, *b),

@@ -12,24 +12,17 @@ use crate::codegen::repr::{Repr, size_of};
 use crate::lower::kernel_body::{AccessPattern, InstId};
 
 impl Emitter<'_, '_> {
-    /// Emits the value of an iota slot.
-    pub fn iota(&mut self, group: &ElementGroup<'_>, slot: u32, by_lanes: bool) -> EmittedValue {
+    /// Emits the value of an iota slot. `as_scalars` means that every user takes scalars.
+    pub fn iota(&mut self, group: &ElementGroup<'_>, slot: u32, as_scalars: bool) -> EmittedValue {
         let start = self.start(group, slot);
-        if group.uniform
-            || group.index.is_none()
-            || self.code.slots[slot as usize].pattern == AccessPattern::Splat
-        {
+        let is_splat = self.code.slots[slot as usize].pattern == AccessPattern::Splat;
+        let Some(index) = group.index.filter(|_| !is_splat) else {
             return EmittedValue::of_lanes(Repr::I64, true, smallvec![start]);
-        }
-        let stride = self.inner_stride(slot);
-        let first = match group.index {
-            Some(index) => {
-                let moved = self.b.ins().imul(index, stride);
-                self.b.ins().iadd(start, moved)
-            }
-            None => start,
         };
-        if by_lanes || group.elems == 1 {
+        let stride = self.inner_stride(slot);
+        let moved = self.b.ins().imul(index, stride);
+        let first = self.b.ins().iadd(start, moved);
+        if as_scalars || group.elems == 1 {
             let mut lanes: Scalars = smallvec![first];
             for j in 1..group.elems as usize {
                 let next = self.b.ins().iadd(lanes[j - 1], stride);
@@ -57,9 +50,10 @@ impl Emitter<'_, '_> {
         offsets: &[(InstId, u32)],
     ) -> EmittedValue {
         let dtype = self.code.slots[slot as usize].dtype;
-        let moves = self.code.slots[slot as usize].pattern == AccessPattern::Contiguous;
+        let has_inner_stride = self.code.slots[slot as usize].pattern == AccessPattern::Contiguous;
         let mut base = self.start(group, slot);
-        // Offsets that differ between elements, each with its stride. A single offset is added to `base` at once.
+        // Offsets that differ between elements, each with its stride. An offset that all elements share is added to
+        // `base` right away.
         let mut varying_offsets = Vec::new();
         for (v, stride) in offsets {
             let stride = self.scalar(*stride);
@@ -72,7 +66,7 @@ impl Emitter<'_, '_> {
             }
         }
         let inner = match group.index {
-            Some(index) if moves && !group.uniform => {
+            Some(index) if has_inner_stride => {
                 let stride = self.inner_stride(slot);
                 if varying_offsets.is_empty() && group.elems > 1 {
                     return self.load_strided(group, dtype, base, index, stride);

@@ -58,13 +58,13 @@ impl Emitter<'_, '_> {
         self.word(self.args.slots, slot as usize * slot_words(self.code.loops) + SLOT_INNER)
     }
 
-    /// Loads the group's elements of a load or scratch slot. `by_lanes` means that every user takes scalars, so each
+    /// Loads the group's elements of a load or scratch slot. `as_scalars` means that every user takes scalars, so each
     /// element is loaded by itself.
-    pub fn load(&mut self, group: &ElementGroup<'_>, slot: u32, by_lanes: bool) -> EmittedValue {
+    pub fn load(&mut self, group: &ElementGroup<'_>, slot: u32, as_scalars: bool) -> EmittedValue {
         let address = self.address(group, slot);
         let dtype = self.code.slots[slot as usize].dtype;
         let pattern = self.code.slots[slot as usize].pattern;
-        if group.uniform || by_lanes || matches!(pattern, AccessPattern::Strided(_)) {
+        if group.uniform || as_scalars || matches!(pattern, AccessPattern::Strided(_)) {
             let size = size_of(dtype) * pattern.step() as u32;
             let lanes = (0..group.lanes() as u32).map(|j| self.load_lane(dtype, address, j * size)).collect();
             return self.raw_value(group, dtype, lanes);

@@ -3,6 +3,8 @@
 //! `f32` is compared with the platform's `f64` functions over every exponent, `f64` with a table of exact values
 //! (`tests/reference/math_table.txt`).
 
+use std::f64::consts::LN_2;
+
 use half::{bf16, f16};
 use shapeflow_shape_fns::{DType, Dim};
 
@@ -30,6 +32,10 @@ macro_rules! functions {
     };
 }
 
+/// The platform's `asinh` and `acosh` give infinity for the largest doubles. From `HUGE` on, the logarithm of `2x` is
+/// exact enough.
+const HUGE: f64 = 1e300;
+
 const FUNCTIONS: [MathFunction; 29] = functions! {
     exp Some(f64::exp), 0.9, 0.9;
     exp2 Some(f64::exp2), 1.0, 0.9;
@@ -49,8 +55,8 @@ const FUNCTIONS: [MathFunction; 29] = functions! {
     asin Some(f64::asin), 1.2, 1.1;
     acos Some(f64::acos), 1.2, 1.2;
     atan Some(f64::atan), 1.4, 1.1;
-    asinh Some(f64::asinh), 0.6, 1.6;
-    acosh Some(f64::acosh), 0.6, 1.6;
+    asinh Some(|x| if x.abs() > HUGE { (x.abs().ln() + LN_2).copysign(x) } else { x.asinh() }), 0.6, 1.6;
+    acosh Some(|x| if x > HUGE { x.ln() + LN_2 } else { x.acosh() }), 0.6, 1.6;
     atanh Some(f64::atanh), 0.6, 1.6;
     cbrt Some(f64::cbrt), 0.8, 0.8;
     lgamma None, 0.6, 4.0;
@@ -241,7 +247,8 @@ fn double_precision_keeps_special_values() {
                     let name = function.name;
                     let kind_fits =
                         got.is_nan() == exact.is_nan() && got.is_sign_negative() == exact.is_sign_negative();
-                    let close = got == exact || (got - exact).abs() <= 4.0 * ulp(exact, 52, -1022);
+                    let bound = 4.0 * ulp(exact, 52, -1022);
+                    let close = got == exact || exact.is_finite() && (got - exact).abs() <= bound;
                     assert!(
                         exact.is_nan() && got.is_nan() || kind_fits && close,
                         "{name}({x:e}) = {got:e}, not {exact:e}"

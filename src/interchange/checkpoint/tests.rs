@@ -22,13 +22,19 @@ fn recorded() -> PathBuf {
 /// The data file of checkpoints that these tests write.
 const DATA: [u8; 16] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15];
 
+/// Numbers of TensorFlow's dtypes.
+const DT_FLOAT: i32 = 1;
+const DT_UINT8: i32 = 4;
+const DT_STRING: i32 = 7;
+const DT_VARIANT: i32 = 21;
+
 fn entry(sizes: &[i64], offset: i64) -> EntryProto {
     let dim = sizes.iter().map(|&size| DimProto { size, name: String::new() }).collect();
     let size = sizes.iter().fold(1i64, |count, size| count.saturating_mul(*size));
     let range = offset as usize..(offset as usize).saturating_add(size as usize);
     let bytes = DATA.get(range).unwrap_or_default();
     EntryProto {
-        dtype: 4,
+        dtype: DT_UINT8,
         shape: Some(TensorShapeProto { dim, unknown_rank: false }),
         offset,
         size,
@@ -41,7 +47,8 @@ fn index(entries: &[(&[u8], EntryProto)], shards: i32) -> Vec<u8> {
     let header = HeaderProto { num_shards: shards, endianness: 0 };
     let mut all = vec![(Vec::new(), header.encode_to_vec())];
     all.extend(entries.iter().map(|(key, entry)| (key.to_vec(), entry.encode_to_vec())));
-    write_table(&all, 2)
+    let entries_per_block = 2;
+    write_table(&all, entries_per_block)
 }
 
 fn read(index: &[u8]) -> Result<Checkpoint> {
@@ -142,7 +149,7 @@ fn damaged_checkpoints_are_refused_with_the_reason() {
         ),
         (vec![(b"a", EntryProto { size: 5, ..entry(&[4], 0) })], "a tensor u8[4] cannot have 5 bytes"),
         (
-            vec![(b"a", EntryProto { offset: i64::MAX, size: i64::MAX, dtype: 7, ..entry(&[4], 0) })],
+            vec![(b"a", EntryProto { offset: i64::MAX, size: i64::MAX, dtype: DT_STRING, ..entry(&[4], 0) })],
             "must have at least",
         ),
         (
@@ -161,11 +168,11 @@ fn damaged_checkpoints_are_refused_with_the_reason() {
         (vec![(&b"a"[..], wrong_checksum)], "the checksum of its bytes must be 00000007, got"),
         (vec![(b"b", entry(&[4], 0))], "the tensor a of the checkpoint: it must exist"),
         (
-            vec![(b"a", EntryProto { dtype: 21, ..entry(&[4], 0) })],
+            vec![(b"a", EntryProto { dtype: DT_VARIANT, ..entry(&[4], 0) })],
             "the dtype must have a fixed size, got variant",
         ),
         (vec![(b"a", parted([0, 2]))], "its part 0,2 must exist"),
-        (vec![(b"a", EntryProto { dtype: 7, ..entry(&[4], 0) })], "the checksum of the lengths"),
+        (vec![(b"a", EntryProto { dtype: DT_STRING, ..entry(&[4], 0) })], "the checksum of the lengths"),
     ] {
         let error = read(&index(&entries, 2)).unwrap().tensor("a", "").unwrap_err();
         assert!(error.message().contains(message), "{}", error.message());
@@ -261,7 +268,7 @@ fn fuzzed_bytes_never_panic() {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (state >> 33) as usize
     };
-    let seeds: Vec<Vec<u8>> = [entry(&[4], 0), EntryProto { dtype: 7, ..entry(&[2, 3], 1) }]
+    let seeds: Vec<Vec<u8>> = [entry(&[4], 0), EntryProto { dtype: DT_STRING, ..entry(&[2, 3], 1) }]
         .into_iter()
         .map(|entry| {
             let (header, entry) =
@@ -301,7 +308,7 @@ fn a_hundred_megabytes_are_mapped_and_not_copied() {
     // The file is sparse: it takes no space on the disk.
     data.set_len(4 * ELEMENTS as u64).unwrap();
     let entry = EntryProto {
-        dtype: 1,
+        dtype: DT_FLOAT,
         shape: Some(TensorShapeProto {
             dim: vec![DimProto { size: ELEMENTS as i64, name: String::new() }],
             unknown_rank: false,

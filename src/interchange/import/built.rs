@@ -81,7 +81,7 @@ pub(super) enum Condition<'g> {
         /// The values that the message shows after its start.
         data: Vec<Value<'g>>,
         /// The text of the message that follows each of `data`.
-        after: Vec<String>,
+        texts_after: Vec<String>,
     },
     /// The values must be computed. A run that cannot compute them fails.
     Computed(Vec<Value<'g>>),

@@ -28,21 +28,21 @@ impl<'a, 'g> Importer<'a, 'g> {
         name: &str,
         inputs: &[ImportedValue<'g>],
     ) -> Result<Built<'g>> {
-        let Some((&opened, &function)) = self.functions.get_key_value(function) else {
+        let Some((&callee, &definition)) = self.functions.get_key_value(function) else {
             return damaged(format!("there is no function named {function}"));
         };
         if frame.depth == self.budget.limits.nesting {
             return refuse(format_args!(
                 "calls may nest at most {}{}",
                 counted(self.budget.limits.nesting, "level"),
-                self.cycle(opened)
+                self.cycle(callee)
             ));
         }
-        if let Some(built) = self.shared_call((opened, function), attrs, frame, name, inputs)? {
+        if let Some(built) = self.shared_call((callee, definition), attrs, frame, name, inputs)? {
             return Ok(built);
         }
-        self.open_functions.push(opened);
-        let built = self.inline(function, attrs, frame, name, inputs);
+        self.open_functions.push(callee);
+        let built = self.inline(definition, attrs, frame, name, inputs);
         self.open_functions.pop();
         built
     }
@@ -158,7 +158,7 @@ impl<'a, 'g> Importer<'a, 'g> {
             return Ok(Built::default());
         }
         let mut message = format!("the assertion of node {} must hold", frame.full_name(&frame.nodes[index]));
-        let (mut shown, mut after): (Vec<Value<'g>>, Vec<String>) = Default::default();
+        let (mut shown, mut texts_after): (Vec<Value<'g>>, Vec<String>) = Default::default();
         let mut separator = ": ";
         for imported in data {
             match self.constant(imported.value) {
@@ -167,21 +167,25 @@ impl<'a, 'g> Importer<'a, 'g> {
                         Ok(texts) if texts.len() == 1 => String::from_utf8_lossy(texts.at(0)).into_owned(),
                         _ => tensor.elements_text(SHOWN),
                     };
-                    let end = after.last_mut().unwrap_or(&mut message);
+                    let end = texts_after.last_mut().unwrap_or(&mut message);
                     end.push_str(separator);
                     end.push_str(&text);
                 }
                 None if imported.value.dtype() != DType::String => {
-                    after.last_mut().unwrap_or(&mut message).push_str(separator);
+                    texts_after.last_mut().unwrap_or(&mut message).push_str(separator);
                     shown.push(imported.value);
-                    after.push(String::new());
+                    texts_after.push(String::new());
                 }
                 None => continue,
             }
             separator = " ";
         }
-        let checks =
-            self.add_condition(Condition::Holds { value: condition.value, message, data: shown, after });
+        let checks = self.add_condition(Condition::Holds {
+            value: condition.value,
+            message,
+            data: shown,
+            texts_after,
+        });
         Ok(Built { checks, ..Built::default() })
     }
 }

@@ -76,7 +76,7 @@ impl<'a, 'g> Importer<'a, 'g> {
         let (graph, location) = (self.graph, self.location);
         // For each branch and output: the shape of the items, if the output is a list.
         let mut items: Vec<Vec<TensorShape>> = Vec::new();
-        let around = self.built.len();
+        let around = self.built_nodes.len();
         let has_outputs = functions.iter().any(|function| self.has_outputs(&function.name));
         let mut build = |branch: usize| {
             let region = format!("{name}/{}", names[branch]);
@@ -110,7 +110,7 @@ impl<'a, 'g> Importer<'a, 'g> {
         let (condition, body) = (function(frame, index, "cond")?, function(frame, index, "body")?);
         // Handles are not state: every iteration has the same resources.
         let state = values_of(inputs);
-        let (graph, location, built_before) = (self.graph, self.location, self.built.len());
+        let (graph, location, built_before) = (self.graph, self.location, self.built_nodes.len());
         let loops = match frame.attr(index, LIMIT) {
             Some(AttrKind::I(limit)) => match u64::try_from(*limit) {
                 Ok(limit) => self.options.loops.clone().at_most(limit),
@@ -118,7 +118,7 @@ impl<'a, 'g> Importer<'a, 'g> {
             },
             _ => self.options.loops.clone(),
         };
-        let counts = self.sharing.is_random(&frame.nodes[index..=index]);
+        let needs_counter = self.sharing.is_random(&frame.nodes[index..=index]);
         // Both closures import a function, one after the other.
         let importer = RefCell::new(self);
         // The shapes of the items of the lists in the state.
@@ -168,7 +168,7 @@ impl<'a, 'g> Importer<'a, 'g> {
             }
             *items = common;
         };
-        let regions = CountedRegions { condition: &mut condition, body: &mut body, counts };
+        let regions = CountedRegions { condition: &mut condition, body: &mut body, needs_counter };
         let values = counted_loop(graph, &loops, &state, regions, location)?;
         for (value, shape) in values.iter().zip(items.borrow().iter()) {
             importer.borrow_mut().item_shapes.insert(value.id(), shape.clone());
@@ -197,22 +197,22 @@ impl<'a, 'g> Importer<'a, 'g> {
         around: usize,
         is_empty: bool,
     ) -> Result<Vec<ImportedValue<'g>>> {
-        let (conditions, first) = (self.conditions.len(), self.built.len());
+        let (conditions_before, first_built) = (self.conditions.len(), self.built_nodes.len());
         let built = self.call(&function.name, &function.attr, frame, name, arguments);
-        self.finish_region(built, conditions, around, first, is_empty)
+        self.finish_region(built, conditions_before, around, first_built, is_empty)
     }
 
     /// Returns the outputs of a region, as [`Importer::region`] does. `built` is the import of its function. The region
-    /// has the conditions from number `conditions` on, and the nodes in `built` from number `first` on.
+    /// has the conditions from number `conditions_before` on, and the nodes in `built_nodes` from number `first_built` on.
     ///
     /// # Errors
     /// A node of the function is refused.
     pub(super) fn finish_region(
         &mut self,
         built: Result<Built<'g>>,
-        conditions: usize,
+        conditions_before: usize,
         around: usize,
-        first: usize,
+        first_built: usize,
         is_empty: bool,
     ) -> Result<Vec<ImportedValue<'g>>> {
         let guarded = built.and_then(|mut built| {
@@ -223,9 +223,9 @@ impl<'a, 'g> Importer<'a, 'g> {
             self.guarded_outputs(built)
         });
         // The conditions of the region guard its outputs already, and mean nothing outside.
-        self.conditions.truncate(conditions);
+        self.conditions.truncate(conditions_before);
         let outputs = guarded?;
-        self.record_region(around, first, &values_of(&outputs))?;
+        self.record_region(around, first_built, &values_of(&outputs))?;
         Ok(outputs)
     }
 

@@ -16,7 +16,7 @@ pub(super) struct CountedRegions<'r, 'g> {
     pub condition: Closure<'r, 'g, Value<'g>>,
     pub body: Closure<'r, 'g, Vec<Value<'g>>>,
     /// Whether the loop counts its iterations, in a further state value.
-    pub counts: bool,
+    pub needs_counter: bool,
 }
 
 /// Adds a loop of a model, and returns its last state.
@@ -30,9 +30,9 @@ pub(super) fn counted_loop<'g>(
     regions: CountedRegions<'_, 'g>,
     location: &'static Location<'static>,
 ) -> Result<Vec<Value<'g>>> {
-    let CountedRegions { condition, body, counts } = regions;
+    let CountedRegions { condition, body, needs_counter } = regions;
     let split = |state: &[Value<'g>]| match state.split_last() {
-        Some((number, state)) if counts => (state.to_vec(), Some(*number)),
+        Some((number, state)) if needs_counter => (state.to_vec(), Some(*number)),
         _ => (state.to_vec(), None),
     };
     let mut condition = |state: &[Value<'g>]| {
@@ -48,7 +48,7 @@ pub(super) fn counted_loop<'g>(
         Ok(next)
     };
     let mut initial = state.to_vec();
-    if counts {
+    if needs_counter {
         initial.push(graph.constant_at(Tensor::scalar(0u64), location));
     }
     let regions = LoopRegions { condition: &mut condition, body: &mut body, is_imported: true };

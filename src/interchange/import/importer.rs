@@ -57,7 +57,7 @@ pub(super) struct Importer<'a, 'g> {
     /// Whether a placeholder that has a default becomes an input, as a placeholder without a default does.
     pub ignores_defaults: bool,
     /// All nodes that the import has built so far, also inside functions.
-    pub built: Vec<BuiltNode>,
+    pub built_nodes: Vec<BuiltNode>,
     /// The names of the nodes in functions that the caller fetches.
     pub fetched_inside: Vec<String>,
     /// The names of graph inputs, by tensor, if they differ from the names of the tensors.
@@ -111,7 +111,7 @@ impl<'a, 'g> Importer<'a, 'g> {
             open_functions: Vec::new(),
             unknown_ops: BTreeMap::new(),
             ignores_defaults: false,
-            built: Vec::new(),
+            built_nodes: Vec::new(),
             fetched_inside: Vec::new(),
             input_names: HashMap::new(),
             constants: HashMap::new(),
@@ -145,11 +145,11 @@ impl<'a, 'g> Importer<'a, 'g> {
         let mut computed: Vec<Value<'g>> = Vec::new();
         for number in missing {
             match self.conditions.get(number) {
-                Some(Condition::Holds { value: condition, message, data, after }) => {
+                Some(Condition::Holds { value: condition, message, data, texts_after }) => {
                     let mut call = self.graph.op(&checked::DEF).data(value).data(*condition);
                     call = call.data_all(data).attr("message", message.clone());
-                    if !after.is_empty() {
-                        let texts = after.iter().map(|text| text.as_str().into()).collect();
+                    if !texts_after.is_empty() {
+                        let texts = texts_after.iter().map(|text| text.as_str().into()).collect();
                         call = call.attr("after", Attr::Strs(texts));
                     }
                     value = call.finish_at(self.location)?;

@@ -1,7 +1,7 @@
 //! Finds the values that a SavedModel gives its resources before it serves.
 //!
 //! TensorFlow runs two nodes of a SavedModel after it has loaded the graph: one restores the variables from the
-//! checkpoint, and one initialises all other resources. A graph outside a SavedModel may have nodes that fill lookup
+//! checkpoint, and one initializes all other resources. A graph outside a SavedModel may have nodes that fill lookup
 //! tables. The import builds these nodes in a graph of their own, and records the values that the nodes write.
 
 use std::rc::Rc;
@@ -35,7 +35,7 @@ impl<'a, 'g> Importer<'a, 'g> {
                 Some((node, _)) => initializers.push(node),
                 None => {
                     return damaged(format!(
-                        "the initialiser {name} of the model must be a node of the graph"
+                        "the initializer {name} of the model must be a node of the graph"
                     ));
                 }
             }
@@ -56,7 +56,7 @@ impl<'a, 'g> Importer<'a, 'g> {
         Ok(state)
     }
 
-    /// Returns the value that the initialisers give a variable. While the initialisers are imported, the result is the
+    /// Returns the value that the initializers give a variable. While the initializers are imported, the result is the
     /// value that the nodes imported so far give the variable.
     fn value_so_far(&mut self, variable: &str) -> Result<Option<Initial>> {
         match &self.recording {
@@ -68,7 +68,7 @@ impl<'a, 'g> Importer<'a, 'g> {
     /// Returns the tensor that a variable has before any run; `None` if nothing gives it one.
     ///
     /// # Errors
-    /// The tensor is damaged in the checkpoint, or an initialiser computes it from values that the import does not
+    /// The tensor is damaged in the checkpoint, or an initializer computes it from values that the import does not
     /// know.
     pub(super) fn variable_tensor(&mut self, variable: &str) -> Result<Option<Tensor>> {
         let value = self.value_so_far(variable)?;
@@ -96,7 +96,7 @@ impl<'a, 'g> Importer<'a, 'g> {
     /// Returns the keys and values that a table has before any run; `None` if nothing fills it.
     ///
     /// # Errors
-    /// The model is damaged, or an initialiser computes the content from values that the import does not know.
+    /// The model is damaged, or an initializer computes the content from values that the import does not know.
     pub(super) fn initial_content(&mut self, table: &str) -> Result<Option<(Tensor, Tensor)>> {
         let content = match &self.recording {
             Some(state) => state.tables.get(table).cloned(),
@@ -117,7 +117,7 @@ impl<'a, 'g> Importer<'a, 'g> {
         }
     }
 
-    /// Returns the tensor of a value that an initialiser writes, if it is a constant or comes from the checkpoint.
+    /// Returns the tensor of a value that an initializer writes, if it is a constant or comes from the checkpoint.
     ///
     /// # Errors
     /// The tensor is damaged in the checkpoint.

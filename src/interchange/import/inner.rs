@@ -83,7 +83,7 @@ impl<'a, 'g> Importer<'a, 'g> {
     /// A function has no node of a fetched name.
     pub(super) fn check_fetched_inside(&self) -> Result<()> {
         for fetched in &self.fetched_inside {
-            let names = self.built.iter().map(|built| built.name.as_str());
+            let names = self.built_nodes.iter().map(|built| built.name.as_str());
             if !names.clone().any(|name| name == fetched) {
                 let message = format!(
                     "there is no node named {fetched}{}",
@@ -101,7 +101,7 @@ impl<'a, 'g> Importer<'a, 'g> {
             return;
         }
         let graph = self.graph;
-        for inner in self.built.iter_mut().flat_map(|built| &mut built.values) {
+        for inner in self.built_nodes.iter_mut().flat_map(|built| &mut built.values) {
             let node = graph.value(inner.value).ok().and_then(node_index);
             if let Some(error) = node.and_then(|node| errors_of_writes.get(&node)) {
                 inner.blocking_error.get_or_insert_with(|| error.clone());

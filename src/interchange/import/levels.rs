@@ -131,9 +131,9 @@ impl<'a, 'g> Importer<'a, 'g> {
         Ok(node)
     }
 
-    /// Returns the `Merge` nodes in `order` that are imported together with `merge`: they join the same branches, and
-    /// need no results of each other. Their names have one scope, because a call of `tf.cond` makes all of them. Builds
-    /// the nodes of the level that they need, and adds these nodes to `added`.
+    /// Returns the `Merge` nodes in `order` that are imported together with `merge`: they join the same branches, need no
+    /// results of each other, and have names of one scope, as the `Merge` nodes of one call of `tf.cond` have. Builds the
+    /// nodes of the level that they need, and adds these nodes to `added`.
     fn merges_with(
         &mut self,
         frame: &Frame<'a, 'g>,
@@ -188,7 +188,7 @@ impl<'a, 'g> Importer<'a, 'g> {
         };
         let selector = self.settled(selector).and_then(require_usable)?;
         let (graph, location) = (self.graph, self.location);
-        let (built_before, first_node) = (self.built.len(), graph.len() as u32);
+        let (built_before, first_node) = (self.built_nodes.len(), graph.len() as u32);
         let mut build = |side: usize| {
             let mut inner = Level { joins_alone: false, ..level.clone() };
             inner.sides.insert((predicate, side));
@@ -197,27 +197,14 @@ impl<'a, 'g> Importer<'a, 'g> {
                 .map(|merge| input_of_side(frame, *merge, (predicate, side)))
                 .collect::<Result<_>>()?;
             let inputs = || merges.iter().copied().zip(numbers.iter().copied());
-            let sources = inputs().map(|(merge, number)| input_node(frame, merge, number));
-            let order = frame.order(&sources.collect::<Result<Vec<_>>>()?)?;
-            let (conditions, first) = (self.conditions.len(), self.built.len());
-            let added = self.build_level(frame, &order, &inner, built)?;
-            let values = inputs().map(|(merge, number)| {
-                input(frame, merge, number, built)
-                    .and_then(|input| self.settled(input))
-                    .and_then(require_usable)
-            });
-            let values: Result<Vec<Value<'g>>> = values.collect();
-            if let Ok(values) = &values {
-                self.record_region(built_before, first, values)?;
-            }
-            remove_nodes(&added, built);
-            self.conditions.truncate(conditions);
+            let roots = inputs().map(|(merge, number)| input_node(frame, merge, number));
+            let roots = roots.collect::<Result<Vec<_>>>()?;
+            let results = |built: &AllBuilt<'g>| {
+                inputs().map(|(merge, number)| input(frame, merge, number, built)).collect()
+            };
+            let values = self.import_region(frame, &roots, &inner, built, built_before, &results)?;
             let index = |number: usize| graph.constant_at(Tensor::scalar(number as i32), location);
-            Ok(values?
-                .into_iter()
-                .zip(&numbers)
-                .flat_map(|(value, number)| [value, index(*number)])
-                .collect())
+            Ok(values.into_iter().zip(&numbers).flat_map(|(value, number)| [value, index(*number)]).collect())
         };
         let values = graph.select_branch("cond", selector, &["else", "then"], false, &mut build, location)?;
         let name = frame.full_name(&frame.nodes[merges[0]]);
@@ -226,6 +213,30 @@ impl<'a, 'g> Importer<'a, 'g> {
             .chunks(2)
             .map(|pair| Built::of(pair.iter().map(|value| value.named(&name)).collect()))
             .collect())
+    }
+
+    /// Imports the nodes of a region that `roots` need, and returns the values of `results`. Then removes the nodes,
+    /// because nodes outside the region cannot read them. `built_before` is the number of nodes that the import had
+    /// built before the node that holds the region.
+    fn import_region(
+        &mut self,
+        frame: &Frame<'a, 'g>,
+        roots: &[usize],
+        level: &Level,
+        built: &mut AllBuilt<'g>,
+        built_before: usize,
+        results: &dyn Fn(&AllBuilt<'g>) -> Result<Vec<ImportedValue<'g>>>,
+    ) -> Result<Vec<Value<'g>>> {
+        let order = frame.order(roots)?;
+        let (conditions_before, first_built) = (self.conditions.len(), self.built_nodes.len());
+        let added = self.build_level(frame, &order, level, built)?;
+        let results = results(built)?;
+        let values = results.into_iter().map(|value| self.settled(value).and_then(require_usable));
+        let values = values.collect::<Result<Vec<_>>>()?;
+        self.record_region(built_before, first_built, &values)?;
+        remove_nodes(&added, built);
+        self.conditions.truncate(conditions_before);
+        Ok(values)
     }
 
     /// Imports a loop: gives every `Exit` its value. Returns the `Exit` nodes.
@@ -248,46 +259,37 @@ impl<'a, 'g> Importer<'a, 'g> {
             state.push(require_usable(initial)?);
         }
         let (graph, location) = (self.graph, self.location);
-        let (options, counts) = (self.options, self.sharing.is_random(frame.nodes));
-        let (built_before, first_node) = (self.built.len(), graph.len() as u32);
+        let (options, needs_counter) = (self.options, self.sharing.is_random(frame.nodes));
+        let (built_before, first_node) = (self.built_nodes.len(), graph.len() as u32);
         // Both closures import nodes, one after the other.
         let both = RefCell::new((self, built));
         let import = |state: &[Value<'g>], iteration, roots: &[usize]| -> Result<Vec<Value<'g>>> {
             let mut both = both.borrow_mut();
             let (importer, built) = &mut *both;
-            let mut added = Vec::new();
+            let mut state_nodes = Vec::new();
             for (part, value) in this_loop.states.iter().zip(state) {
                 for node in [Some(part.merge), part.switch].into_iter().flatten() {
                     built[node] = Some(Built::of(vec![*value, *value]));
-                    added.push(node);
+                    state_nodes.push(node);
                 }
             }
-            let (conditions, first) = (importer.conditions.len(), importer.built.len());
-            let order = frame.order(roots)?;
+            let result = |built: Option<&Built<'g>>| match built.and_then(|built| built.outputs.first()) {
+                Some(value) => Ok(value.clone()),
+                None => damaged("a node of a loop must depend on the loop's state only".to_string()),
+            };
+            let results =
+                |built: &AllBuilt<'g>| roots.iter().map(|root| result(built[*root].as_ref())).collect();
             importer.open_loops.push(iteration);
-            let level = importer.build_level(frame, &order, &inner, built);
+            let values = importer.import_region(frame, roots, &inner, built, built_before, &results);
             importer.open_loops.pop();
-            added.extend(level?);
-            let values = roots.iter().map(|root| {
-                let value = built[*root].as_ref().and_then(|built| built.outputs.first()).cloned();
-                match value {
-                    Some(value) => importer.settled(value).and_then(require_usable),
-                    None => damaged("a node of a loop must depend on the loop's state only".to_string()),
-                }
-            });
-            let values: Result<Vec<Value<'g>>> = values.collect();
-            if let Ok(values) = &values {
-                importer.record_region(built_before, first, values)?;
-            }
-            remove_nodes(&added, built);
-            importer.conditions.truncate(conditions);
+            remove_nodes(&state_nodes, built);
             values
         };
         let ends: Vec<usize> = this_loop.states.iter().map(|part| part.next).collect();
         let mut condition =
             |state: &[Value<'g>], iteration| Ok(import(state, iteration, &[this_loop.condition])?[0]);
         let mut body = |state: &[Value<'g>], iteration| import(state, iteration, &ends);
-        let regions = CountedRegions { condition: &mut condition, body: &mut body, counts };
+        let regions = CountedRegions { condition: &mut condition, body: &mut body, needs_counter };
         let values = counted_loop(graph, &options.loops, &state, regions, location)?;
         let (importer, built) = both.into_inner();
         importer.place_regions(built_before, first_node);

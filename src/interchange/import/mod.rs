@@ -134,7 +134,7 @@ impl Model {
             importer.input_names =
                 inputs.iter().map(|(name, tensor)| (without_zero(tensor), name.as_str())).collect();
             let (nodes, by_name) = importer.run(fetches, &names).map_err(|error| error.or_at(location))?;
-            (nodes, by_name, importer.built)
+            (nodes, by_name, importer.built_nodes)
         };
         let inputs = graph.named_inputs();
         Ok(Imported { graph, nodes, by_name, names, inputs, outputs, built })
@@ -296,7 +296,7 @@ impl<'a, 'g> Importer<'a, 'g> {
             }
         }
         let present: Vec<ImportedValue<'g>> = inputs.iter().flatten().cloned().collect();
-        let built_before = self.built.len();
+        let built_before = self.built_nodes.len();
         let outcome = match refused {
             Some(error) => Err(error),
             None if is_list_op(&def.op) => self.list_node(frame, index, &name, &present),
@@ -315,7 +315,7 @@ impl<'a, 'g> Importer<'a, 'g> {
             Err(error) => self.refused(frame, index, &name, &present, error)?,
         };
         let made = first..self.graph.len() as u32;
-        let inside = &self.built[built_before..];
+        let inside = &self.built_nodes[built_before..];
         let is_inlined = !inside.is_empty() && inside.iter().all(|built| built.nodes.is_some());
         // The outputs of a call, or of a node that passes its inputs on, know what computes them.
         let is_transparent = is_inlined || made.is_empty();
@@ -353,7 +353,7 @@ impl<'a, 'g> Importer<'a, 'g> {
         if kinds.iter().all(|kind| *kind == OutputKind::Tensor) {
             kinds = Box::default();
         }
-        self.built.push(BuiltNode { op: def.op.clone(), name, kinds, nodes, values, in_region: None });
+        self.built_nodes.push(BuiltNode { op: def.op.clone(), name, kinds, nodes, values, in_region: None });
         Ok(result)
     }
 

@@ -33,7 +33,7 @@ impl<'a, 'g> Importer<'a, 'g> {
     /// Imports a node for which [`is_random_op`](super::random_ops::is_random_op) holds.
     ///
     /// # Errors
-    /// The node initialises a resource.
+    /// The node initializes a resource.
     pub(super) fn random_node(
         &mut self,
         frame: &Frame<'a, 'g>,
@@ -44,7 +44,7 @@ impl<'a, 'g> Importer<'a, 'g> {
         let op = frame.nodes[index].op.as_str();
         let Some(definition) = definition(op) else { return Ok(Built::default()) };
         if self.recording.is_some() {
-            let message = format!("{op} is not supported in the initialisation of a resource");
+            let message = format!("{op} is not supported in the initialization of a resource");
             return Err(Error::new(ErrorKind::UnknownOp, Phase::Build, message));
         }
         let Some((first, rest)) = inputs.split_first() else {

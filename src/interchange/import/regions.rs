@@ -11,9 +11,9 @@ use crate::error::Result;
 use crate::graph::{DimNames, Value};
 
 impl<'g> Importer<'_, 'g> {
-    /// Records what computes the nodes in `built` from position `first` on. These nodes belong to a region whose
+    /// Records what computes the nodes in `built_nodes` from position `first` on. These nodes belong to a region whose
     /// outputs are `outputs`, and the region is not complete yet. If an earlier import of the same region has left
-    /// nodes in `built`, from position `built_before` on, this function drops them: a loop imports its body again if
+    /// nodes in `built_nodes`, from position `built_before` on, this function drops them: a loop imports its body again if
     /// the state turns out to have less specific shapes.
     ///
     /// # Errors
@@ -27,7 +27,7 @@ impl<'g> Importer<'_, 'g> {
         let data = self.graph.read();
         let is_live = live_nodes(&data, outputs)?;
         let mut names: Option<Arc<DimNames>> = None;
-        for built in &mut self.built[first..] {
+        for built in &mut self.built_nodes[first..] {
             if let Some(nodes) = built.nodes.take()
                 && built.in_region.is_none()
             {
@@ -39,19 +39,19 @@ impl<'g> Importer<'_, 'g> {
             }
         }
         drop(data);
-        let latest = self.built.split_off(first);
+        let latest = self.built_nodes.split_off(first);
         let names: HashSet<&str> = latest.iter().map(|built| built.name.as_str()).collect();
-        let earlier = self.built.split_off(built_before);
-        self.built.extend(earlier.into_iter().filter(|built| !names.contains(built.name.as_str())));
-        self.built.extend(latest);
+        let earlier = self.built_nodes.split_off(built_before);
+        self.built_nodes.extend(earlier.into_iter().filter(|built| !names.contains(built.name.as_str())));
+        self.built_nodes.extend(latest);
         Ok(())
     }
 
-    /// Completes the nodes of regions in `built`, from position `around` on: they become all nodes of the graph from
+    /// Completes the nodes of regions in `built_nodes`, from position `around` on: they become all nodes of the graph from
     /// `first` on, which are the nodes of the branch or the loop.
     pub(super) fn place_regions(&mut self, around: usize, first: u32) {
         let nodes = first..self.graph.len() as u32;
-        for built in self.built[around..].iter_mut().filter(|built| built.nodes.is_none()) {
+        for built in self.built_nodes[around..].iter_mut().filter(|built| built.nodes.is_none()) {
             built.nodes = Some(nodes.clone());
         }
     }

@@ -154,7 +154,7 @@ impl<'a, 'g> Importer<'a, 'g> {
         inputs: &[ImportedValue<'g>],
     ) -> Result<Option<RegionVariant<'a>>> {
         let (graph, location) = (self.graph, self.location);
-        let (around, conditions) = (self.built.len(), self.conditions.len());
+        let (around, conditions) = (self.built_nodes.len(), self.conditions.len());
         let is_empty = !self.has_outputs(opened);
         let types: Vec<ParameterType> =
             arguments.iter().filter_map(RegionArgument::parameter).cloned().collect();
@@ -183,7 +183,7 @@ impl<'a, 'g> Importer<'a, 'g> {
         let recorded = recorded.map(|function| function.filter(|_| !returns_handle));
         if !matches!(recorded, Ok(Some(_))) {
             // The inlined calls record their nodes again.
-            self.built.truncate(around);
+            self.built_nodes.truncate(around);
         }
         Ok(recorded?.map(|function| RegionVariant { attrs, arguments, function, is_empty, items }))
     }

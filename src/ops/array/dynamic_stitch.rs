@@ -23,7 +23,7 @@ const BLOCK: usize = 64 << 10;
 /// `indices[k] [p_k..], data[k] [p_k.., d..] -> [1 + max(indices), d..]`, any one dtype; indices are i32 or i64. A
 /// negative index fails the run. The op is the inverse of [`Value::dynamic_partition`]. As TensorFlow's `DynamicStitch`
 /// and `ParallelDynamicStitch`; an index that does not occur gives a row of zeros, where TensorFlow leaves memory
-/// uninitialised. Runs on the host.
+/// uninitialized. Runs on the host.
 ///
 /// ```
 /// use shapeflow::{Graph, Tensor, dynamic_stitch};

@@ -1,4 +1,4 @@
-//! `batch_norm`: normalises each channel by a known mean and variance.
+//! `batch_norm`: normalizes each channel by a known mean and variance.
 
 use std::panic::Location;
 
@@ -62,7 +62,7 @@ pub(super) const OPERANDS: &[Operand] = &[
     Operand::Data("variance"),
 ];
 
-/// Output 0 is the normalised `x`. Outputs 1 to 4 are the operands `mean`, `variance`, `mean`, `variance`. Outside of
+/// Output 0 is the normalized `x`. Outputs 1 to 4 are the operands `mean`, `variance`, `mean`, `variance`. Outside of
 /// training, TensorFlow leaves outputs 3 and 4 unset. In training, `batch_norm_training` computes all outputs.
 pub(crate) static DEF: OpDef = OpDef::compute("batch_norm", lower)
     .attrs(&[
@@ -158,10 +158,10 @@ mod tests {
 
     /// Compares with the definition, computed in f64 element by element.
     #[test]
-    fn channels_are_normalised_one_by_one() {
+    fn channels_are_normalized_one_by_one() {
         let x: Vec<f64> = (0..24).map(|x| f64::from(x) * 0.7 - 5.0).collect();
         let parameters = [[2.0, -1.0, 0.5], [1.0, 0.0, -3.0], [0.25, -2.0, 4.0], [1.5, 0.1, 9.0]];
-        let normalised = |x: f64, c: usize| {
+        let normalized = |x: f64, c: usize| {
             let [scale, offset, mean, variance] = parameters.map(|parameter| parameter[c]);
             (x - mean) / (variance + 1e-3f64).sqrt() * scale + offset
         };
@@ -171,10 +171,10 @@ mod tests {
             operands.extend(parameters.map(|parameter| tensor(&[3], &parameter)));
             operands
         };
-        let last: Vec<f64> = x.iter().enumerate().map(|(i, x)| normalised(*x, i % 3)).collect();
+        let last: Vec<f64> = x.iter().enumerate().map(|(i, x)| normalized(*x, i % 3)).collect();
         let y = run_one(&DEF, &attrs, &operands(&[2, 2, 2, 3]));
         check_tensor(&y, &tensor(&[2, 2, 2, 3], &last), "channels last");
-        let first: Vec<f64> = x.iter().enumerate().map(|(i, x)| normalised(*x, i / 4 % 3)).collect();
+        let first: Vec<f64> = x.iter().enumerate().map(|(i, x)| normalized(*x, i / 4 % 3)).collect();
         let y = run_one(&DEF, &attrs.with("data_format", "NCHW"), &operands(&[2, 3, 2, 2]));
         check_tensor(&y, &tensor(&[2, 3, 2, 2], &first), "channels first");
     }

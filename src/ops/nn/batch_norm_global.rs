@@ -1,4 +1,4 @@
-//! `batch_norm_global`, `batch_norm_global_grad`: the oldest normalisation of TensorFlow, and its gradients.
+//! `batch_norm_global`, `batch_norm_global_grad`: the oldest normalization of TensorFlow, and its gradients.
 
 use shapeflow_shape_fns::{Attribute, DType};
 

@@ -14,7 +14,7 @@ use crate::op::{CompositeCx, OpDef, Operand, TfOp};
 
 impl<'g> Value<'g> {
     /// The gradients of [`Value::batch_norm_training`] with respect to its operands. `self` is the gradient of the loss
-    /// with respect to the normalised `x`; `mean` and `variance` are the moments of the batch. Returns the gradients of
+    /// with respect to the normalized `x`; `mean` and `variance` are the moments of the batch. Returns the gradients of
     /// `x`, `scale` and `offset`.
     ///
     /// `[n, h, w, c], [n, h, w, c], 3 × [c] -> [n, h, w, c], [c], [c]`, floats. The channels are the last axis. f16 and

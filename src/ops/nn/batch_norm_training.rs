@@ -1,4 +1,4 @@
-//! `batch_norm_training`: normalises each channel by the mean and the variance of the batch.
+//! `batch_norm_training`: normalizes each channel by the mean and the variance of the batch.
 
 use std::panic::Location;
 
@@ -13,8 +13,8 @@ use crate::op::{CompositeCx, OpDef, TfOp};
 use crate::ops::reduce::Axes;
 
 impl<'g> Value<'g> {
-    /// Normalises each channel by its mean and variance in the batch:
-    /// `(x - mean[c]) / sqrt(variance[c] + epsilon) * scale[c] + offset[c]`. Returns the normalised `self`, the means
+    /// Normalizes each channel by its mean and variance in the batch:
+    /// `(x - mean[c]) / sqrt(variance[c] + epsilon) * scale[c] + offset[c]`. Returns the normalized `self`, the means
     /// and the variances. A variance is the mean of the squares of the distances from the mean.
     ///
     /// `[n, h, w, c], [c], [c] -> [n, h, w, c], [c], [c]`, floats. The channels are the last axis. f16 and bf16 are
@@ -53,7 +53,7 @@ impl<'g> Value<'g> {
     }
 }
 
-/// Output 0 is the normalised `x`. Outputs 1 and 2 are running averages: `exponential_avg_factor` of the mean and of
+/// Output 0 is the normalized `x`. Outputs 1 and 2 are running averages: `exponential_avg_factor` of the mean and of
 /// the unbiased variance of the batch, and the rest of the operands `mean` and `variance`. Outputs 3 and 4 are the mean
 /// and the biased variance of the batch. Outputs 1 and 2 are NaN and outputs 3 and 4 are 0 if the batch has no
 /// elements.

@@ -14,18 +14,18 @@ use crate::tensor::{Element, TensorView};
 /// A part of the gradient of a dilation: for each window, the position of the element of the images that gives the
 /// maximum, `[n, h, w, c], [kh, kw, c] -> i64[n, oh, ow, c]`. Without a maximum, it is the first element of the window
 /// inside the image.
-pub(super) static OF_INPUT: OpDef = OpDef::host("dilation_2d_input_positions", |cx| run(cx, true))
-    .attrs(ATTRIBUTES)
-    .operands(&[Operand::Data("input"), Operand::Data("filter")])
-    .shape_fn(shape)
-    .dtype_rule(dtypes);
+pub(super) static OF_INPUT: OpDef = definition("dilation_2d_input_positions", |cx| run(cx, true));
 
 /// As [`OF_INPUT`], for the position of the element of the filter. Without a maximum, it is the first one.
-pub(super) static OF_FILTER: OpDef = OpDef::host("dilation_2d_filter_positions", |cx| run(cx, false))
-    .attrs(ATTRIBUTES)
-    .operands(&[Operand::Data("input"), Operand::Data("filter")])
-    .shape_fn(shape)
-    .dtype_rule(dtypes);
+pub(super) static OF_FILTER: OpDef = definition("dilation_2d_filter_positions", |cx| run(cx, false));
+
+const fn definition(name: &'static str, kernel: fn(&mut HostCx<'_>) -> Result<()>) -> OpDef {
+    OpDef::host(name, kernel)
+        .attrs(ATTRIBUTES)
+        .operands(&[Operand::Data("input"), Operand::Data("filter")])
+        .shape_fn(shape)
+        .dtype_rule(dtypes)
+}
 
 /// The attributes of dilations and of their gradients.
 pub(super) const ATTRIBUTES: &[Attribute] =
@@ -52,41 +52,43 @@ fn dtypes(dtypes: &[DType], _: &Attrs) -> Result<Vec<DType>> {
 
 /// Windows along an axis of images.
 struct DilationAxis {
-    extent: usize,
-    size: usize,
+    image_size: usize,
+    filter_size: usize,
     stride: usize,
     rate: usize,
-    before: usize,
-    count: usize,
+    /// The number of positions of the padding before the image.
+    padding_before: usize,
+    /// The number of windows.
+    windows: usize,
 }
 
 impl DilationAxis {
-    fn new(extent: usize, size: usize, stride: usize, rate: usize, is_same: bool) -> DilationAxis {
-        let span = size.saturating_sub(1) * rate + 1;
-        let (count, before) = match is_same {
+    fn new(image_size: usize, filter_size: usize, stride: usize, rate: usize, is_same: bool) -> DilationAxis {
+        let span = filter_size.saturating_sub(1) * rate + 1;
+        let (windows, padding_before) = match is_same {
             true => {
-                let count = extent.div_ceil(stride);
-                let missing = (count.saturating_sub(1) * stride + span).saturating_sub(extent);
-                (count, missing / 2)
+                let windows = image_size.div_ceil(stride);
+                let missing = (windows.saturating_sub(1) * stride + span).saturating_sub(image_size);
+                (windows, missing / 2)
             }
-            false => ((extent + stride).saturating_sub(span) / stride, 0),
+            false => ((image_size + stride).saturating_sub(span) / stride, 0),
         };
-        DilationAxis { extent, size, stride, rate, before, count }
+        DilationAxis { image_size, filter_size, stride, rate, padding_before, windows }
     }
 
     /// Returns the first position of a window inside the image.
     fn first(&self, window: usize) -> usize {
-        (window * self.stride).saturating_sub(self.before)
+        (window * self.stride).saturating_sub(self.padding_before)
     }
 
     /// Returns the elements of the filter inside the image, each with its position along the axis.
     fn elements(&self, window: usize) -> impl Iterator<Item = (usize, usize)> {
         let start = window * self.stride;
         let position = move |element: usize| {
-            let position = (start + element * self.rate).checked_sub(self.before)?;
-            (position < self.extent).then_some((element, position))
+            let position = (start + element * self.rate).checked_sub(self.padding_before)?;
+            (position < self.image_size).then_some((element, position))
         };
-        (0..self.size).filter_map(position)
+        (0..self.filter_size).filter_map(position)
     }
 }
 
@@ -100,30 +102,26 @@ fn run(cx: &mut HostCx<'_>, is_of_input: bool) -> Result<()> {
         DilationAxis::new(x.sizes()[axis], filter.sizes()[axis - 1], strides[axis], rates[axis], is_same)
     });
     let (images, channels) = (x.sizes()[0], x.sizes()[3]);
-    let sizes = [images, axes[0].count, axes[1].count, channels];
+    let sizes = [images, axes[0].windows, axes[1].windows, channels];
     let mut output = cx.unfilled_output(0, &sizes)?;
     let output = output.as_mut_slice::<i64>()?;
-    macro_rules! wrapping {
-        ($($DType:ident $T:ident)*) => {
+    // Integers wrap. A float of 16 bits is computed as f32, and rounded after each sum.
+    macro_rules! find_for_dtype {
+        ($($Int:ident $int:ident)*; $($Half:ident $half:ident)*) => {
             match x.dtype() {
-                $(DType::$DType => find(&x, &filter, &axes, is_of_input, $T::MIN, $T::wrapping_add, output),)*
-                DType::F16 => {
-                    let sum = |a: f32, b: f32| f16::from_f32(a + b).to_f32();
+                $(DType::$Int => find(&x, &filter, &axes, is_of_input, $int::MIN, $int::wrapping_add, output),)*
+                $(DType::$Half => {
+                    let sum = |a: f32, b: f32| $half::from_f32(a + b).to_f32();
                     let (x, filter) = (widened(&x)?, widened(&filter)?);
-                    find(&x.view(), &filter.view(), &axes, is_of_input, f16::MIN.to_f32(), sum, output)
-                }
-                DType::BF16 => {
-                    let sum = |a: f32, b: f32| bf16::from_f32(a + b).to_f32();
-                    let (x, filter) = (widened(&x)?, widened(&filter)?);
-                    find(&x.view(), &filter.view(), &axes, is_of_input, bf16::MIN.to_f32(), sum, output)
-                }
+                    find(&x.view(), &filter.view(), &axes, is_of_input, $half::MIN.to_f32(), sum, output)
+                })*
                 DType::F32 => find(&x, &filter, &axes, is_of_input, f32::MIN, |a, b| a + b, output),
                 DType::F64 => find(&x, &filter, &axes, is_of_input, f64::MIN, |a, b| a + b, output),
                 other => unreachable!("the dtype rule accepts numbers only, got {other}"),
             }
         };
     }
-    wrapping!(I8 i8 I16 i16 I32 i32 I64 i64 U8 u8 U16 u16 U32 u32 U64 u64)
+    find_for_dtype!(I8 i8 I16 i16 I32 i32 I64 i64 U8 u8 U16 u16 U32 u32 U64 u64; F16 f16 BF16 bf16)
 }
 
 /// Writes the position of each maximum.
@@ -140,17 +138,19 @@ fn find<T: Element + PartialOrd>(
     let (images, x, filter) = (x.sizes()[0], x.as_slice::<T>()?, filter.as_slice::<T>()?);
     let mut found = output.iter_mut();
     for image in 0..images {
-        let pixel =
-            |row: usize, column: usize| ((image * rows.extent + row) * columns.extent + column) * channels;
-        for row in 0..rows.count {
-            for column in 0..columns.count {
+        let pixel = |row: usize, column: usize| {
+            ((image * rows.image_size + row) * columns.image_size + column) * channels
+        };
+        for row in 0..rows.windows {
+            for column in 0..columns.windows {
                 let first = if is_of_input { pixel(rows.first(row), columns.first(column)) } else { 0 };
                 for channel in 0..channels {
                     let (mut largest, mut position) = (lowest, first + channel);
-                    for (down, y) in rows.elements(row) {
-                        for (across, z) in columns.elements(column) {
-                            let weight = (down * columns.size + across) * channels + channel;
-                            let element = pixel(y, z) + channel;
+                    for (filter_row, image_row) in rows.elements(row) {
+                        for (filter_column, image_column) in columns.elements(column) {
+                            let weight =
+                                (filter_row * columns.filter_size + filter_column) * channels + channel;
+                            let element = pixel(image_row, image_column) + channel;
                             let sum = add(x[element], filter[weight]);
                             if sum > largest {
                                 (largest, position) = (sum, if is_of_input { element } else { weight });

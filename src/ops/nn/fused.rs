@@ -196,7 +196,7 @@ fn convolve_mirrored<'g>(
 struct Following {
     /// The op, for errors.
     name: &'static str,
-    /// Whether a normalisation may take the place of the bias.
+    /// Whether a normalization may take the place of the bias.
     normalizes: bool,
     activations: &'static [&'static str],
 }
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn a_normalisation_has_four_arguments() {
+    fn a_normalization_has_four_arguments() {
         let g = Graph::new();
         let (x, filter) = (g.constant([[[[1.0f32]]]]).unwrap(), g.constant([[[[2.0f32]]]]).unwrap());
         let vector = g.constant([1.0f32]).unwrap();

@@ -45,7 +45,7 @@ pub(crate) static DEF: OpDef = OpDef::compute("gelu", lower)
     .shape_fn(shape_fns::common::unary)
     .dtype_rule(dtype::unary::float);
 
-/// How TensorFlow computes the op: it has no op of its own.
+/// Composes the op of TensorFlow's ops, because TensorFlow has no op for it.
 fn composed<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value<'g>>> {
     let [given] = operands(values)?;
     let x = in_tensorflow::widened(given)?;

@@ -1,4 +1,4 @@
-//! Ops of neural networks: activations, softmax, convolutions, pools, normalisations, losses, and their gradients.
+//! Ops of neural networks: activations, softmax, convolutions, pools, normalizations, losses, and their gradients.
 //!
 //! `conv_2d` and `conv_3d` pad their operand and expand to `convolve_windows` and `convolve_volume_windows`. A pool
 //! pads its operand and expands to `reduce_window`. The gradient of an activation is a function of its operand

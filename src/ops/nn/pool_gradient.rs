@@ -195,19 +195,20 @@ fn build_max_with_argmax<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Resu
     Ok(vec![scattered(x, positions, gradient)?])
 }
 
-/// Divides the gradient of each window by the number of its elements, and adds for each element the quotients of its
-/// windows: the sums of windows of stride 1 over the quotients, spread by the strides.
+/// Divides the gradient of each window of the pool by the number of elements in the window. Each element of an image
+/// gets the sum of the quotients of the windows that contain it: the quotients are spread by the strides, and windows of
+/// stride 1 add them.
 fn build_avg<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>], spatial: usize) -> Result<Vec<Value<'g>>> {
     let dtypes: Vec<DType> = values.iter().map(|value| value.dtype()).collect();
     let dtype = gradient_float(&dtypes, cx.attrs())?[0];
     let names = ["orig_input_shape", "grad", "ksize", "strides"];
-    let [fed, Some(gradient), sizes, strides] = operand_values(cx, names, values) else {
+    let [shape_value, Some(gradient), sizes, strides] = operand_values(cx, names, values) else {
         return refuse("the gradient of a pool needs a gradient".to_string());
     };
     let rank = spatial + 2;
     let format = data_format(cx.attrs(), spatial)?;
     let gradient = of_rank(gradient, rank, "the gradient of a pool")?;
-    let extents = result_dims(cx, "orig_input_shape", fed, rank, None)?;
+    let extents = result_dims(cx, "orig_input_shape", shape_value, rank, None)?;
     if extents.len() != rank {
         return refuse(format!(
             "orig_input_shape must have {rank}, got {}",
@@ -215,20 +216,20 @@ fn build_avg<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>], spatial: usize) -> 
             rank = counted(rank, "entry")
         ));
     }
-    let ones = [0, format.channel_axis(rank)];
-    let lengths = window_dims(cx.attrs(), "ksize", sizes, rank, &ones)?;
-    let strides = window_dims(cx.attrs(), "strides", strides, rank, &ones)?;
-    require_ones(&ones, &lengths, &strides)?;
+    let unpooled_axes = [0, format.channel_axis(rank)];
+    let lengths = window_dims(cx.attrs(), "ksize", sizes, rank, &unpooled_axes)?;
+    let strides = window_dims(cx.attrs(), "strides", strides, rank, &unpooled_axes)?;
+    require_ones(&unpooled_axes, &lengths, &strides)?;
     let is_one = |dim: &Dim| dim.as_known() == Some(1);
-    let pooled: Vec<usize> =
+    let pooled_axes: Vec<usize> =
         (0..rank).filter(|axis| !is_one(&lengths[*axis]) || !is_one(&strides[*axis])).collect();
     let wide = if matches!(dtype, DType::F16 | DType::BF16) { DType::F32 } else { dtype };
     let windows = Windows::new(cx.attrs(), format, &extents, lengths.clone(), strides, vec![1; rank])?;
     let expected = windows.all_counts(&extents)?;
     let gradient = with_shape("the windows and the gradient of a pool", gradient, &expected)?.cast(wide)?;
-    let counts = counts(&windows, gradient, &extents, &lengths, &pooled)?;
+    let counts = counts(&windows, gradient, &extents, &lengths, &pooled_axes)?;
     let shares = gradient.div(counts)?;
-    let shares = spread_over(shares, &windows, &extents, pooled)?;
+    let shares = spread_over(shares, &windows, &extents, pooled_axes)?;
     Ok(vec![window_sums(shares, &lengths, &vec![Dim::known(1); rank], &extents)?.cast(dtype)?])
 }
 
@@ -245,10 +246,10 @@ fn counts<'g>(
     gradient: Value<'g>,
     extents: &[Dim],
     lengths: &[Dim],
-    pooled: &[usize],
+    pooled_axes: &[usize],
 ) -> Result<Value<'g>> {
     let mut image = vec![Dim::known(1); extents.len()];
-    pooled.iter().for_each(|axis| image[*axis] = extents[*axis].clone());
+    pooled_axes.iter().for_each(|axis| image[*axis] = extents[*axis].clone());
     let zero = Scalar::zero(gradient.dtype());
     let graph = gradient.graph();
     let one = graph.constant(1.0f32)?.cast(gradient.dtype())?;

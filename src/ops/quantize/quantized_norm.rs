@@ -1,4 +1,4 @@
-//! Normalisations of quantized images, for import only. Every tensor comes with the ends of its range, two scalars.
+//! Normalizations of quantized images, for import only. Every tensor comes with the ends of its range, two scalars.
 
 use shapeflow_shape_fns::{Attribute, DType};
 

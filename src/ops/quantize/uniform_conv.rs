@@ -89,7 +89,8 @@ impl<'g> Value<'g> {
     }
 }
 
-/// `dimension_numbers` of images `[n, h, w, c]` and filters `[kh, kw, c, m]`.
+/// The message `UniformQuantizedConvolutionDimensionNumbersAttr` for images `[n, h, w, c]` and filters
+/// `[kh, kw, c, m]`, serialized as attribute `dimension_numbers`.
 const CHANNELS_LAST: &str =
     "\x10\x03\x1a\x02\x01\x02\x20\x02\x28\x03\x32\x02\x00\x01\x40\x03\x4a\x02\x01\x02";
 
@@ -153,8 +154,8 @@ pub(crate) static CONV_HYBRID: OpDef = OpDef::composite("uniform_quantized_conv_
     let (lhs, rhs) = (of_rank(lhs, conv.rank(), "lhs")?, of_rank(rhs, conv.rank(), "rhs")?);
     let axis = axis_of_channels(cx.attrs(), "rhs_quantization_axis", conv.axes.filter[1])?;
     let rhs_parameters = Parameters::of("rhs_", rhs, axis, [scales, zero_points])?;
-    let of_image: Vec<i64> = (1..conv.rank() as i64).collect();
-    let rounded = RoundedSlices::of(conv.channels_last(lhs)?, &of_image)?;
+    let image_axes: Vec<i64> = (1..conv.rank() as i64).collect();
+    let rounded = RoundedSlices::of(conv.channels_last(lhs)?, &image_axes)?;
     let steps = rhs_parameters.steps(conv.filter(rhs)?)?;
     let sums = conv.convolve(rounded.steps, steps)?.cast(DType::F32)?;
     let scales = conv.image_scales(rounded.scales, &dims_of(sums))?;
@@ -177,11 +178,10 @@ impl<'a> Convolution<'a> {
     /// # Errors
     /// An attribute is wrong, or the rank is less than 3.
     fn of(attrs: &'a Attrs, operands: [Value<'_>; 2]) -> Result<Convolution<'a>> {
-        let refuse = |message: String| Err(Error::new(ErrorKind::Shape, Phase::Build, message));
         let [lhs, rhs] = operands.map(|operand| operand.shape().rank());
         let rank = lhs.or(rhs).unwrap_or_else(|| convolution_rank(attrs));
         if rank < 3 {
-            return refuse(format!(
+            return refuse_shape(format!(
                 "the operands of a convolution must have rank at least 3, got rank {rank}"
             ));
         }
@@ -250,18 +250,16 @@ impl<'a> Convolution<'a> {
         let groups = self.windows.batch_groups;
         match (batch.as_known(), batch.exact_div(Dim::known(groups))) {
             (_, Some(images)) => Ok(images),
-            (Some(batch), None) => {
-                let message =
-                    format!("the batch must be a multiple of batch_group_count, got {batch} and {groups}");
-                Err(Error::new(ErrorKind::Shape, Phase::Build, message))
-            }
+            (Some(batch), None) => refuse_shape(format!(
+                "the batch must be a multiple of batch_group_count, got {batch} and {groups}"
+            )),
             // A reshape fails in a run unless the batch is a multiple.
             (None, None) => Ok(batch.floordiv(Dim::known(groups))?),
         }
     }
 
-    /// Moves the groups of the batch to the channels, so that a convolution with groups of `inputs` channels convolves
-    /// the channels of each of the `outputs` output channels.
+    /// Moves the batch groups to the axis of the channels. A grouped convolution, whose groups have `inputs` channels,
+    /// then gives each of the `outputs` filters the channels of its batch group and its feature group.
     ///
     /// # Errors
     /// The batch or `outputs` provably is no multiple of a number of groups.
@@ -278,8 +276,8 @@ impl<'a> Convolution<'a> {
         let last = split.len() - 1;
         let moved: Vec<usize> = (1..last).chain([0, last]).collect();
         let x = x.reshape(&split[..])?.transpose(moved)?;
-        let all = least_common_multiple(batch_groups, groups);
-        if let Some(outputs) = outputs.as_known().filter(|outputs| outputs % all != 0) {
+        let filter_groups = least_common_multiple(batch_groups, groups);
+        if let Some(outputs) = outputs.as_known().filter(|outputs| outputs % filter_groups != 0) {
             return refuse(format!(
                 "the number of filters must be a multiple of batch_group_count and feature_group_count, got \
                  {outputs}, {batch_groups} and {groups}"
@@ -288,21 +286,24 @@ impl<'a> Convolution<'a> {
         let x = match groups {
             1 => x,
             _ => {
-                // Output channels of one group have both a group of the batch and a group of the channels.
+                // Group `i` of the filters reads batch group `i / (filter_groups / batch_groups)` and feature group
+                // `i / (filter_groups / groups)`.
                 let pairs = [&split[1..last], &[Dim::known(batch_groups * groups), inputs.clone()]].concat();
-                let pair = |group: i64| group / (all / batch_groups) * groups + group / (all / groups);
-                let mut order = reserved_vec::<i64>(usize::try_from(all).unwrap_or(usize::MAX))?;
-                order.extend((0..all).map(pair));
+                let pair = |group: i64| {
+                    group / (filter_groups / batch_groups) * groups + group / (filter_groups / groups)
+                };
+                let mut order = reserved_vec::<i64>(usize::try_from(filter_groups).unwrap_or(usize::MAX))?;
+                order.extend((0..filter_groups).map(pair));
                 let order = x.graph().constant(Tensor::from_vec(&[order.len()], order)?)?;
                 x.reshape(&pairs[..])?.gather(order, last as i64 - 1)?
             }
         };
-        let channels = inputs.checked_mul(Dim::known(all))?;
+        let channels = inputs.checked_mul(Dim::known(filter_groups))?;
         x.reshape(&[&split[1..last], &[channels]].concat()[..])
     }
 
-    /// Returns the scale of the image to which each element of the output belongs: `scales` has size 1 along all axes
-    /// but the batch, and `output` are the dimensions of the output.
+    /// Returns the scale of the image that each element of the output belongs to. The shape broadcasts to the output.
+    /// `scales` has one scale for each image, and size 1 along the other axes. `output` is the shape of the output.
     fn image_scales<'g>(&self, scales: Value<'g>, output: &[Dim]) -> Result<Value<'g>> {
         let groups = self.windows.batch_groups;
         if groups == 1 {
@@ -318,6 +319,10 @@ impl<'a> Convolution<'a> {
         (sizes[0], sizes[output.len() - 1]) = (images.clone(), channels.clone());
         repeated.reshape(&sizes[..])
     }
+}
+
+fn refuse_shape<T>(message: String) -> Result<T> {
+    Err(Error::new(ErrorKind::Shape, Phase::Build, message))
 }
 
 /// Returns the least common multiple of two positive numbers of at most 31 bits.

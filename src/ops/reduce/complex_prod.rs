@@ -9,6 +9,7 @@ use crate::error::Result;
 use crate::graph::Value;
 use crate::op::{CompositeCx, HostCx, OpDef, Operand};
 use crate::ops::host_params::param_ints;
+use crate::ops::in_tensorflow::operands;
 use crate::ops::row_major::RowMajor;
 use crate::shape_fns;
 use crate::tensor::{Element, TensorView, TensorViewMut};
@@ -23,9 +24,9 @@ pub(crate) static DEF: OpDef = OpDef::host("complex_prod", run)
 
 /// Builds the product with the axes and attributes of a call of `reduce_prod`.
 pub(super) fn build<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value<'g>>> {
-    let [x, axes @ ..] = values else { return Ok(Vec::new()) };
-    let mut call = x.graph().op(&DEF).data(*x);
-    if let Some(axes) = axes.first() {
+    let [x] = operands(values)?;
+    let mut call = x.graph().op(&DEF).data(x);
+    if let Some(axes) = values.get(1) {
         call = call.structure("axis", *axes);
     }
     for name in ["axis", "keep_dims"] {

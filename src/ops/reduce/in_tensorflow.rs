@@ -1,4 +1,4 @@
-//! How TensorFlow computes reductions that it lacks. An export writes these functions.
+//! Reductions that TensorFlow has no op for, composed of ops that it has. An export writes these functions.
 
 use shapeflow_shape_fns::{Attr, DType};
 
@@ -8,7 +8,8 @@ use crate::graph::Value;
 use crate::op::CompositeCx;
 use crate::ops::in_tensorflow::{operands, rank_of, widened};
 
-/// Returns the operand, wide as the op computes, and the axes of a call, which are all axes if it gives none.
+/// Returns the operand, converted to the dtype in which the op computes (f32 for f16 and bf16), and the axes: all axes
+/// if the call gives none.
 fn operand_and_axes<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<(Value<'g>, Vec<i64>)> {
     let [x] = operands(values)?;
     let rank = rank_of(x)?;
@@ -20,7 +21,7 @@ fn operand_and_axes<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<(V
     Ok((widened(x)?, axes))
 }
 
-/// Returns the axes; the result keeps them if the call keeps them.
+/// Returns the axes as an argument of a reduction, with `keep_dims` if the call has it.
 fn axes_of(cx: &CompositeCx<'_>, axes: &[i64]) -> Axes<'static> {
     let axes = axes.to_vec().into_axes();
     if cx.attrs().bool("keep_dims") { axes.keep_dims() } else { axes }
@@ -37,8 +38,8 @@ pub(super) fn logsumexp<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Resul
     Ok(vec![(sum.log()? + shift).cast(values[0].dtype())?])
 }
 
-/// Returns the mean of the squares of the differences from the mean.
-fn mean_square<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Value<'g>> {
+/// Returns the mean of the squared differences from the mean.
+fn mean_squared_deviation<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Value<'g>> {
     let (x, axes) = operand_and_axes(cx, values)?;
     let difference = (x - x.reduce_mean(axes.clone().into_axes().keep_dims())?).ok()?;
     let squares = match x.dtype().is_complex() {
@@ -55,9 +56,9 @@ fn result_dtype(values: &[Value<'_>]) -> DType {
 }
 
 pub(super) fn variance<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value<'g>>> {
-    Ok(vec![mean_square(cx, values)?.cast(result_dtype(values))?])
+    Ok(vec![mean_squared_deviation(cx, values)?.cast(result_dtype(values))?])
 }
 
-pub(super) fn deviation<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value<'g>>> {
-    Ok(vec![mean_square(cx, values)?.sqrt()?.cast(result_dtype(values))?])
+pub(super) fn standard_deviation<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value<'g>>> {
+    Ok(vec![mean_squared_deviation(cx, values)?.sqrt()?.cast(result_dtype(values))?])
 }

@@ -103,7 +103,7 @@ pub(crate) static STD: OpDef = OpDef::compute("reduce_std", |cx, output, index| 
     variance(cx, index).sqrt().cast(dtype)
 })
 .attrs(&[Attribute::bool_or("keep_dims", false)])
-.in_tensorflow(TfFunction::Composed(in_tensorflow::deviation))
+.in_tensorflow(TfFunction::Composed(in_tensorflow::standard_deviation))
 .operands(&[Operand::Data("input"), Operand::Structure("axis")])
 .shape_fn(shape_fns::reduce::reduce)
 .dtype_rule(dtypes);

@@ -6,7 +6,7 @@ use super::columns::Columns;
 use super::radix::radix_sort;
 use crate::error::Result;
 use crate::tensor::{Element, TensorView, TensorViewMut};
-use crate::tiles::{SortKeys, with_wide_vectors};
+use crate::tiles::{SortKey, with_wide_vectors};
 
 /// Sorts each column of bools or numbers. NaN counts as the largest, and equal elements keep their order.
 ///
@@ -221,7 +221,7 @@ fn sort_special<K: Radix, O: Order<K>>(elements: &[K], to: &mut [K], descending:
 }
 
 /// Keys that can be sorted by digits.
-trait Radix: Element + SortKeys + Into<u64> {}
+trait Radix: Element + SortKey + Into<u64> {}
 impl Radix for u32 {}
 impl Radix for u64 {}
 

@@ -1,9 +1,10 @@
 //! [`Lanes`]: a vector of keys; [`sort_few`]: sorts the keys of a few vectors in registers.
 //!
-//! Every function is inlined into a function for processors with its instructions. In debug builds, the functions that
-//! sort several vectors are not: without optimization, each vector of each step takes its own place on the stack.
+//! Every function is inlined into a caller with `#[target_feature]` for the vector instructions. In debug builds, the
+//! functions that sort several vectors are not inlined: without optimization, each vector of each step takes its own
+//! place on the stack.
 
-use super::SortKeys;
+use super::SortKey;
 
 /// A vector of keys.
 ///
@@ -11,7 +12,7 @@ use super::SortKeys;
 /// The functions require that the processor has the instructions of the vector.
 pub(super) trait Lanes: Copy {
     /// The keys.
-    type Key: SortKeys;
+    type Key: SortKey;
     /// The number of keys of a vector: 4, 8 or 16.
     const COUNT: usize;
     /// The largest number of vectors that [`sort_few`] sorts: 8 or 16, half of the registers.
@@ -29,7 +30,7 @@ pub(super) trait Lanes: Copy {
     /// [`Lanes::COUNT`] keys are readable at `from`.
     unsafe fn load(from: *const Self::Key) -> Self;
 
-    /// Loads `count` keys, fewer than a vector has. The other keys are the largest.
+    /// Loads `count` keys, fewer than a vector has. The other lanes get the largest value of the key type.
     ///
     /// # Safety
     /// `count` keys are readable at `from`.
@@ -88,8 +89,8 @@ pub(super) trait Lanes: Copy {
     /// As [`Lanes`].
     unsafe fn reversed(self) -> Self;
 
-    /// Stores the keys that are at most `pivot` from `low` on, and the larger keys before `high`. Returns the number of
-    /// keys that are at most `pivot`. Other keys between `low` and `high` may change.
+    /// Stores the keys <= `pivot` upward from `low`, and the keys > `pivot` downward from `high`. Every lane of `pivot`
+    /// holds the pivot. Returns the number of keys <= `pivot`. Other keys between `low` and `high` may change.
     ///
     /// # Safety
     /// The keys between `low` and `high` are writable and at least [`Lanes::COUNT`].
@@ -113,7 +114,7 @@ macro_rules! unrolled {
 
 pub(super) use unrolled;
 
-/// Sorts two vectors lane by lane: the smaller keys go to the vector of the first index.
+/// Sorts pairs of vectors lane by lane: the smaller keys go to the vector of the first index of a pair.
 macro_rules! compare {
     ($rows:ident: $($low:literal $high:literal,)*) => {{
         $(($rows[$low], $rows[$high]) = ($rows[$low].min($rows[$high]), $rows[$low].max($rows[$high]));)*
@@ -348,7 +349,8 @@ unsafe fn merge<V: Lanes, const N: usize, const LOW: usize, const HIGH: usize>(v
         let (mut low, mut high) = ([vectors[0]; LOW], [vectors[0]; HIGH]);
         unrolled!(i < LOW, { low[i] = vectors[i] });
         unrolled!(i < HIGH, { high[i] = vectors[N - 1 - i].reversed() });
-        // The first vectors would meet vectors of the largest keys, which change nothing.
+        // `high` stands for LOW vectors: the vectors before it would hold the largest keys only. They would meet the first
+        // LOW - HIGH vectors of `low`, and change nothing.
         unrolled!(i < HIGH, {
             let (a, b) = (low[LOW - HIGH + i], high[i]);
             (low[LOW - HIGH + i], high[i]) = (a.min(b), a.max(b));

@@ -1,4 +1,4 @@
-//! [`SortKeys`]: sorts unsigned integers by vector instructions.
+//! [`SortKey`]: sorts unsigned integers by vector instructions.
 //!
 //! `quick` is a quicksort: it splits keys at pivots until they fit into registers. `lanes` sorts keys in registers by
 //! networks; its trait lists the vector operations that this needs. `avx512` and `avx2` implement the trait.
@@ -16,7 +16,7 @@ mod quick;
 use super::cpu::{has_avx2, has_avx512};
 
 /// Unsigned integers that vector instructions sort.
-pub(crate) trait SortKeys: Copy + Ord + Default {
+pub(crate) trait SortKey: Copy + Ord + Default {
     /// Sorts keys. Returns false, and does not change the keys, if the processor has no suitable instructions.
     fn sort_keys(keys: &mut [Self]) -> bool;
 
@@ -27,7 +27,7 @@ pub(crate) trait SortKeys: Copy + Ord + Default {
 
 macro_rules! impl_sort_keys {
     ($T:ident, $sort:ident) => {
-        impl SortKeys for $T {
+        impl SortKey for $T {
             #[cfg(target_arch = "x86_64")]
             fn sort_keys(keys: &mut [$T]) -> bool {
                 if !std::arch::is_x86_feature_detected!("popcnt") {

@@ -1,6 +1,6 @@
 //! [`quicksort`]: sorts keys by vectors.
 
-use super::SortKeys;
+use super::SortKey;
 use super::lanes::{Lanes, sort_all, sort_few, unrolled};
 
 /// The number of vectors from which the pivot of many keys is chosen.

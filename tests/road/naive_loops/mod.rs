@@ -21,7 +21,7 @@ use num_complex::Complex64;
 use shapeflow::{Backend, CompileOptions, DType, Graph, Registry, Result, Tensor, TensorView, Value};
 
 use crate::op_call::Call;
-use crate::tensor_compare::{Number, numbers};
+use crate::tensor_compare::{Bound, Number, numbers};
 
 /// An element that a naive loop reads or computes. A bool is 0 or 1.
 #[derive(Clone, Copy, Debug)]
@@ -49,10 +49,10 @@ fn wrapped(x: i128, dtype: DType) -> i128 {
     }
 }
 
-/// The error that a float of a dtype may have, relative and absolute. A float of 16 bits is computed as f32 and rounded
+/// Returns the error that a float of a dtype may have, times `slack`. A float of 16 bits is computed as f32 and rounded
 /// once, so its bound is half the distance to the next float.
-fn bound(dtype: DType) -> (f64, f64) {
-    match dtype {
+fn bound(dtype: DType, slack: f64) -> Bound {
+    let (relative, absolute) = match dtype {
         DType::F64 => (1e-12, 1e-13),
         DType::C128 => (1e-10, 1e-11),
         DType::F32 => (1e-6, 4e-7),
@@ -61,7 +61,8 @@ fn bound(dtype: DType) -> (f64, f64) {
         DType::F8E5M2 => (f64::powi(2.0, -3), f64::powi(2.0, -17)),
         DType::F8E4M3FN => (f64::powi(2.0, -4), f64::powi(2.0, -10)),
         _ => (f64::powi(2.0, -8) * 1.01, 4e-7),
-    }
+    };
+    Bound { relative: slack * relative, absolute: slack * absolute }
 }
 
 /// Returns whether a float is within `slack` times the bound of its dtype. Infinity counts as close to a number beyond
@@ -72,11 +73,8 @@ fn is_close(got: f64, expected: f64, dtype: DType, slack: f64) -> bool {
         DType::F32 | DType::BF16 | DType::C64 => f64::from(f32::MAX),
         _ => f64::MAX,
     };
-    let (relative, absolute) = bound(dtype);
-    got == expected
-        || got.is_nan() && expected.is_nan()
+    bound(dtype, slack).allows(got, expected)
         || got.is_infinite() && expected.abs() > most && got.signum() == expected.signum()
-        || (got - expected).abs() <= slack * (absolute + relative * expected.abs())
 }
 
 /// Describes the first element that differs from its naive value.
@@ -95,11 +93,7 @@ fn difference_within(got: &Tensor, sizes: &[usize], expected: &[Element], slack:
         ([Number::Int(got)], Element::Int(expected)) => *got != wrapped(expected, dtype),
         ([Number::Float(got)], Element::Real(expected)) => !is_close(*got, expected, dtype, slack),
         ([Number::Float(real), Number::Float(imaginary)], Element::Complex(expected)) => {
-            let (relative, absolute) = bound(dtype);
-            let got = Complex64::new(*real, *imaginary);
-            let error = (got - expected).norm();
-            let is_far = error > slack * (absolute + relative * expected.norm());
-            got != expected && (is_far || got.is_nan() != expected.is_nan())
+            !bound(dtype, slack).allows_complex(Complex64::new(*real, *imaginary), expected)
         }
         _ => true,
     };
@@ -187,6 +181,14 @@ fn a_wrong_element_is_a_difference() {
             && !is_close(f64::INFINITY, 7000.0, DType::F16, 1.0)
     );
     assert!(!is_close(1.0, 1.001, DType::F16, 1.0) && is_close(1.0, 1.0004, DType::F16, 1.0));
+    let infinity = f64::INFINITY;
+    for got in [1.0, -infinity, f64::MAX, f64::NAN] {
+        assert!(!is_close(got, infinity, DType::F64, 1.0));
+        let [got, expected] = [got, infinity].map(|real| Complex64::new(real, 1.0));
+        assert!(!bound(DType::C128, 1.0).allows_complex(got, expected));
+        assert!(!bound(DType::C128, 1.0).allows_complex(expected, Complex64::new(1.0, 1.0)));
+    }
+    assert!(is_close(infinity, infinity, DType::F64, 1.0));
 }
 
 #[test]

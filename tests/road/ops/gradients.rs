@@ -1,4 +1,4 @@
-//! Adds gradients of convolutions, pools and normalisations to random graphs, and ops that only have their gradients
+//! Adds gradients of convolutions, pools and normalizations to random graphs, and ops that only have their gradients
 //! beside them.
 
 use shapeflow::{Attr, DType};

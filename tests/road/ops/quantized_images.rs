@@ -1,4 +1,4 @@
-//! Adds resizes and normalisations of quantized images, and integers with a range for each channel, to random graphs.
+//! Adds resizes and normalizations of quantized images, and integers with a range for each channel, to random graphs.
 
 use shapeflow::DType;
 

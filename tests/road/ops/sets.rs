@@ -21,9 +21,9 @@ pub fn add_op(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex
 fn unique_slices(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex> {
     let x = g.pick(DTypeClass::Any, 1..=4, |props| !props.rounding_varies)?;
     let rank = g.rank(x);
-    let index = DTypeClass::Index.sample(&mut g.rng);
+    let index_dtype = DTypeClass::Index.sample(&mut g.rng);
     let mut params = Vec::new();
-    let call = Call::new(op).attr("out_idx", index);
+    let call = Call::new(op).attr("out_idx", index_dtype);
     let call = g.structure_param(call, &mut params, "axis", true, |g| vec![random_axis(g, rank).1])?;
     let props = ElementProps { small_integers: false, ..props_of(g, &[x]) };
     g.add_step(call, &[x], &params, props)
@@ -48,9 +48,9 @@ pub fn random_indices(g: &mut GraphGenerator<'_>, sizes: &[i64]) -> (Vec<i64>, i
 fn sparse_to_dense(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
     let sizes: Vec<i64> = (0..1 + g.rng.below(2)).map(|_| g.rng.range_inclusive(0, 5)).collect();
     let (indices, count) = random_indices(g, &sizes);
-    let index = DTypeClass::Index.sample(&mut g.rng);
+    let index_dtype = DTypeClass::Index.sample(&mut g.rng);
     let shape = vec![Size::Known(count), Size::Known(sizes.len() as i64)];
-    let indices = g.source(index, shape, Content::Fixed(indices), false)?;
+    let indices = g.source(index_dtype, shape, Content::Fixed(indices), false)?;
     let (dtype, content) = (DTypeClass::Any.sample(&mut g.rng), g.random_content());
     let shape = if g.rng.chance(1, 4) { Vec::new() } else { vec![Size::Known(count)] };
     let values = g.source(dtype, shape, content, false)?;

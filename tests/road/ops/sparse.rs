@@ -180,7 +180,7 @@ fn matmul(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
     g.add_step(call, &[indices, values, shape, dense], &[], props)
 }
 
-/// Adds a batch normalisation outside of training.
+/// Adds a batch normalization outside of training.
 pub fn batch_norm(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex> {
     let dtype = DTypeClass::Float.sample(&mut g.rng);
     let parameter = if matches!(dtype, DType::F16 | DType::BF16) { DType::F32 } else { dtype };

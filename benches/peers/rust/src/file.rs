@@ -106,19 +106,16 @@ pub fn write(prefix: &str, arrays: &[Array]) -> Result<Vec<Json>> {
     for (index, array) in arrays.iter().enumerate() {
         let path = format!("{prefix}{index}");
         let mut target = BufWriter::with_capacity(1 << 20, File::create(&path)?);
-        let dtype = match &array.data {
-            Data::F32(data) => put(&mut target, data, "f32", f32::to_ne_bytes)?,
-            Data::F64(data) => put(&mut target, data, "f64", f64::to_ne_bytes)?,
-            Data::C64(data) => put(&mut target, data, "c64", |[real, imaginary]| {
-                let (mut bytes, parts) = ([0; 8], [real.to_ne_bytes(), imaginary.to_ne_bytes()]);
-                bytes.copy_from_slice(parts.as_flattened());
-                bytes
-            })?,
-            Data::I32(data) => put(&mut target, data, "i32", i32::to_ne_bytes)?,
-            Data::I64(data) => put(&mut target, data, "i64", i64::to_ne_bytes)?,
-            Data::U8(data) => put(&mut target, data, "u8", u8::to_ne_bytes)?,
-            Data::Bool(data) => put(&mut target, data, "bool", |flag: bool| [u8::from(flag)])?,
+        let (dtype, written) = match &array.data {
+            Data::F32(data) => ("f32", put(&mut target, data, f32::to_ne_bytes)),
+            Data::F64(data) => ("f64", put(&mut target, data, f64::to_ne_bytes)),
+            Data::C64(data) => ("c64", put(&mut target, data.as_flattened(), f32::to_ne_bytes)),
+            Data::I32(data) => ("i32", put(&mut target, data, i32::to_ne_bytes)),
+            Data::I64(data) => ("i64", put(&mut target, data, i64::to_ne_bytes)),
+            Data::U8(data) => ("u8", put(&mut target, data, u8::to_ne_bytes)),
+            Data::Bool(data) => ("bool", put(&mut target, data, |flag: bool| [u8::from(flag)])),
         };
+        written?;
         target.flush()?;
         files.push(json!({"path": path, "dtype": dtype, "sizes": array.sizes}));
     }
@@ -128,13 +125,12 @@ pub fn write(prefix: &str, arrays: &[Array]) -> Result<Vec<Json>> {
 fn put<T: Copy, const N: usize>(
     target: &mut impl Write,
     data: &[T],
-    dtype: &'static str,
     bytes: fn(T) -> [u8; N],
-) -> Result<&'static str> {
+) -> Result<()> {
     for element in data {
         target.write_all(&bytes(*element))?;
     }
-    Ok(dtype)
+    Ok(())
 }
 
 /// Returns the memory of this process in MiB that Linux reports under `name`.

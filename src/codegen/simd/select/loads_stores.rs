@@ -49,48 +49,48 @@ impl Selector<'_> {
 
     /// Loads the elements of a load or scratch slot.
     pub fn load(&mut self, slot: u32) -> VectorIds {
-        let kind = self.code.slots[slot as usize];
-        let dtype = kind.dtype;
+        let access = self.code.slots[slot as usize];
+        let dtype = access.dtype;
         let slot = self.copy * self.code.slots.len() as u32 + slot;
-        let size = size_of(dtype);
+        let memory_bytes = size_of(dtype);
         let op = Selector::load_op(dtype);
-        let SelectMode::Step { ahead, masked, .. } = self.plan.mode else {
+        let SelectMode::Step { ahead: first_element, masked, .. } = self.plan.mode else {
             let mem = MemRef::Slot(slot, 0);
-            let one = match size {
+            let one = match memory_bytes {
                 1 => self.load_from(opcode::SPLAT_B, mem),
                 2 => self.load_from(opcode::SPLAT_W, mem),
                 4 => self.load_from(opcode::SPLAT_PS, mem),
                 _ => self.load_from(opcode::SPLAT_PD, mem),
             };
-            let one = if size < 4 { self.op1(op, one) } else { one };
+            let one = if memory_bytes < 4 { self.op1(op, one) } else { one };
             return VectorIds::repeated(self.finish_load(dtype, one), 1);
         };
-        let bytes = Repr::of(dtype).bytes();
-        let lanes_per_vector = self.vector_len().bytes() / bytes;
-        let step = kind.pattern.step() as u32;
-        let staged = masked && (size < 4 && self.isa != VectorIsa::Avx512 || step != 1);
+        let lane_bytes = Repr::of(dtype).bytes();
+        let lanes_per_vector = self.vector_len().bytes() / lane_bytes;
+        let step = access.pattern.step() as u32;
+        let staged = masked && (memory_bytes < 4 && self.isa != VectorIsa::Avx512 || step != 1);
         if staged {
             self.block.push_effect(VectorInstKind::Stage { slot, out: false, offset: 0 }, &[]);
         }
-        (0..self.vectors(bytes))
+        (0..self.vectors(lane_bytes))
             .map(|j| {
-                let offset = j as u32 * lanes_per_vector * size;
-                let slot_offset = ((ahead * size + offset) * step) as i32;
+                let offset = j as u32 * lanes_per_vector * memory_bytes;
+                let slot_offset = ((first_element * memory_bytes + offset) * step) as i32;
                 let mem = MemRef::Slot(slot, slot_offset);
                 let x = if staged {
                     self.load_from(op, MemRef::Frame(self.layout.staging + offset))
                 } else if step > 1 {
-                    self.strided_vector(step, size, slot, slot_offset)
+                    self.strided_vector(step, memory_bytes, slot, slot_offset)
                 } else if !masked {
                     self.load_from(op, mem)
                 } else if self.isa == VectorIsa::Avx512 {
-                    let (len, tail) = (self.vector_len(), tail_mask(j, bytes));
+                    let (len, tail) = (self.vector_len(), tail_mask(j, lane_bytes));
                     // The mask counts lanes, so that it needs an instruction with 8-byte lanes.
-                    let op = if bytes == 8 { opcode::MOV_LOAD_Q } else { op };
+                    let op = if lane_bytes == 8 { opcode::MOV_LOAD_Q } else { op };
                     self.block.push(VectorInstKind::Load { op, len, mem, tail }, &[])
                 } else {
-                    let tail = self.tail_lanes(j, bytes);
-                    self.block.push(VectorInstKind::LoadMasked { wide: bytes == 8, mem }, &[tail])
+                    let tail = self.tail_lanes(j, lane_bytes);
+                    self.block.push(VectorInstKind::LoadMasked { wide: lane_bytes == 8, mem }, &[tail])
                 };
                 self.finish_load(dtype, x)
             })
@@ -99,38 +99,41 @@ impl Selector<'_> {
 
     /// Stores a value to a store or scratch slot.
     pub fn store(&mut self, slot: u32, v: InstId) {
-        let kind = self.code.slots[slot as usize];
-        let dtype = kind.dtype;
-        let size = size_of(dtype);
+        let access = self.code.slots[slot as usize];
+        let dtype = access.dtype;
+        let memory_bytes = size_of(dtype);
         let x = self.vectors_of(v);
-        let SelectMode::Step { ahead, masked, .. } = self.plan.mode else {
+        let SelectMode::Step { ahead: first_element, masked, .. } = self.plan.mode else {
             let bits = match dtype {
                 DType::F16 => self.op_imm(opcode::PS_TO_PH, &[x[0]], Some(0)),
                 _ => self.memory_bits(dtype, x[0]),
             };
-            self.block.push_effect(VectorInstKind::StoreOne { bytes: size as u8, slot, offset: 0 }, &[bits]);
+            self.block.push_effect(
+                VectorInstKind::StoreOne { bytes: memory_bytes as u8, slot, offset: 0 },
+                &[bits],
+            );
             return;
         };
-        let bytes = Repr::of(dtype).bytes();
-        let lanes_per_vector = self.vector_len().bytes() / bytes;
-        if kind.pattern == AccessPattern::Splat {
+        let lane_bytes = Repr::of(dtype).bytes();
+        let lanes_per_vector = self.vector_len().bytes() / lane_bytes;
+        if access.pattern == AccessPattern::Splat {
             // All elements have one address, so only the last is stored. `last` holds the last `isa.step()` elements.
-            let last = &x[x.len() - (bytes / 4) as usize..];
+            let last = &x[x.len() - (lane_bytes / 4) as usize..];
             for (j, x) in last.iter().enumerate() {
-                let mem = MemRef::Frame(self.layout.staging + j as u32 * lanes_per_vector * size);
+                let mem = MemRef::Frame(self.layout.staging + j as u32 * lanes_per_vector * memory_bytes);
                 self.store_vector(dtype, *x, mem, Tail::Whole);
             }
             self.block.push_effect(VectorInstKind::StoreLast { slot, masked }, &[]);
             return;
         }
         let staged = masked && self.isa != VectorIsa::Avx512;
-        let parts_per_vector = (self.vector_len().bytes() / (size * lanes_per_vector)) as usize;
-        let packs = self.isa == VectorIsa::Avx2 && size < 4 && dtype != DType::F16;
-        if packs && !masked && x.len().is_multiple_of(parts_per_vector) {
+        let vectors_per_pack = (self.vector_len().bytes() / (memory_bytes * lanes_per_vector)) as usize;
+        let packs = self.isa == VectorIsa::Avx2 && memory_bytes < 4 && dtype != DType::F16;
+        if packs && !masked && x.len().is_multiple_of(vectors_per_pack) {
             let len = self.vector_len();
-            for (j, x) in x.chunks(parts_per_vector).enumerate() {
+            for (j, x) in x.chunks(vectors_per_pack).enumerate() {
                 let packed = self.pack(dtype, x);
-                let mem = MemRef::Slot(slot, (ahead * size + j as u32 * len.bytes()) as i32);
+                let mem = MemRef::Slot(slot, (first_element * memory_bytes + j as u32 * len.bytes()) as i32);
                 let store =
                     VectorInstKind::Store { op: opcode::MOV_STORE, len, imm: None, mem, tail: Tail::Whole };
                 self.block.push_effect(store, &[packed]);
@@ -138,12 +141,12 @@ impl Selector<'_> {
             return;
         }
         for (j, x) in x.iter().copied().enumerate() {
-            let offset = j as u32 * lanes_per_vector * size;
+            let offset = j as u32 * lanes_per_vector * memory_bytes;
             let (mem, tail) = if staged {
                 (MemRef::Frame(self.layout.staging + offset), Tail::Whole)
             } else {
-                let tail = if masked { tail_mask(j, bytes) } else { Tail::Whole };
-                (MemRef::Slot(slot, (ahead * size + offset) as i32), tail)
+                let tail = if masked { tail_mask(j, lane_bytes) } else { Tail::Whole };
+                (MemRef::Slot(slot, (first_element * memory_bytes + offset) as i32), tail)
             };
             self.store_vector(dtype, x, mem, tail);
         }
@@ -192,7 +195,7 @@ impl Selector<'_> {
         self.op_imm(opcode::SHUFFLE_D, &[pairs], Some(0xd8))
     }
 
-    /// Selects the low 2 bytes of each 4-byte lane, adjacent in the lower half of a vector.
+    /// Packs the low 2 bytes of each 4-byte lane into the lower half of a vector.
     pub fn low_words(&mut self, x: VectorId) -> VectorId {
         if self.isa == VectorIsa::Avx512 {
             return self.op1(opcode::DOWN_DW, x);

@@ -119,12 +119,12 @@ pub(super) fn fed_parameter(def: &OpDef) -> Option<&'static str> {
 /// Builds a call of the op on inputs for its data and its parameter.
 pub(super) fn build<'g>(
     graph: &'g Graph,
-    def: &'static str,
+    op: &'static str,
     case: &Case,
     parameter: &'static str,
     shape: &TensorShape,
 ) -> Result<Vec<Value<'g>>> {
-    let def = crate::op::Registry::builtin().get(def).unwrap();
+    let op = crate::op::Registry::builtin().get(op).unwrap();
     let data: Vec<Value<'g>> = (0..case.data + usize::from(case.indexed))
         .map(|number| {
             if number == case.data {
@@ -133,9 +133,9 @@ pub(super) fn build<'g>(
             graph.input(&format!("x{number}"), case.dtype, shape.clone())
         })
         .collect::<Result<_>>()?;
-    let length = if case.parameter.is_scalar() { shape![] } else { shape![?] };
-    let value = graph.input("parameter", DType::I32, length)?;
-    let call = graph.op(def).data_all(&data).structure(parameter, value);
+    let parameter_shape = if case.parameter.is_scalar() { shape![] } else { shape![?] };
+    let value = graph.input("parameter", DType::I32, parameter_shape)?;
+    let call = graph.op(op).data_all(&data).structure(parameter, value);
     case.attrs.iter().fold(call, |call, (name, attr)| call.attr(name, attr.clone())).finish_all()
 }
 

@@ -119,7 +119,7 @@ impl Machine {
         let mut tile = MaybeUninit::<Tile<T>>::zeroed();
         let fields = tile.as_mut_ptr();
         // SAFETY: the fields are written one by one, so the padding between them stays zero and all bytes are
-        // initialised.
+        // initialized.
         let tile = unsafe {
             (&raw mut (*fields).count).write(count);
             (&raw mut (*fields).depth).write(depth);

@@ -18,7 +18,8 @@ pub(in super::super) const DIAG_PART: Program =
 pub(in super::super) const SET_DIAG: Program =
     Program { op: "matrix_set_diag", build: set_diag, draw: draw_set_diag, naive: naive_set_diag };
 
-/// Where the rows that hold diagonals above and below the main one begin: at the left or at the right.
+/// How a diagonal that is shorter than its row is aligned: a word for the diagonals above the main one, then a word for
+/// those below.
 const ALIGNS: [&str; 4] = ["LEFT_LEFT", "LEFT_RIGHT", "RIGHT_LEFT", "RIGHT_RIGHT"];
 
 /// Diagonals of matrices of these sizes.
@@ -82,7 +83,7 @@ impl Band {
     }
 }
 
-fn of_aligns<'g>(
+fn call_with_each_align<'g>(
     op: &str,
     data: &[Value<'g>],
     params: &[(&'static str, Value<'g>)],
@@ -103,7 +104,7 @@ fn diag(graph: &Graph, _: bool) -> Result<Vec<Value<'_>>> {
         ("num_rows", graph.input("rows", DType::I32, shape![])?),
         ("num_cols", graph.input("columns", DType::I32, shape![])?),
     ];
-    of_aligns("matrix_diag_with", &[x, padding], &params)
+    call_with_each_align("matrix_diag_with", &[x, padding], &params)
 }
 
 fn draw_diag(draws: &mut Draws, _: bool) -> Vec<Tensor> {
@@ -127,7 +128,11 @@ fn naive_diag(feeds: &[Tensor]) -> Vec<Tensor> {
 fn diag_part(graph: &Graph, is_ranked: bool) -> Result<Vec<Value<'_>>> {
     let x = graph.input("x", DType::F32, shape_of(is_ranked, 3))?;
     let padding = graph.input("padding", DType::F32, shape![])?;
-    of_aligns("matrix_diag_part_with", &[x, padding], &[("k", graph.input("k", DType::I32, shape![?])?)])
+    call_with_each_align(
+        "matrix_diag_part_with",
+        &[x, padding],
+        &[("k", graph.input("k", DType::I32, shape![?])?)],
+    )
 }
 
 fn draw_diag_part(draws: &mut Draws, _: bool) -> Vec<Tensor> {
@@ -156,7 +161,11 @@ fn naive_diag_part(feeds: &[Tensor]) -> Vec<Tensor> {
 fn set_diag(graph: &Graph, is_ranked: bool) -> Result<Vec<Value<'_>>> {
     let x = graph.input("x", DType::F32, shape_of(is_ranked, 3))?;
     let diagonal = graph.input("diagonal", DType::F32, shape![..])?;
-    of_aligns("matrix_set_diag", &[x, diagonal], &[("k", graph.input("k", DType::I32, shape![?])?)])
+    call_with_each_align(
+        "matrix_set_diag",
+        &[x, diagonal],
+        &[("k", graph.input("k", DType::I32, shape![?])?)],
+    )
 }
 
 fn draw_set_diag(draws: &mut Draws, _: bool) -> Vec<Tensor> {
