@@ -230,13 +230,16 @@ impl<'a, 'g> Importer<'a, 'g> {
         let order = frame.order(roots)?;
         let (conditions_before, first_built) = (self.conditions.len(), self.built_nodes.len());
         let added = self.build_level(frame, &order, level, built)?;
-        let results = results(built)?;
-        let values = results.into_iter().map(|value| self.settled(value).and_then(require_usable));
-        let values = values.collect::<Result<Vec<_>>>()?;
-        self.record_region(built_before, first_built, &values)?;
+        let values = results(built).and_then(|results| {
+            results.into_iter().map(|value| self.settled(value).and_then(require_usable)).collect()
+        });
+        let recorded = match &values {
+            Ok(values) => self.record_region(built_before, first_built, values),
+            Err(_) => Ok(()),
+        };
         remove_nodes(&added, built);
         self.conditions.truncate(conditions_before);
-        Ok(values)
+        recorded.and(values)
     }
 
     /// Imports a loop: gives every `Exit` its value. Returns the `Exit` nodes.
