@@ -230,7 +230,7 @@ impl<'a, 'g> Importer<'a, 'g> {
         let order = frame.order(roots)?;
         let (conditions_before, first_built) = (self.conditions.len(), self.built_nodes.len());
         let added = self.build_level(frame, &order, level, built)?;
-        let values = results(built).and_then(|results| {
+        let values: Result<Vec<Value<'g>>> = results(built).and_then(|results| {
             results.into_iter().map(|value| self.settled(value).and_then(require_usable)).collect()
         });
         let recorded = match &values {
