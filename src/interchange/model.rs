@@ -131,8 +131,8 @@ impl Model {
     /// Reads a model from protobuf text.
     ///
     /// # Errors
-    /// `Parse`: the text has no fields, or is invalid; then the message has line and column. `Memory`: the model exceeds
-    /// the default limits.
+    /// `Parse`: the text has no fields, or is invalid; then the message has line and column. `Memory`: the model
+    /// exceeds the default limits.
     #[track_caller]
     pub fn from_text(text: &str) -> Result<Model> {
         let location = Location::caller();

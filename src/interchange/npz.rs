@@ -77,9 +77,9 @@ fn unpack(bytes: &[u8]) -> Result<TensorMap> {
 /// Writes named tensors to an npz file.
 ///
 /// An npz file has no strings of any bytes, so a tensor `NAME` of strings becomes three arrays, which [`read_npz`]
-/// reads: `NAME__bytes`, the bytes of all strings one after the other (u8); `NAME__offs`, the offsets of the `n` strings
-/// in these bytes and the end of the last one (i64, `n + 1` elements); and `NAME__shape`, the sizes of the tensor (i64).
-/// In Python, these lines give an array of bytes:
+/// reads: `NAME__bytes`, the bytes of all strings one after the other (u8); `NAME__offs`, the offsets of the `n`
+/// strings in these bytes and the end of the last one (i64, `n + 1` elements); and `NAME__shape`, the sizes of the
+/// tensor (i64). In Python, these lines give an array of bytes:
 ///
 /// ```text
 /// f = numpy.load("out.npz")

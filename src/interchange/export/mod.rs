@@ -44,10 +44,10 @@ const PRODUCER: i32 = 2474;
 /// An op without such a function keeps the name that it has in this crate, and TensorFlow refuses to load the graph.
 /// [`ops_missing_in_tensorflow`] returns these ops. They are your own ops, ops on lists of tensors, and parts of these
 /// methods: `matmul` of ragged matrices, `reduce_prod` of complex numbers, convolutions in groups, `max_pool` and
-/// `avg_pool` with windows that are known only in a run, `max_pool_with_argmax` and gradients of max pools, `dilation_2d`
-/// and its gradients, resizes with antialias or with a kernel such as Lanczos, `quantize`, `dequantize`, quantized and
-/// uniform layers, and draws with the state of a generator. `softmax` and `log_softmax` along another axis than the last
-/// one need a known rank and axis.
+/// `avg_pool` with windows that are known only in a run, `max_pool_with_argmax` and gradients of max pools,
+/// `dilation_2d` and its gradients, resizes with antialias or with a kernel such as Lanczos, `quantize`,
+/// `dequantize`, quantized and uniform layers, and draws with the state of a generator. `softmax` and `log_softmax`
+/// along another axis than the last one need a known rank and axis.
 ///
 /// Names in TensorFlow have ASCII letters, digits and `_./-`, and begin with a letter, a digit or a dot. The export
 /// writes `_` in place of other characters and makes names unique; [`tensor_names`] returns the names of inputs and
@@ -109,9 +109,9 @@ fn indices(graph: &Graph, values: &[Value<'_>]) -> Result<Vec<ValueIx>> {
     values.iter().map(index).collect()
 }
 
-/// Returns the names of the ops of the exported graph that TensorFlow 2.21 lacks or has removed, sorted. An op that is a
-/// part of a method has the method after it, as in `convolve_groups of conv_2d`. TensorFlow refuses to load the graph if
-/// there are any. See [`to_graphdef`].
+/// Returns the names of the ops of the exported graph that TensorFlow 2.21 lacks or has removed, sorted. An op that
+/// is a part of a method has the method after it, as in `convolve_groups of conv_2d`. TensorFlow refuses to load the
+/// graph if there are any. See [`to_graphdef`].
 ///
 /// ```
 /// use shapeflow::interchange::ops_missing_in_tensorflow;

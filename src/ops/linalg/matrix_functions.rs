@@ -16,7 +16,8 @@ use crate::op::{HostCx, OpDef, Operand, TfFunction, TfOp};
 use crate::shape_fns::linalg;
 
 /// Functions of matrices. A row holds the documentation, the names of the method and of the definition, the dtypes, the
-/// TensorFlow op type, the dtype rule, the function of one matrix, and how TensorFlow computes an op that it has removed.
+/// TensorFlow op type, the dtype rule, the function of one matrix, and how TensorFlow computes an op that it has
+/// removed.
 macro_rules! matrix_functions {
     ($($(#[$meta:meta])* $method:ident, $DEF:ident, $dtypes:literal, $op:literal, $rule:path, $run:expr
         $(, $function:path)?;)*) => {

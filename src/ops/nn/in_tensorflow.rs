@@ -67,8 +67,8 @@ struct AxisWindows {
     stride: i64,
 }
 
-/// `reduce_window`: a pool of images, whose windows lie along two axes. The images are the matrices of these axes if the
-/// axes are not rows and columns. Further axes have another pool each.
+/// `reduce_window`: a pool of images, whose windows lie along two axes. The images are the matrices of these axes if
+/// the axes are not rows and columns. Further axes have another pool each.
 pub(super) fn reduce_window<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value<'g>>> {
     let [given] = operands(values)?;
     let (kind, rank) = (cx.attrs().str("op"), rank_of(given)?);
@@ -147,8 +147,8 @@ fn pool<'g>(op: &'static OpDef, x: Value<'g>, windows: &[AxisWindows]) -> Result
     moved.transpose(&positions(&back)[..])
 }
 
-/// Returns how many elements of each window along an axis lie inside the tensor before its padding, i64 with the rank of
-/// `result`.
+/// Returns how many elements of each window along an axis lie inside the tensor before its padding, i64 with the rank
+/// of `result`.
 fn counts<'g>(
     cx: &CompositeCx<'_>,
     values: &[Value<'g>],

@@ -150,7 +150,7 @@ mod tests {
         let g = Graph::new();
         let all = g.sobol(1200, 20, 0, DType::F64)?;
         let last = g.sobol(1200, 7, 13, DType::F64)?;
-        let [all, last] = g.compile(&[all, last])?.run(&[])?;
+        let [all, last] = g.compile([all, last])?.run(&[])?;
         assert_eq!(all.as_slice::<f64>()?[13 * 1200..], *last.as_slice::<f64>()?);
         Ok(())
     }
