@@ -235,6 +235,15 @@ impl Error {
         })
     }
 
+    /// Removes advice that names methods, such as `.expand_dims(0) makes it [1, n]`.
+    #[cfg(feature = "graphdef")]
+    pub(crate) fn without_advice_on_methods(self) -> Error {
+        self.edit(|details| {
+            let names_no_method = |help: &String| !help.split(' ').any(|word| word.starts_with(['.', '`']));
+            details.help = details.help.take().filter(names_no_method);
+        })
+    }
+
     /// Says that the result with this number, of these sizes, does not fit its memory.
     pub(crate) fn with_misfit(self, number: usize, sizes: &[usize]) -> Error {
         self.edit(|details| details.misfit = Some((number, sizes.to_vec())))

@@ -8,9 +8,11 @@ Each line is an op: its type, inputs, outputs, and attributes, separated by tabs
 
 An argument is NAME:TYPE. TYPE is a dtype, or the attribute that holds the dtype. `N*T` is a list of N tensors, where N
 is an integer attribute; `[T]` has one tensor for each entry of the list attribute T. An attribute is NAME:KIND. After
-it stands `=` and the default, if the default is a dtype, number, bool or word, or `=?` for any other default. The table
-leaves out ops whose name starts with an underscore, except those that graph optimizers write into graphs, and ops with a resource or variant argument, which is not a tensor
-of plain elements.
+it stands `=` and the default, if the default is a dtype, number, bool or word, or `=?` for any other default. An op
+that TensorFlow has removed has a fifth column: the version of graphs from which on it refuses the op.
+
+The table leaves out ops whose name starts with an underscore, except those that graph optimizers write into
+graphs, and ops with a resource or variant argument, which is not a tensor of plain elements.
 """
 
 import os
@@ -73,6 +75,8 @@ def main():
             " ".join(map(argument, op.output_arg)),
             " ".join(map(attribute, op.attr)),
         ]
+        if op.HasField("deprecation"):
+            columns.append(str(op.deprecation.version))
         lines.append("\t".join(columns))
     OUTPUT.write_text("\n".join(sorted(lines)) + "\n")
     print(f"{len(lines)} ops")

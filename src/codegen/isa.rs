@@ -24,6 +24,9 @@ pub enum Isa {
 /// The environment variable that overrides the default.
 const VARIABLE: &str = "SHAPEFLOW_ISA";
 
+/// The default instruction set, or the reason why the environment variable names none.
+static HOST: OnceLock<std::result::Result<Isa, String>> = OnceLock::new();
+
 impl Isa {
     /// Returns the default: the instruction set that the environment variable `SHAPEFLOW_ISA` names (`clif`, `avx2` or
     /// `avx512`), or the widest set that this processor has. The process reads the variable once.
@@ -31,8 +34,24 @@ impl Isa {
     /// # Errors
     /// The variable names no instruction set, or the processor or the build lacks the chosen one.
     pub fn of_host() -> Result<Isa> {
-        static HOST: OnceLock<std::result::Result<Isa, String>> = OnceLock::new();
-        let host = HOST.get_or_init(|| match std::env::var(VARIABLE) {
+        let host = HOST.get_or_init(Isa::named_or_widest);
+        let isa = host.clone().map_err(|message| Error::new(ErrorKind::Compile, Phase::Compile, message))?;
+        isa.check()?;
+        Ok(isa)
+    }
+
+    /// Checks that the environment variable, if it is set, names an instruction set.
+    ///
+    /// # Errors
+    /// The variable names no instruction set.
+    pub(crate) fn check_variable() -> Result<()> {
+        let parsed = HOST.get_or_init(Isa::named_or_widest).clone();
+        parsed.map(drop).map_err(|message| Error::new(ErrorKind::Compile, Phase::Compile, message))
+    }
+
+    /// Returns the instruction set that the environment variable names, or the widest one of this processor.
+    fn named_or_widest() -> std::result::Result<Isa, String> {
+        match std::env::var(VARIABLE) {
             Ok(name) => name.parse().map_err(|error: Error| format!("{VARIABLE}: {}", error.message())),
             Err(VarError::NotUnicode(name)) => {
                 Err(format!("{VARIABLE}: an instruction set is clif, avx2 or avx512, got {name:?}"))
@@ -41,10 +60,7 @@ impl Isa {
                 let widest = [Isa::Avx512, Isa::Avx2].into_iter().find(|isa| isa.is_present());
                 Ok(widest.unwrap_or(Isa::Clif))
             }
-        });
-        let isa = host.clone().map_err(|message| Error::new(ErrorKind::Compile, Phase::Compile, message))?;
-        isa.check()?;
-        Ok(isa)
+        }
     }
 
     /// Returns whether this processor has the instruction set and this build has the emitter for it.

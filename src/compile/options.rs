@@ -233,6 +233,14 @@ impl CompileOptions {
         self.isa.map_or_else(Isa::of_host, Ok)
     }
 
+    /// Checks the environment variable that names the default instruction set, if the default is in force.
+    ///
+    /// # Errors
+    /// The variable names no instruction set.
+    pub(crate) fn check_default_isa(&self) -> Result<()> {
+        self.isa.map_or_else(Isa::check_variable, |_| Ok(()))
+    }
+
     pub(crate) fn interprets(&self) -> bool {
         self.backend == Backend::Interpreter
     }

@@ -106,6 +106,8 @@ impl Graph {
             return Err(self.errors_of_outputs(refused).expect("an output has an error"));
         }
         self.read().check_assumed_names()?;
+        // No node is to blame for a wrong variable, so it is checked before a branch or a loop compiles.
+        options.check_default_isa()?;
         let compiled_once = Arc::default();
         let options = options.watched(dump_folder_from_environment()).sharing(&compiled_once);
         options.show(StageKind::Graph, &mut || {

@@ -6,6 +6,8 @@ use std::sync::Arc;
 use shapeflow_shape_fns::Attrs;
 use smallvec::SmallVec;
 
+#[cfg(feature = "graphdef")]
+use super::Node;
 use super::node::CallOrigin;
 use super::{GraphData, ValueIx};
 use crate::error::{Error, is_library_line};
@@ -77,6 +79,13 @@ impl GraphData {
             arguments.operands[..] == *operands && arguments.attrs.iter().eq(attrs.iter())
         });
         CallOrigin { frame, has_call_arguments }
+    }
+
+    /// Returns the name of the call of the program that added the node together with other nodes.
+    #[cfg(feature = "graphdef")]
+    pub(crate) fn method_of(&self, node: &Node) -> Option<&'static str> {
+        let frame = node.part_of.frame?;
+        self.shown_frames(frame).first().map(|frame| frame.name)
     }
 
     /// Returns the calls that an error names: the call of the program, and if it is a method, the first composite op

@@ -31,7 +31,7 @@ impl Graph {
     /// ```
     ///
     /// # Errors
-    /// The name is taken, a size is negative, or a dimension is not linear in one symbol.
+    /// The name is empty or taken, a size is negative, or a dimension is not linear in one symbol.
     #[track_caller]
     pub fn input(&self, name: &str, dtype: DType, shape: impl Into<TensorShape>) -> Result<Value<'_>> {
         self.input_at(name, dtype, shape.into(), Location::caller())
@@ -48,6 +48,9 @@ impl Graph {
             error.with_op("input", format!("input \"{name}\" {}", type_text(dtype, &shape))).at(location)
         };
         let refuse = |kind, message: String| Err(refused(Error::new(kind, Phase::Build, message)));
+        if name.is_empty() {
+            return refuse(ErrorKind::Attribute, "an input must have a name".to_string());
+        }
         for dim in shape.dims().unwrap_or_default() {
             if dim.as_known().is_some_and(|size| size < 0) {
                 return refuse(ErrorKind::Shape, format!("a size must not be negative, got {dim}"));

@@ -1,6 +1,6 @@
 //! `Imported`: a graph built from a model, with the model's names.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::panic::Location;
 use std::sync::Arc;
@@ -19,6 +19,10 @@ pub struct Imported {
     pub(super) graph: Graph,
     pub(super) nodes: Vec<NodeRecord>,
     pub(super) by_name: HashMap<String, usize>,
+    /// The names of the nodes of the main graph that the import left out: no fetched node needs them.
+    pub(super) left_out: HashSet<String>,
+    /// The tensors that the import was to compute; empty for all tensors.
+    pub(super) fetches: Vec<String>,
     /// The names of tensors in the SavedModel's signature.
     pub(super) names: SignatureNames,
     /// The inputs of the graph with their names, in order.
@@ -195,6 +199,9 @@ impl Imported {
     fn inner_tensor(&self, node: &str, output: usize) -> Result<Value<'_>> {
         // A node that was imported again, after its function could not be shared, has a later record.
         let Some(built) = self.built.iter().rev().find(|built| built.name == node) else {
+            if self.left_out.contains(node) {
+                return Err(self.error_of_left_out(node));
+            }
             return refuse(format!("there is no node named {node}{}", self.proposal(node)));
         };
         if built.in_region.is_some() {
@@ -216,6 +223,19 @@ impl Imported {
             Some(found) => self.graph.value(found.value),
             None => refuse(no_output(node, output, &built.op, built.values.len())),
         }
+    }
+
+    /// Returns the error of a node of the model that the import left out.
+    fn error_of_left_out(&self, node: &str) -> Error {
+        let fetches: Vec<&str> = self.fetches.iter().take(5).map(|name| without_zero(name)).collect();
+        let fetches = match (fetches.len(), self.fetches.len() - fetches.len()) {
+            (0, _) => "no result".to_string(),
+            (_, 0) => format!("none of the fetches {}", fetches.join(", ")),
+            (_, more) => format!("none of the fetches {}, … {more} more", fetches.join(", ")),
+        };
+        let message = format!("{node} is a node of the model, but it was not imported: {fetches} needs it");
+        Error::new(ErrorKind::Attribute, Phase::Build, message)
+            .with_help("add the node to the fetches of `Model::import`")
     }
 
     /// Checks that inference refused no node, neither of the model nor of its functions.

@@ -49,8 +49,8 @@ pub struct Signature {
 /// these files while the model or a graph made from it is in use.
 ///
 /// # Errors
-/// `Io`: a file cannot be read. `Parse`: a file is damaged or not a model. `Memory`: the model exceeds the default
-/// limits.
+/// `Io`: a file cannot be read. `Parse`: a file is damaged, empty or not a model. `Memory`: the model exceeds the
+/// default limits. A GraphDef without nodes that has its version is a model: see [`Model::is_empty`].
 #[track_caller]
 pub fn read_model(path: impl AsRef<Path>) -> Result<Model> {
     Model::read(path.as_ref(), &Limits::default())
@@ -94,7 +94,7 @@ impl Model {
     /// Reads a model from bytes: a GraphDef or a SavedModel, binary or text. Copies borrowed bytes.
     ///
     /// # Errors
-    /// `Parse`: the bytes are damaged or not a model. `Memory`: the model exceeds the default limits.
+    /// `Parse`: there are no bytes, or they are damaged or not a model. `Memory`: the model exceeds the default limits.
     #[track_caller]
     pub fn from_bytes<'a>(bytes: impl Into<Cow<'a, [u8]>>) -> Result<Model> {
         let location = Location::caller();
@@ -115,7 +115,13 @@ impl Model {
         check_file_size(bytes.len(), limits)?;
         let bytes = bytes.into_owned();
         if let Some(text) = as_text(&bytes) {
-            return Model::from_text_limited(text, limits);
+            return Model::from_text_limited(text, limits).map_err(|error| match error.kind() {
+                ErrorKind::Parse => error.with_help(
+                    "the file is text, which is read as the text of a GraphDef or a SavedModel (.pbtxt); a model may \
+                     also be a binary file (.pb) or the folder of a SavedModel",
+                ),
+                _ => error,
+            });
         }
         // A SavedModel starts with its version, a varint with the tag 0x08. A GraphDef starts with a message.
         let is_saved = bytes.first() == Some(&0x08);
@@ -125,8 +131,8 @@ impl Model {
     /// Reads a model from protobuf text.
     ///
     /// # Errors
-    /// `Parse`: the text is invalid; the message has line and column. `Memory`: the model exceeds the default
-    /// limits.
+    /// `Parse`: the text has no fields, or is invalid; then the message has line and column. `Memory`: the model
+    /// exceeds the default limits.
     #[track_caller]
     pub fn from_text(text: &str) -> Result<Model> {
         let location = Location::caller();
@@ -143,6 +149,11 @@ impl Model {
     }
 
     fn decode(bytes: Vec<u8>, is_saved: bool, limits: &Limits) -> Result<Model> {
+        // To protobuf, no bytes are a valid GraphDef. But every program writes at least the version of the graph, so no
+        // bytes are what an interrupted copy leaves.
+        if bytes.is_empty() {
+            return Err(Error::new(ErrorKind::Parse, Phase::Build, "the file is empty"));
+        }
         // Where the messages of nodes are, in the graph and in its functions: the number of the field to follow at each
         // level of the file.
         let paths: &[&[u32]] = if is_saved { &[&[2, 2, 1], &[2, 2, 2, 1, 3]] } else { &[&[1], &[2, 1, 3]] };
@@ -328,11 +339,24 @@ mod tests {
         let saved = "# A comment.\n saved_model_schema_version: 1 meta_graphs { graph_def { node { name: 'x' op: 'NoOp' } } }";
         let model = Model::from_text(saved).unwrap();
         assert_eq!((model.len(), model.is_saved_model), (1, true));
-        assert!(Model::from_bytes(vec![]).unwrap().is_empty());
-        // The first three bytes of `binary` are white space, which reads as a text without nodes.
-        for cut in 4..binary.len() {
+        // The first three bytes of `binary` are white space, which reads as a text without fields.
+        for cut in 0..binary.len() {
             assert_eq!(Model::from_bytes(&binary[..cut]).unwrap_err().kind(), ErrorKind::Parse);
         }
+    }
+
+    #[test]
+    fn an_empty_file_is_no_model_and_a_version_is_one() {
+        for error in [
+            Model::from_bytes(vec![]).unwrap_err(),
+            Model::from_text("").unwrap_err(),
+            Model::from_text(" # Only a comment.\n").unwrap_err(),
+        ] {
+            assert_eq!((error.kind(), error.message()), (ErrorKind::Parse, "the file is empty"));
+        }
+        assert!(Model::from_text("versions { producer: 2474 }").unwrap().is_empty());
+        let empty = crate::interchange::to_graphdef(&crate::Graph::new(), &[]).unwrap();
+        assert!(Model::from_bytes(empty).unwrap().is_empty());
     }
 
     #[test]

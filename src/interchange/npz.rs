@@ -1,6 +1,6 @@
 //! npz files: named tensors in a zip file, as numpy writes it.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io::{Cursor, Read, Write};
 use std::path::Path;
 
@@ -74,10 +74,21 @@ fn unpack(bytes: &[u8]) -> Result<TensorMap> {
     Ok(join_strings(arrays)?.into_iter().collect())
 }
 
-/// Writes named tensors to an npz file. A tensor of strings becomes the three arrays that [`read_npz`] reads.
+/// Writes named tensors to an npz file.
+///
+/// An npz file has no strings of any bytes, so a tensor `NAME` of strings becomes three arrays, which [`read_npz`]
+/// reads: `NAME__bytes`, the bytes of all strings one after the other (u8); `NAME__offs`, the offsets of the `n`
+/// strings in these bytes and the end of the last one (i64, `n + 1` elements); and `NAME__shape`, the sizes of the
+/// tensor (i64). In Python, these lines give an array of bytes:
+///
+/// ```text
+/// f = numpy.load("out.npz")
+/// data, offs, shape = (f[f"NAME__{part}"] for part in ("bytes", "offs", "shape"))
+/// strings = numpy.array([data[a:b].tobytes() for a, b in zip(offs, offs[1:])], object).reshape(shape)
+/// ```
 ///
 /// # Errors
-/// `Io`: the file cannot be written.
+/// `Io`: the file cannot be written, or two tensors have the same name.
 #[track_caller]
 pub fn write_npz<'a>(
     path: impl AsRef<Path>,
@@ -115,7 +126,11 @@ pub fn write_npz_bytes<'a>(tensors: impl IntoIterator<Item = (&'a str, &'a Tenso
             .compression_method(zip::CompressionMethod::Deflated)
             .last_modified_time(zip::DateTime::default())
             .large_file(true);
+        let mut names = HashSet::new();
         let mut put = |name: String, tensor: &Tensor| -> Result<()> {
+            if !names.insert(name.clone()) {
+                return Err(failed(&format_args!("two tensors are named {name}")));
+            }
             archive.start_file(name + ".npy", options).map_err(|error| failed(&error))?;
             archive.write_all(&write_npy(tensor)?).map_err(|error| failed(&error))
         };

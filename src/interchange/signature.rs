@@ -23,6 +23,8 @@ pub(super) struct OpSignature {
     pub inputs: Vec<Argument>,
     pub outputs: Vec<Argument>,
     pub attrs: Vec<Attribute>,
+    /// The version of graphs from which on TensorFlow refuses the op; `None` for an op that TensorFlow has not removed.
+    pub removed_in: Option<i32>,
 }
 
 /// A declared input or output, which may stand for several tensors.
@@ -105,14 +107,15 @@ fn parse_attribute(word: &'static str) -> Option<Attribute> {
 }
 
 impl OpSignature {
-    /// Parses the columns after the op type: inputs, outputs, attributes.
+    /// Parses the columns after the op type: inputs, outputs, attributes, and the version that removed the op.
     fn of(line: &'static str) -> OpSignature {
         let mut columns = line.split('\t');
         let mut words = || columns.next().unwrap_or_default().split(' ').filter(|word| !word.is_empty());
         let inputs = words().filter_map(parse_argument).collect();
         let outputs = words().filter_map(parse_argument).collect();
         let attrs = words().filter_map(parse_attribute).collect();
-        OpSignature { inputs, outputs, attrs }
+        let removed_in = words().next().and_then(|version| version.parse().ok());
+        OpSignature { inputs, outputs, attrs, removed_in }
     }
 
     /// Returns whether the dtypes or the number of the inputs determine this attribute. If list inputs have different
@@ -154,6 +157,8 @@ mod tests {
         );
         assert_eq!(signature("Split").unwrap().inputs[0].dtype, ArgumentType::Fixed(DType::I32));
         assert!(signature("NoSuchOp").is_none());
+        assert_eq!(signature("MatrixExponential").unwrap().removed_in, Some(27));
+        assert_eq!(concat.removed_in, None);
     }
 
     /// Pairs of TensorFlow's name of an input and the name in a shape function's row, where they differ. A pair does

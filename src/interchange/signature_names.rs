@@ -27,6 +27,13 @@ impl SignatureNames {
         }
     }
 
+    /// Returns the names of the inputs in the signature, sorted.
+    pub fn inputs(&self) -> impl Iterator<Item = &str> {
+        let mut names: Vec<&str> = self.inputs.keys().map(String::as_str).collect();
+        names.sort_unstable();
+        names.into_iter()
+    }
+
     /// Returns the tensor that a fed name stands for.
     pub fn fed<'n>(&'n self, name: &'n str, is_node: impl Fn(&str) -> bool) -> &'n str {
         self.tensor([&self.inputs, &self.outputs], name, is_node)

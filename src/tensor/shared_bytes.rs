@@ -35,6 +35,10 @@ impl SharedBytes {
             Error::new(ErrorKind::Io, Phase::Run, format!("{}: {error}", path.display()))
         };
         let file = std::fs::File::open(path).map_err(failed)?;
+        // A folder opens too, but its mapping fails with the error of a missing device.
+        if file.metadata().map_err(failed)?.is_dir() {
+            return Err(failed(std::io::ErrorKind::IsADirectory.into()));
+        }
         // SAFETY: the bytes are only read. The docs of every function that maps a file demand that nothing changes the
         // file while tensors use it.
         let map = unsafe { memmap2::Mmap::map(&file) }.map_err(failed)?;

@@ -255,6 +255,22 @@ fn bad_input_exits_with_2_and_a_failed_run_with_1() {
         assert!(document["error"].as_object().unwrap().contains_key(name));
     }
 
+    // An empty file is what an interrupted copy leaves.
+    let empty = folder.file("empty.pb");
+    std::fs::write(&empty, "").unwrap();
+    for arguments in [&["infer"][..], &["dump"], &["check"], &["run"]] {
+        let (code, _, errors) = refused(&[arguments, &[&empty]].concat());
+        assert_eq!((code, errors), (2, format!("error: {empty}: the file is empty\n")));
+    }
+    // A text that is no model.
+    let script = folder.file("model.py");
+    std::fs::write(&script, "import tensorflow as tf\n").unwrap();
+    let (code, _, errors) = refused(&["infer", &script]);
+    assert!(
+        code == 2 && errors.contains("help: the file is text, which is read as the text of a GraphDef"),
+        "{errors}"
+    );
+
     assert_eq!(refused(&["infer"]).0, 2);
     assert_eq!(refused(&["nonsense"]).0, 2);
     assert_eq!(refused(&["infer", MODEL, "--shape", "x"]).0, 2);

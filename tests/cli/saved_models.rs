@@ -37,6 +37,24 @@ fn a_signature_names_feeds_and_results() {
 }
 
 #[test]
+fn errors_name_inputs_as_the_signature_does() {
+    let folder = Folder::new("signature_errors");
+    let x = folder.file("x.npz");
+    let fetch = |more: &[&str]| refused(&[&["run", LAYERS], more].concat());
+    let (code, _, error) = fetch(&[]);
+    assert_eq!((code, &*error), (2, "error: x f32[x.0, 3] must be fed; give --feeds FEEDS.npz\n"));
+    write_npz(&x, [("x", &Tensor::from([[1i32, 2, 3]]))]).unwrap();
+    let (code, _, error) = fetch(&["--feeds", &x]);
+    assert!(
+        code == 2 && error.starts_with(&format!("error: x must be f32[x.0, 3], {x} has i32[1, 3]")),
+        "{error}"
+    );
+    write_npz(&x, [("xx", &Tensor::from([[1.0f32, 2.0, 3.0]]))]).unwrap();
+    let (code, _, error) = fetch(&["--feeds", &x]);
+    assert!(code == 2 && error.contains("a fed tensor must be in the model, got xx; is it x?"), "{error}");
+}
+
+#[test]
 fn check_lists_the_ops_by_what_computes_them() {
     let text = printed(&["check", LAYERS]);
     let has = |words: &[&str]| text.lines().any(|line| line.split_whitespace().collect::<Vec<_>>() == words);
@@ -84,7 +102,7 @@ fn infer_shows_the_nodes_of_functions() {
     let text = printed(&["infer", LAYERS]);
     let has = |words: &[&str]| text.lines().any(|line| line.split_whitespace().collect::<Vec<_>>() == words);
     let inner = "StatefulPartitionedCall_2/StatefulPartitionedCall";
-    assert!(has(&[&format!("{inner}/Relu"), "Relu", "f32[serving_default_x.0,", "4]"]), "{text}");
+    assert!(has(&[&format!("{inner}/Relu"), "Relu", "f32[x.0,", "4]"]), "{text}");
     assert!(text.ends_with("computed: 6 nodes by kernels, 0 on the host\n"), "{text}");
     // A variable has a handle, in the main graph and in a function.
     let is_handle = |line: &&str| line.contains(" VarHandleOp ");

@@ -155,6 +155,12 @@ fn a_fed_tensor_must_be_in_the_model() -> Result<()> {
     assert_eq!(refused("x:1"), "a fed tensor must be in the model, got x:1: Placeholder has 1 output");
     let error = import(&["yy"], &[]).unwrap_err();
     assert_eq!(error.message(), "there is no node named yy; is it y?");
+    let imported = import(&["y"], &[])?;
+    let error = imported.value("z").unwrap_err();
+    assert_eq!(
+        error.message(),
+        "z is a node of the model, but it was not imported: none of the fetches y needs it"
+    );
     Ok(())
 }
 

@@ -24,7 +24,8 @@ fn errors_of_npz_files_have_a_path_and_a_line() {
     let path = folder.join("x.npz");
     let name = path.display().to_string();
     check(write_npz(&path, [("x", &x)]), ErrorKind::Io, &name);
-    check(write_npz(&path, [("x", &x), ("x", &x)]), ErrorKind::Io, &name);
+    let twice = [("x", &x), ("x", &x)];
+    check(write_npz(&path, twice), ErrorKind::Io, &format!("{name}: two tensors are named x"));
     check(read_npz(&path), ErrorKind::Io, &name);
     check(write_npz_bytes([("x", &x), ("x", &x)]), ErrorKind::Io, "x");
     check(read_npz_bytes(b"x"), ErrorKind::Parse, "not an npz file");
@@ -51,6 +52,9 @@ fn errors_of_safetensors_files_have_a_path_and_a_line() {
     check(write_safetensors(&path, [("x", &x)]), ErrorKind::Io, &name);
     check(write_safetensors(&path, [("x", &text)]), ErrorKind::DType, &name);
     check(map_safetensors(&path), ErrorKind::Io, &name);
+    check(map_safetensors(std::env::temp_dir()), ErrorKind::Io, ": is a directory");
+    let twice = [("x", &x), ("x", &x)];
+    check(write_safetensors(&path, twice), ErrorKind::Io, &format!("{name}: two tensors are named x"));
     check(write_safetensors_bytes([("x", &text)]), ErrorKind::DType, "got tensor x");
     check(read_safetensors_bytes(b"x"), ErrorKind::Parse, "8 bytes");
 }

@@ -1,8 +1,10 @@
 //! Sample graphs with ops that TensorFlow lacks: an export writes functions that compute them.
 
-use shapeflow::{AnyValue, DType, Graph, IntoParam, RaggedValue, Result, Tensor, Value, ragged, shape};
+use shapeflow::{
+    AnyValue, DType, DataFormat, Graph, IntoParam, Padding, RaggedValue, Result, Tensor, Value, ragged, shape,
+};
 
-use crate::samples::Sample;
+use crate::samples::{Sample, floats};
 
 /// Returns the parts of a ragged value: the flat values, and the row splits of each partition.
 fn parts<'g>(value: impl Into<AnyValue<'g>>) -> Vec<Value<'g>> {
@@ -95,6 +97,69 @@ fn others<'g>(g: &'g Graph) -> Result<Vec<Value<'g>>> {
         x.triu(1)?,
         x.tril(-1)?,
         g.range(0, length, 1)?,
+    ])
+}
+
+/// Pools of images in both formats, of volumes, and along channels.
+fn pools<'g>(g: &'g Graph) -> Result<Vec<Value<'g>>> {
+    let (last, first) = (DataFormat::ChannelsLast, DataFormat::ChannelsFirst);
+    let x = g.input("images", DType::F32, shape!["n", "h", "w", 3])?;
+    let volumes = g.input("volumes", DType::F32, shape!["n", "d", 5, 6, 2])?;
+    let fixed = g.input("fixed", DType::F32, [2, 5, 4, 3])?;
+    let mut results = Vec::new();
+    for padding in [Padding::Same, Padding::Valid, Padding::Explicit([[1, 0], [0, 2]])] {
+        let is_explicit = matches!(padding, Padding::Explicit(_));
+        for (sizes, strides) in [([2, 3], [2, 1]), ([3, 3], [1, 3])] {
+            for format in [last, first] {
+                let x = if format == last { x } else { x.transpose([0, 3, 1, 2])? };
+                results.push(x.max_pool(sizes, strides, padding.clone(), format)?);
+                results.push(x.avg_pool(sizes, strides, padding.clone(), format)?);
+            }
+        }
+        if is_explicit {
+            continue;
+        }
+        results.push(x.max_pool([1, 1], [2, 3], padding.clone(), last)?);
+        results.push(volumes.max_pool([2, 2, 3], [1, 2, 2], padding.clone(), last)?);
+        results.push(volumes.avg_pool([2, 2, 3], [1, 2, 2], padding.clone(), last)?);
+        for dtype in [DType::F16, DType::F64] {
+            results.push(fixed.cast(dtype)?.max_pool([2, 2], [2, 2], padding.clone(), last)?);
+            results.push(fixed.cast(dtype)?.avg_pool([2, 2], [2, 2], padding.clone(), last)?);
+        }
+        results.push((x * 9.0).ok()?.cast(DType::I32)?.max_pool([2, 2], [1, 1], padding, last)?);
+    }
+    Ok(results)
+}
+
+fn softmaxes<'g>(g: &'g Graph) -> Result<Vec<Value<'g>>> {
+    let x = g.input("x", DType::F32, shape!["n", ?, 4])?;
+    let mut results = Vec::new();
+    for dtype in [DType::F32, DType::F64] {
+        let x = x.cast(dtype)?;
+        for axis in [0, 1, -2, 2] {
+            results.extend([x.softmax(axis)?, x.log_softmax(axis)?]);
+        }
+    }
+    results.push(x.cast(DType::F16)?.softmax(0)?);
+    Ok(results)
+}
+
+/// Exponentials of small and large matrices, of a rotation, of a matrix with an infinity, and of no matrices.
+fn exponentials<'g>(g: &'g Graph) -> Result<Vec<Value<'g>>> {
+    let x = g.input("x", DType::F64, shape!["n", 2, ?])?;
+    let all = x.matrix_exponential()?;
+    let complex = x.slice([0, 0, 0], [3, -1, -1])?;
+    let complex = complex.complex((complex * 0.5).ok()?)?.matrix_exponential()?;
+    let one = x.slice([0, 0, 0], [1, -1, -1])?.squeeze([0])?;
+    let none = x.slice([0, 0, 0], [0, -1, -1])?;
+    Ok(vec![
+        all,
+        x.cast(DType::F32)?.matrix_exponential()?,
+        complex.real()?,
+        complex.imag()?,
+        one.matrix_exponential()?,
+        none.matrix_exponential()?,
+        one.cast(DType::F16)?.matrix_exponential()?,
     ])
 }
 
@@ -214,6 +279,37 @@ pub fn own_op_samples() -> Vec<Sample> {
             name: "elementwise_in_functions",
             build: elementwise,
             feeds: vec![("x", Tensor::from([[0.5f32, -1.0, 2.5], [3.0, 0.25, -0.5], [-6.0, -2.0, 0.125]]))],
+            runs_in_tensorflow: true,
+        },
+        Sample {
+            name: "pools_in_functions",
+            build: pools,
+            feeds: vec![
+                ("images", floats(&[2, 5, 4, 3])),
+                ("volumes", floats(&[2, 4, 5, 6, 2])),
+                ("fixed", floats(&[2, 5, 4, 3])),
+            ],
+            runs_in_tensorflow: true,
+        },
+        Sample {
+            name: "softmaxes_in_functions",
+            build: softmaxes,
+            feeds: vec![("x", floats(&[3, 2, 4]))],
+            runs_in_tensorflow: true,
+        },
+        Sample {
+            name: "matrix_exponentials_in_functions",
+            build: exponentials,
+            feeds: vec![(
+                "x",
+                Tensor::from([
+                    [[0.5f64, -0.25], [1.0, 0.125]],
+                    [[0.0, -30.0], [30.0, 0.0]],
+                    [[3.0, 7.0], [-8.0, 1.5]],
+                    [[f64::INFINITY, 0.0], [0.0, 1.0]],
+                    [[0.0, 0.0], [0.0, 0.0]],
+                ]),
+            )],
             runs_in_tensorflow: true,
         },
         Sample {

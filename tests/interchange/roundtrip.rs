@@ -115,6 +115,72 @@ fn functions_of_ops_give_the_results_of_the_ops() -> Result<()> {
     Ok(())
 }
 
+/// TensorFlow has removed some ops that old graphs have. An export writes functions of other ops in their place.
+#[test]
+fn removed_ops_are_read_and_not_written() -> Result<()> {
+    let placeholder = |name: &str, dims: &[i64]| {
+        let dims: String = dims.iter().map(|dim| format!("dim {{ size: {dim} }} ")).collect();
+        format!(
+            "node {{ name: \"{name}\" op: \"Placeholder\" attr {{ key: \"dtype\" value {{ type: DT_FLOAT }} }}
+             attr {{ key: \"shape\" value {{ shape {{ {dims} }} }} }} }}"
+        )
+    };
+    let node = |op: &str, inputs: &[&str], attrs: &str| {
+        let inputs: String = inputs.iter().map(|input| format!("input: \"{input}\" ")).collect();
+        format!(
+            "node {{ name: \"y{op}\" op: \"{op}\" {inputs} attr {{ key: \"T\" value {{ type: DT_FLOAT }} }} {attrs} }}"
+        )
+    };
+    let scaled = "attr { key: \"variance_epsilon\" value { f: 0.25 } }
+                  attr { key: \"scale_after_normalization\" value { b: true } }";
+    let text = [
+        placeholder("x", &[-1, 2, 2]),
+        placeholder("t", &[-1, 1, 2, 3]),
+        ["m", "v", "beta", "gamma"].map(|name| placeholder(name, &[3])).concat(),
+        node("MatrixExponential", &["x"], ""),
+        node("BatchSelfAdjointEig", &["x"], ""),
+        node("SelfAdjointEig", &["x"], ""),
+        node("BatchMatrixInverse", &["x"], ""),
+        node("BatchNormWithGlobalNormalization", &["t", "m", "v", "beta", "gamma"], scaled),
+        "versions { producer: 5 }".to_string(),
+    ]
+    .concat();
+    let matrices = Tensor::from([[[2.0f32, 0.5], [0.5, 1.0]], [[3.0, -1.0], [-1.0, 0.25]]]);
+    let vector = Tensor::from([0.5f32, 1.0, 2.0]);
+    let images = Tensor::from([[[[1.0f32, 2.0, 3.0], [-1.0, 0.5, 0.0]]]]);
+    let feeds = [&matrices, &images, &vector, &vector, &vector, &vector];
+    let views: Vec<TensorView<'_>> = feeds.iter().map(|tensor| tensor.view()).collect();
+    let run = |text: &str, names: &[String]| -> Result<(Vec<Tensor>, String, Vec<String>)> {
+        let imported = Model::from_text(text)?.import(None, &ImportOptions::new())?;
+        let values = names.iter().map(|name| imported.value(name)).collect::<Result<Vec<_>>>()?;
+        let results = imported.graph().compile(&values)?.run_all(&views)?;
+        assert!(ops_missing_in_tensorflow(imported.graph(), &values)?.is_empty());
+        let names = tensor_names(imported.graph(), &values)?;
+        Ok((results, to_pbtxt(imported.graph(), &values)?, names))
+    };
+    let ops = ["MatrixExponential", "BatchSelfAdjointEig", "SelfAdjointEig", "BatchMatrixInverse"];
+    let ops = ops.into_iter().chain(["BatchNormWithGlobalNormalization"]);
+    let (expected, written, names) = run(&text, &ops.clone().map(|op| format!("y{op}")).collect::<Vec<_>>())?;
+    for op in ops {
+        assert!(!written.contains(&format!("op: \"{op}\"")), "{op}");
+    }
+    assert_eq!(run(&written, &names)?.0, expected);
+    let (composed, _, _) = run(&written.replace("_shapeflow_", "_unknown_"), &names)?;
+    for ((name, got), expected) in names.iter().zip(&composed).zip(&expected) {
+        assert_close(got, expected, 1e-5, name);
+    }
+    Ok(())
+}
+
+/// An op that TensorFlow lacks is listed with the method that it is a part of.
+#[test]
+fn missing_ops_have_their_methods() -> Result<()> {
+    let g = Graph::new();
+    let x = g.input("x", DType::C64, shape!["n", 2])?;
+    assert_eq!(ops_missing_in_tensorflow(&g, &[x.reduce_prod(1)?])?, ["complex_prod of reduce_prod"]);
+    Ok(())
+}
+
 /// Checks that both tensors have the same elements, and floats within a relative error.
 fn assert_close(got: &Tensor, expected: &Tensor, bound: f64, what: &str) {
     if !expected.dtype().is_float() {

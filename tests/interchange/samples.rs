@@ -15,7 +15,7 @@ pub struct Sample {
     pub runs_in_tensorflow: bool,
 }
 
-fn floats(sizes: &[usize]) -> Tensor {
+pub fn floats(sizes: &[usize]) -> Tensor {
     let count: usize = sizes.iter().product();
     let values: Vec<f32> = (0..count).map(|index| ((index * 37 + 11) % 64) as f32 / 16.0 - 2.0).collect();
     Tensor::from_slice(sizes, &values).unwrap()

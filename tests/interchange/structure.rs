@@ -354,7 +354,7 @@ fn options_give_placeholders_their_shapes() -> Result<()> {
     );
     assert!(import_with(&sums, &ImportOptions::new().shape("x", shape![2, 3]))?.value("sum").is_ok());
     let error = import_with(&sums, &ImportOptions::new().shape("x", shape!["n"]))?.value("sum").unwrap_err();
-    let note = "`ImportOptions::shape(\"x\", ..)` gives x the shape [n]; the model declares [?]";
+    let note = "x was given the shape [n]; the model declares [?]";
     assert!(error.to_string().contains(note), "{error}");
     // Producers up to version 21 wrote an unknown rank as a scalar shape.
     let old = text.replace("dim { size: -1 }", "");

@@ -1,6 +1,6 @@
 //! Reads the arguments that several commands share: models, shapes, feeds and fetches.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -41,11 +41,42 @@ pub(crate) fn import_file(
     for (name, _) in feeds.iter().flat_map(|feeds| &feeds.tensors) {
         options = options.feed(name.as_str());
     }
-    let imported = read_file(file)?.import(fetches, &options)?;
+    let model = read_file(file)?;
+    if let Some(name) =
+        model.default_signature().filter(|_| fetches.is_none() && !is_signature_chosen(arguments))
+        && has_placeholders_only(&model, name)
+    {
+        options = options.signature(name);
+    }
+    let imported = model.import(fetches, &options)?;
     if let Some(feeds) = feeds {
         feeds.name_by_input(&imported)?;
+        let signature = arguments.try_get_one::<String>("signature").ok().flatten().map(String::as_str);
+        let signature = signature.or(model.default_signature());
+        let signature = model.signatures().find(|(name, _)| Some(*name) == signature);
+        for (name, tensor) in signature.iter().flat_map(|(_, signature)| &signature.inputs) {
+            if let Some(input) = imported.input_name(tensor) {
+                feeds.signature_names.insert(input.to_string(), name.clone());
+            }
+        }
     }
     Ok(imported)
+}
+
+/// Returns whether the inputs of a signature are placeholders, which a run without this signature feeds as well.
+fn has_placeholders_only(model: &Model, signature: &str) -> bool {
+    let ops = model.ops();
+    let placeholders: HashSet<&str> =
+        ops.get("Placeholder").into_iter().flatten().map(String::as_str).collect();
+    let is_placeholder = |tensor: &str| placeholders.contains(tensor.strip_suffix(":0").unwrap_or(tensor));
+    let mut signatures = model.signatures();
+    signatures.any(|(name, found)| {
+        name == signature && found.inputs.iter().all(|(_, tensor)| is_placeholder(tensor))
+    })
+}
+
+fn is_signature_chosen(arguments: &ArgMatches) -> bool {
+    matches!(arguments.try_get_one::<String>("signature"), Ok(Some(_)))
 }
 
 /// Reads the model that the arguments name.
@@ -61,7 +92,7 @@ pub(crate) fn import_signature(
     fetches: Option<&[&str]>,
 ) -> Result<Imported, Failure> {
     let mut options = import_options(arguments)?.allow_unknown(true);
-    let is_chosen = matches!(arguments.try_get_one::<String>("signature"), Ok(Some(_)));
+    let is_chosen = is_signature_chosen(arguments);
     if let Some(name) = model.default_signature().filter(|_| fetches.is_none() && !is_chosen) {
         options = options.signature(name);
     }
@@ -88,7 +119,8 @@ fn read_file(file: &Path) -> Result<Model, Failure> {
         progress.announce(&format!("reading {}", file.display()));
     }
     Ok(if file == Path::new("-") {
-        Model::from_bytes_limited(read_input()?, &Limits::default())?
+        let model = Model::from_bytes_limited(read_input()?, &Limits::default());
+        model.map_err(|error| Failure::input(format_args!("standard input: {error}")))?
     } else {
         read_model(file)?
     })
@@ -241,6 +273,8 @@ pub(crate) struct NamedFeeds {
     /// The file of the tensors; none without `--feeds`.
     file: Option<PathBuf>,
     tensors: Vec<(String, Tensor)>,
+    /// The names that the signature gives to inputs, by the names of the inputs.
+    signature_names: HashMap<String, String>,
 }
 
 impl NamedFeeds {
@@ -253,7 +287,7 @@ impl NamedFeeds {
     }
 
     pub(crate) fn none() -> NamedFeeds {
-        NamedFeeds { file: None, tensors: Vec::new() }
+        NamedFeeds { file: None, tensors: Vec::new(), signature_names: HashMap::new() }
     }
 
     /// Reads the tensors of a file; `-` is standard input.
@@ -269,7 +303,11 @@ impl NamedFeeds {
             read_npz(file)
         };
         let tensors = read.map_err(|error| Failure::input(error.message()))?;
-        Ok(NamedFeeds { file: Some(file.to_path_buf()), tensors: tensors.into_iter().collect() })
+        Ok(NamedFeeds {
+            file: Some(file.to_path_buf()),
+            tensors: tensors.into_iter().collect(),
+            signature_names: HashMap::new(),
+        })
     }
 
     /// Returns whether `--feeds` was given.
@@ -296,23 +334,26 @@ impl NamedFeeds {
         let names = exe.dim_names();
         let tensor_for = |port: &Port| {
             let Port { name, dtype, shape, .. } = port;
+            // Messages have the names that the user knows.
+            let shown = |name: &String| self.signature_names.get(name).unwrap_or(name).clone();
+            let called = shown(name);
             let expected = type_text(Some(*dtype), shape, &names);
             let Some(file) = self.file.as_ref().map(|file| file.display()) else {
-                let message = format!("{name} {expected} must be fed; give --feeds FEEDS.npz");
+                let message = format!("{called} {expected} must be fed; give --feeds FEEDS.npz");
                 return Err(Failure::at_node(name, message));
             };
             let Some((_, tensor)) = self.tensors.iter().find(|(given, _)| given == name) else {
-                let names: Vec<&str> = self.tensors.iter().map(|(name, _)| name.as_str()).collect();
+                let names: Vec<String> = self.tensors.iter().map(|(name, _)| shown(name)).collect();
                 let names = if names.is_empty() { "no tensors".to_string() } else { names.join(", ") };
                 return Err(Failure::at_node(
                     name,
-                    format!("{name} {expected} must be fed, {file} has {names}"),
+                    format!("{called} {expected} must be fed, {file} has {names}"),
                 ));
             };
             as_dtype(tensor, *dtype).map_err(|error| {
                 let help = error.help().map_or(String::new(), |help| format!("\n  help: {help}"));
                 let (got, sizes) = (tensor.dtype(), tensor.sizes());
-                let message = format!("{name} must be {expected}, {file} has {got}{sizes:?}{help}");
+                let message = format!("{called} must be {expected}, {file} has {got}{sizes:?}{help}");
                 Failure::at_node(name, message)
             })
         };

@@ -42,10 +42,16 @@ const PRODUCER: i32 = 2474;
 /// last digits.
 ///
 /// An op without such a function keeps the name that it has in this crate, and TensorFlow refuses to load the graph.
-/// [`ops_missing_in_tensorflow`] returns these ops. They are your own ops, ops on lists of tensors, and some parts of
-/// composites: of products of ragged matrices and of complex numbers, of convolutions in groups, of
-/// reductions of windows, of max pools with positions and their gradients, of dilations, of quantized and uniform
-/// layers, and of draws with the state of a generator.
+/// [`ops_missing_in_tensorflow`] returns these ops. They are your own ops, ops on lists of tensors, and parts of these
+/// methods: `matmul` of ragged matrices, `reduce_prod` of complex numbers, convolutions in groups, `max_pool` and
+/// `avg_pool` with windows that are known only in a run, `max_pool_with_argmax` and gradients of max pools,
+/// `dilation_2d` and its gradients, resizes with antialias or with a kernel such as Lanczos, `quantize`,
+/// `dequantize`, quantized and uniform layers, and draws with the state of a generator. `softmax` and `log_softmax`
+/// along another axis than the last one need a known rank and axis.
+///
+/// Names in TensorFlow have ASCII letters, digits and `_./-`, and begin with a letter, a digit or a dot. The export
+/// writes `_` in place of other characters and makes names unique; [`tensor_names`] returns the names of inputs and
+/// outputs in the exported graph.
 ///
 /// A lookup in a table of constants becomes nodes that make, fill and read a hash table
 /// of TensorFlow. A branch or a loop becomes an `If`, a `Case` or a `While`, and its regions become functions. A loop
@@ -103,7 +109,8 @@ fn indices(graph: &Graph, values: &[Value<'_>]) -> Result<Vec<ValueIx>> {
     values.iter().map(index).collect()
 }
 
-/// Returns the names of the ops of the exported graph that TensorFlow lacks, sorted. TensorFlow refuses to load the
+/// Returns the names of the ops of the exported graph that TensorFlow 2.21 lacks or has removed, sorted. An op that
+/// is a part of a method has the method after it, as in `convolve_groups of conv_2d`. TensorFlow refuses to load the
 /// graph if there are any. See [`to_graphdef`].
 ///
 /// ```
@@ -246,7 +253,8 @@ struct Exporter<'a> {
     /// Whether the import computes the nodes that [`Exporter::auxiliary`] adds now. This is so while they compute a
     /// parameter with a size that has no name, which an attribute in a file cannot mention.
     is_imported: bool,
-    /// The ops of exported nodes that TensorFlow can neither run nor compute with a function.
+    /// The ops of exported nodes that TensorFlow can neither run nor compute with a function, each with the method that
+    /// it is a part of.
     missing: BTreeSet<String>,
     /// The exported name of every node of the graph.
     names: Vec<String>,

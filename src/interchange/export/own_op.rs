@@ -96,7 +96,8 @@ impl Exporter<'_> {
                 make_call(&mut def, &function, &arguments, &results);
             }
             None => {
-                self.missing.insert(op);
+                let method = self.data.method_of(node).filter(|method| *method != op);
+                self.missing.insert(method.map_or_else(|| op.clone(), |method| format!("{op} of {method}")));
             }
         }
         Ok(def)

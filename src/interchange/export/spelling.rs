@@ -11,7 +11,7 @@ use super::super::signature::{Argument, ArgumentType, OpSignature, signature};
 use super::super::{ABSENT, IMPLIED};
 use super::attrs::{add_own, add_own_elements, of_kind};
 use super::parameter::Parameter;
-use super::{Exporter, has_unnamed_sizes, node_def, put};
+use super::{Exporter, PRODUCER, has_unnamed_sizes, node_def, put};
 use crate::error::Result;
 use crate::graph::{Node, ValueIx};
 use crate::op::dtype_number::number_of;
@@ -53,6 +53,9 @@ impl Exporter<'_> {
         let (Some(signature), Some(row)) = (signature(spelling.op_type), lookup(spelling.op_type)) else {
             return Ok(None);
         };
+        if signature.removed_in.is_some_and(|version| version <= PRODUCER) {
+            return Ok(None);
+        }
         if let Some(rank) = spelling.rank {
             let shape =
                 |value: &ValueIx| self.data.table.resolve_shape(&self.data.values[value.index()].shape);

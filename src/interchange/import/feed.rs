@@ -98,11 +98,19 @@ impl<'a, 'g> Importer<'a, 'g> {
             let refuse = |message: String| Err(Error::new(ErrorKind::Attribute, Phase::Build, message));
             let tensor = names.fed(feed, |name| frame.by_name.contains_key(name));
             let Some(tensor) = frame.tensor(tensor) else {
-                let names = frame.nodes.iter().map(|node| node.name.as_str());
                 let placeholders =
                     frame.nodes.iter().filter(|node| is_placeholder(&node.op) && node.input.is_empty());
                 let placeholders = placeholders.map(|node| node.name.as_str());
-                let near = did_you_mean_or_try(split_name(feed).0, names, placeholders);
+                // The caller knows the names of the signature, and not those of its placeholders.
+                let near = match names.inputs().collect::<Vec<&str>>() {
+                    inputs if !inputs.is_empty() => {
+                        did_you_mean_or_try(feed, inputs.iter().copied(), inputs.iter().copied())
+                    }
+                    _ => {
+                        let nodes = frame.nodes.iter().map(|node| node.name.as_str());
+                        did_you_mean_or_try(split_name(feed).0, nodes, placeholders)
+                    }
+                };
                 if let Some(call) = self.call_around(frame, split_name(feed).0) {
                     let call = &frame.nodes[call].name;
                     return refuse(format!(

@@ -50,9 +50,11 @@ pub use import_ops::import_ops;
 use std::collections::HashMap;
 use std::panic::Location;
 
+use super::AUXILIARY;
 use super::imported::{BuiltNode, Imported, ImportedOutput, NodeRecord, OutputKind, without_zero};
 use super::model::{Model, Signature};
 use super::options::ImportOptions;
+use super::proto::NodeDef;
 use super::signature_names::{SignatureNames, check_tensors};
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::{Graph, NodeIx};
@@ -137,7 +139,11 @@ impl Model {
             (nodes, by_name, importer.built_nodes)
         };
         let inputs = graph.named_inputs();
-        Ok(Imported { graph, nodes, by_name, names, inputs, outputs, built })
+        let is_left_out =
+            |node: &&NodeDef| !by_name.contains_key(&node.name) && !node.attr.contains_key(AUXILIARY);
+        let left_out = self.graph.node.iter().filter(is_left_out).map(|node| node.name.clone()).collect();
+        let fetches = fetches.unwrap_or_default().iter().map(|name| (*name).to_string()).collect();
+        Ok(Imported { graph, nodes, by_name, left_out, fetches, names, inputs, outputs, built })
     }
 
     /// Returns the signature that the options name. Without a name, the result is `serving_default`, or the only
@@ -380,7 +386,8 @@ impl<'a, 'g> Importer<'a, 'g> {
         self.op(frame, index, name, inputs)
     }
 
-    /// Builds an opaque node in place of a node that inference refused.
+    /// Builds an opaque node in place of a node that inference refused. Its error has no advice to call methods, which
+    /// nobody can follow in a model.
     fn refused(
         &mut self,
         frame: &Frame<'a, 'g>,
@@ -389,7 +396,8 @@ impl<'a, 'g> Importer<'a, 'g> {
         inputs: &[ImportedValue<'g>],
         error: Error,
     ) -> Result<Built<'g>> {
-        let error = self.with_given_shapes(frame, index, error.with_node(name)).at(self.location);
+        let error = error.with_node(name).without_advice_on_methods();
+        let error = self.with_given_shapes(frame, index, error).at(self.location);
         let node = NodeIx(self.graph.len() as u32);
         let mut result = self.opaque(frame, index, name, inputs)?;
         self.graph.write().refused.insert(node, error.clone());

@@ -73,10 +73,8 @@ impl<'a, 'g> Importer<'a, 'g> {
             };
             let declared = declared.map_or_else(String::new, |shape| format!("; the model declares {shape}"));
             let name = &node.name;
-            error.note(
-                format!("`ImportOptions::shape({name:?}, ..)` gives {name} the shape {given}{declared}"),
-                None,
-            )
+            let name = self.input_names.get(name.as_str()).copied().unwrap_or(name);
+            error.note(format!("{name} was given the shape {given}{declared}"), None)
         })
     }
 

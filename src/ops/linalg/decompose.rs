@@ -2,6 +2,7 @@
 
 use shapeflow_shape_fns::{Attribute, Attrs, DType};
 
+use super::in_tensorflow;
 use super::jacobi::{eigen, singular};
 use super::lu::dtype_of;
 use super::matrix::{Matrix, MatrixBatch, MatrixNumber, refuse, set_batch, with_field};
@@ -9,7 +10,7 @@ use super::reflection::Reflection;
 use crate::dtype::{self, Class};
 use crate::error::Result;
 use crate::graph::Value;
-use crate::op::{HostCx, OpDef, Operand, TfOp};
+use crate::op::{HostCx, OpDef, Operand, TfFunction, TfOp};
 use crate::ops::array::unstack::exactly;
 use crate::shape_fns::linalg;
 
@@ -103,7 +104,8 @@ pub(crate) static PACKED_EIGEN: OpDef =
         .operands(&[Operand::Data("input")])
         .shape_fn(linalg::eigen_packed)
         .dtype_rule(dtype::unary::float)
-        .tensorflow(&[TfOp::new("SelfAdjointEig"), TfOp::new("BatchSelfAdjointEig")]);
+        .tensorflow(&[TfOp::new("SelfAdjointEig"), TfOp::new("BatchSelfAdjointEig")])
+        .in_tensorflow(TfFunction::Composed(in_tensorflow::packed_eigen));
 
 pub(crate) static QR: OpDef = OpDef::host("qr", |cx| with_field!(dtype_of(cx)?, run_qr(cx)))
     .attrs(&[Attribute::bool_or("full_matrices", false)])

@@ -4,6 +4,7 @@ use std::f64::consts::PI;
 
 use num_complex::Complex64;
 
+use super::in_tensorflow;
 use super::lu::{Lu, dtype_of};
 use super::matrix::{Matrix, MatrixBatch, MatrixNumber, set_batch, with_field};
 use super::schur::Schur;
@@ -11,13 +12,15 @@ use super::triangular::substitute;
 use crate::dtype;
 use crate::error::Result;
 use crate::graph::Value;
-use crate::op::{HostCx, OpDef, Operand, TfOp};
+use crate::op::{HostCx, OpDef, Operand, TfFunction, TfOp};
 use crate::shape_fns::linalg;
 
 /// Functions of matrices. A row holds the documentation, the names of the method and of the definition, the dtypes, the
-/// TensorFlow op type, the dtype rule, and the function of one matrix.
+/// TensorFlow op type, the dtype rule, the function of one matrix, and how TensorFlow computes an op that it has
+/// removed.
 macro_rules! matrix_functions {
-    ($($(#[$meta:meta])* $method:ident, $DEF:ident, $dtypes:literal, $op:literal, $rule:path, $run:expr;)*) => {
+    ($($(#[$meta:meta])* $method:ident, $DEF:ident, $dtypes:literal, $op:literal, $rule:path, $run:expr
+        $(, $function:path)?;)*) => {
         impl<'g> Value<'g> {$(
             $(#[$meta])*
             ///
@@ -38,7 +41,8 @@ macro_rules! matrix_functions {
             .operands(&[Operand::Data("input")])
             .shape_fn(linalg::square_matrix)
             .dtype_rule($rule)
-            .tensorflow(&[TfOp::new($op)]);)*
+            .tensorflow(&[TfOp::new($op)])
+            $(.in_tensorflow(TfFunction::Composed($function)))?;)*
     };
 }
 
@@ -89,7 +93,7 @@ matrix_functions! {
     /// ```
     #[doc(alias = "expm")]
     matrix_exponential, EXPONENTIAL, "floats and complex numbers", "MatrixExponential", dtype::unary::inexact,
-    |cx| with_field!(dtype_of(cx)?, exponential(cx));
+    |cx| with_field!(dtype_of(cx)?, exponential(cx)), in_tensorflow::matrix_exponential;
 }
 
 /// Applies a function to each matrix of operand 0.

@@ -18,6 +18,7 @@ pub(crate) mod decompose;
 pub(crate) mod eig;
 pub(crate) mod einsum;
 pub(crate) mod fourier;
+mod in_tensorflow;
 mod jacobi;
 mod labelled;
 pub(crate) mod least_squares;

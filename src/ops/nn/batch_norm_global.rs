@@ -3,12 +3,13 @@
 use shapeflow_shape_fns::{Attribute, DType};
 
 use super::batch_norm_training::Channels;
+use super::in_tensorflow;
 use super::window::{dims_of, refuse, with_shape};
 use crate::dtype;
 use crate::error::Result;
 use crate::expr::{Expr, Index, LowerCx, math};
 use crate::graph::Value;
-use crate::op::{CompositeCx, OpDef, Operand, TfOp};
+use crate::op::{CompositeCx, OpDef, Operand, TfFunction, TfOp};
 use crate::ops::widen::widen;
 use crate::shape_fns;
 
@@ -29,7 +30,8 @@ pub(crate) static DEF: OpDef = OpDef::compute("batch_norm_global", lower)
     ])
     .shape_fn(shape_fns::nn::batch_norm)
     .dtype_rule(|dtypes, _| Ok(vec![dtype::common(dtypes, 0, 5, dtype::Class::Float)?]))
-    .tensorflow(&[TfOp::new("BatchNormWithGlobalNormalization")]);
+    .tensorflow(&[TfOp::new("BatchNormWithGlobalNormalization")])
+    .in_tensorflow(TfFunction::Composed(in_tensorflow::batch_norm_global));
 
 /// An op for import only: the gradients of [`DEF`] with respect to `t`, `m`, `v`, `beta` and `gamma`.
 pub(crate) static GRADIENT: OpDef = OpDef::composite("batch_norm_global_grad", build_gradient)

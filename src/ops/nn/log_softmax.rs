@@ -4,12 +4,13 @@ use shapeflow_shape_fns::Attribute;
 
 use std::panic::Location;
 
+use super::in_tensorflow;
 use super::row::Row;
 use crate::dtype;
 use crate::error::Result;
 use crate::expr::{Expr, Index, LowerCx, math};
 use crate::graph::{IntoParam, Value};
-use crate::op::{OpDef, Operand, TfOp};
+use crate::op::{OpDef, Operand, TfFunction, TfOp};
 use crate::ops::widen::widen;
 use crate::shape_fns;
 
@@ -45,7 +46,8 @@ pub(crate) static DEF: OpDef = OpDef::compute("log_softmax", lower)
     .operands(&[Operand::Data("logits"), Operand::Structure("axis")])
     .shape_fn(shape_fns::nn::softmax)
     .dtype_rule(dtype::unary::float)
-    .tensorflow(&[TfOp::new("LogSoftmax").fixed(&[("axis", -1)])]);
+    .tensorflow(&[TfOp::new("LogSoftmax").fixed(&[("axis", -1)])])
+    .in_tensorflow(TfFunction::Composed(in_tensorflow::log_softmax));
 
 fn lower(cx: &mut dyn LowerCx, output: usize, index: &[Index]) -> Expr {
     let row = Row::new(cx, index, widen);

@@ -39,6 +39,7 @@ pub(crate) mod fused;
 pub(crate) mod gelu;
 pub(crate) mod gradient_from_operand;
 pub(crate) mod gradient_from_result;
+mod in_tensorflow;
 pub(crate) mod isotonic_regression;
 pub(crate) mod l2_loss;
 pub(crate) mod leaky_relu;

@@ -2,10 +2,11 @@
 
 use shapeflow_shape_fns::{Attribute, Dim, Guard, InferenceContext, List, ShapeError, TensorShape};
 
+use super::in_tensorflow;
 use super::window::list_text;
 use crate::dtype;
 use crate::expr::{Expr, Index, LowerCx, ReduceOp};
-use crate::op::{OpDef, Operand};
+use crate::op::{OpDef, Operand, TfFunction};
 use crate::ops::widen::widen;
 
 /// A part of pools, over a padded tensor. Parameters: `sizes` and `strides`, one entry per axis; `positions`, the
@@ -25,7 +26,8 @@ pub(crate) static DEF: OpDef = OpDef::compute("reduce_window", lower)
         Operand::Size("extents"),
     ])
     .shape_fn(shape)
-    .dtype_rule(dtype::unary::number);
+    .dtype_rule(dtype::unary::number)
+    .in_tensorflow(TfFunction::Composed(in_tensorflow::reduce_window));
 
 /// Returns the elements of a parameter; `None` if it is absent or unknown.
 pub(super) fn dims_param(
