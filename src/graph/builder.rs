@@ -116,10 +116,11 @@ impl<'g> OpBuilder<'g> {
         self.param(name, param.into_param())
     }
 
-    /// Sets an attribute. A call that sets one attribute twice is refused.
+    /// Sets an attribute. A call that sets one attribute to two different values is refused.
     pub fn attr(mut self, name: &'static str, value: impl Into<Attr>) -> Self {
         let value = value.into();
-        if let Some(first) = self.attrs.get(name) {
+        let other = self.attrs.get(name).filter(|first| **first != value);
+        if let Some(first) = other {
             let message = format!("the attribute {name} must be given once, got {first} and {value}");
             self.refuse(Error::new(ErrorKind::Attribute, Phase::Build, message));
         } else {
