@@ -75,7 +75,8 @@ impl CompileOptions {
         }
     }
 
-    /// Runs large kernels on this number of threads, in a pool that the executable owns. One thread needs no pool.
+    /// Runs large kernels on this number of threads, in a pool that the executable owns. One thread needs no pool: it
+    /// is the calling thread. 0 means one thread too, and not the number of processors.
     ///
     /// Without the feature `threads`, all kernels run on the calling thread.
     pub fn threads(mut self, threads: usize) -> CompileOptions {

@@ -108,10 +108,11 @@ impl Graph {
         if names.is_empty() {
             return refuse(ErrorKind::Attribute, "there must be a branch, got none".to_string());
         }
-        self.check_own("the selector", selector).map_err(|error| error.with_op(op, op).at(location))?;
+        let role = if op == "cond" { "the predicate" } else { "the selector" };
+        self.check_own(role, selector).map_err(|error| error.with_op(op, op).at(location))?;
         let shape = selector.shape();
         if shape.rank().is_some_and(|rank| rank != 0) {
-            return refuse(ErrorKind::Shape, format!("the selector must be a scalar, got shape {shape}"));
+            return refuse(ErrorKind::Shape, format!("{role} must be a scalar, got shape {shape}"));
         }
         let constant = self.read().const_fold(selector.index()?);
         if let Some(constant) = constant {

@@ -221,7 +221,10 @@ fn rows_of(graph: &Graph, xs: &[Value<'_>]) -> Result<(Dim, Vec<TensorShape>)> {
             continue;
         };
         let Some((first, rest)) = dims.split_first() else {
-            return fail(ErrorKind::Shape, format!("x{number} must have rows, got a scalar"));
+            return fail(
+                ErrorKind::Shape,
+                format!("x{number} must have an axis 0 to scan along, got a scalar"),
+            );
         };
         rows.push(TensorShape::from(rest));
         match &count {

@@ -133,13 +133,20 @@ fn fault_error(fault: &Fault, read: Option<ElementRead>, views: &[TensorView<'_>
         }
         Fault::Outside { source } => {
             let sizes = views.get(*source as usize).map(|view| view.sizes()).unwrap_or_default();
+            let is_outside = |(axis, index): &(usize, &i64)| {
+                sizes.get(*axis).is_none_or(|size| !usize::try_from(**index).is_ok_and(|index| index < *size))
+            };
             let got = match &read {
-                Some(ElementRead::At(_, index)) => format!("{:?}", &index[..]),
+                Some(ElementRead::At(_, index)) => match index.iter().enumerate().find(is_outside) {
+                    Some((axis, position)) => format!("index {position} at axis {axis}"),
+                    None => format!("the index {:?}", &index[..]),
+                },
                 Some(ElementRead::Flat(_, position)) => format!("position {position}"),
                 None => "an index outside".to_string(),
             };
             let message = format!("the body must read inside operand {source} of sizes {sizes:?}, got {got}");
-            Error::new(ErrorKind::Custom, Phase::Run, message)
+            let origin = (*source as usize, format!("operand {source}"));
+            Error::new(ErrorKind::Custom, Phase::Run, message).with_origins(vec![origin])
         }
     };
     match read {

@@ -99,7 +99,7 @@ impl Graph {
                 }
             };
             let data = self.read();
-            names.push(name.unwrap_or_else(|| data.node_name(data.values[index.index()].node)));
+            names.push(name.unwrap_or_else(|| data.value_name(index)));
             wanted.push(index);
         }
         if !refused.is_empty() {

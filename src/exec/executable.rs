@@ -19,6 +19,7 @@ use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::{DimNames, GraphData, NodeIx, ValueIx};
 use crate::lower::kernel::BufferIx;
 use crate::op::{Body, Cancel, OpRef};
+use crate::ragged::FLAT_VALUES;
 use crate::runtime::{Pool, lock};
 use crate::tensor::{Tensor, TensorView, TensorViewMut};
 
@@ -163,7 +164,8 @@ impl Executable {
         &self.0.outputs
     }
 
-    /// Runs on inputs in the order of [`Executable::inputs`] and returns all results.
+    /// Runs on inputs in the order of [`Executable::inputs`] and returns all results. A ragged output gives a result
+    /// for each of its parts: the flat values, and the row splits of each partition.
     ///
     /// `inputs` has a view for every input, or one for every needed input. Views of other inputs are ignored.
     ///
@@ -187,7 +189,14 @@ impl Executable {
         let (count, location) = (self.0.outputs.len(), Location::caller());
         let refused = || {
             let message = format!("the number of results must be {count}, one for each output, got {N}");
-            Error::new(ErrorKind::Feed, Phase::Run, message).at(location)
+            let error = Error::new(ErrorKind::Feed, Phase::Run, message).at(location);
+            let ragged = self.0.outputs.iter().find_map(|port| port.name.strip_suffix(FLAT_VALUES));
+            match ragged {
+                Some(name) => error.with_help(format!(
+                    "the ragged output {name} counts as its flat values and its row splits; run_named returns it as one"
+                )),
+                None => error,
+            }
         };
         if count != N {
             return Err(refused());

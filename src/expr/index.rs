@@ -36,7 +36,8 @@ pub(crate) enum Atom {
 /// An integer expression `constant + Σ coefficient · atom`. An atom is an axis, a quotient or remainder of another
 /// index, or a run-time value.
 ///
-/// Coefficients and constants are [`Dim`]s, so an index stays valid for every size.
+/// Coefficients and constants are [`Dim`]s, so an index stays valid for every size. [`Index::constant`] makes an index
+/// of an integer: `index + Index::constant(1)`.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Index {
     pub(crate) terms: SmallVec<[(Atom, Dim); 1]>,

@@ -262,6 +262,8 @@ const _: () = assert!(size_of::<ExprNode>() <= 48);
 ///
 /// Arithmetic operators build primitive operations on two expressions of the same dtype; a body that mixes dtypes is
 /// refused when its op is added to a graph. Operators on complex numbers build the operations on their parts.
+///
+/// The functions of [`expr::math`](crate::expr::math) build the other functions: `exp`, `log`, `tanh`, ….
 #[derive(Clone)]
 pub struct Expr(Arc<ExprNode>);
 

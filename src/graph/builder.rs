@@ -43,13 +43,8 @@ impl<'g> OpBuilder<'g> {
     }
 
     fn push(&mut self, place: u32, value: Value<'g>) {
-        if value.graph().tag() != self.graph.tag() {
-            let message = format!(
-                "operands must belong to one graph, got values of the graphs made at {} and at {}",
-                self.graph.created(),
-                value.graph().created()
-            );
-            return self.refuse(Error::new(ErrorKind::ForeignValue, Phase::Build, message));
+        if let Err(error) = self.graph.check_operand(value) {
+            return self.refuse(error);
         }
         match value.index() {
             Ok(index) => self.operands.push((place, index)),
@@ -121,9 +116,16 @@ impl<'g> OpBuilder<'g> {
         self.param(name, param.into_param())
     }
 
-    /// Sets an attribute.
+    /// Sets an attribute. A call that sets one attribute to two different values is refused.
     pub fn attr(mut self, name: &'static str, value: impl Into<Attr>) -> Self {
-        self.attrs.insert(name, value.into());
+        let value = value.into();
+        let other = self.attrs.get(name).filter(|first| **first != value);
+        if let Some(first) = other {
+            let message = format!("the attribute {name} must be given once, got {first} and {value}");
+            self.refuse(Error::new(ErrorKind::Attribute, Phase::Build, message));
+        } else {
+            self.attrs.insert(name, value);
+        }
         self
     }
 
@@ -341,7 +343,7 @@ impl<'g> OpBuilder<'g> {
         let origin = data.call_origin(&operands, &self.attrs, location);
         let location = around.filter(|_| is_library_line(location)).unwrap_or(location);
         let blamed = error.blamed_operand();
-        let ties = data.ties_of(&operands, error.message());
+        let ties = if is_about_sizes(&error) { data.ties_of(&operands, error.message()) } else { Vec::new() };
         // A tensor among the arguments becomes a constant node, whose line is the line of the call.
         let is_tensor = |number: usize| {
             let node = operands.get(number).map(|operand| data.node_of(*operand));
@@ -372,12 +374,21 @@ impl<'g> OpBuilder<'g> {
             error = error.note(text, Some(at));
         }
         if let Some(origin) = error.guard_origin() {
-            let (label, at) = data.label_at(origin);
+            let (label, at) = data.call_at(origin);
             error = error
                 .note(format!("the condition is from {label}"), Some(at).filter(|at| !is_library_line(at)));
         }
         error.in_scopes(data.scopes_of_error(data.scope))
     }
+}
+
+/// Returns whether an error is about sizes, and not about a rank, an axis or an attribute. Equalities of dimensions
+/// explain sizes only.
+fn is_about_sizes(error: &Error) -> bool {
+    let message = error.message();
+    let is_about = |subject: &str| message.contains(subject);
+    !matches!(error.kind(), ErrorKind::Attribute | ErrorKind::DType)
+        && !["rank", "axis must be", "axes must be"].into_iter().any(is_about)
 }
 
 /// The maximum number of operands whose origin an error shows.

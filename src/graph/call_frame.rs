@@ -104,6 +104,15 @@ impl GraphData {
         [outermost].into_iter().chain(inner).collect()
     }
 
+    /// Returns the name and the line of the call of the program that a node is a part of.
+    pub(super) fn call_of_program(
+        &self,
+        part: CallPart,
+    ) -> Option<(&'static str, &'static Location<'static>)> {
+        let outermost = self.shown_frames(part.frame?)[0];
+        Some((outermost.name, outermost.location))
+    }
+
     /// Names the open call of the program in an error that names no op.
     pub(super) fn blame_open_call(&self, error: Error) -> Error {
         let Some(frame) = self.open_frame else { return error };

@@ -38,6 +38,10 @@ impl<'g> Value<'g> {
             };
             let text = format!("dim({}, axis={axis})", type_text(self.dtype(), &shape));
             let error = Error::new(ErrorKind::Shape, Phase::Build, message).with_op("dim", text);
+            let error = match shape.rank() {
+                None => error.with_help("give the rank with .ensure_shape(..)"),
+                Some(_) => error,
+            };
             error.at(call.unwrap_or(location))
         })
     }

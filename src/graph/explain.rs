@@ -9,7 +9,7 @@ use shapeflow_shape_fns::{DType, Dim, Equality, Guard, Provenance, Symbol, count
 use super::{Graph, GraphData, NodeIx, Value, ValueIx};
 use crate::dtype::type_text;
 use crate::error::{Error, ErrorKind, Phase, Result};
-use crate::op::Operand;
+use crate::op::{Body, Operand};
 
 /// The maximum number of places that the text shows for one dimension.
 const MAX_PLACES: usize = 6;
@@ -91,14 +91,14 @@ impl GraphData {
                 let _ = write!(text, "\n    … and {} more", counted(more, "place"));
             }
             for tie in &origin.ties {
-                let (label, at) = self.label_at(tie.origin);
+                let (label, at) = self.call_at(tie.origin);
                 let symbol = named(&Dim::from(tie.symbol));
                 let _ = write!(text, "\n    {symbol} == {} since {label} at {at}", named(&tie.dim));
             }
             let about = |dim: &&Dim| origin.symbols.iter().any(|symbol| dim.mentions(*symbol));
             let is_shown = |guard: &Guard| guard.dims().iter().any(about);
             for (guard, at) in self.distinct_guards(&names, is_shown) {
-                let (label, at) = self.label_at(at);
+                let (label, at) = self.call_at(at);
                 let _ = write!(text, "\n    {guard} is checked at run time for {label} at {at}");
             }
         }
@@ -142,43 +142,78 @@ impl GraphData {
         ties.fold(error, |error, (text, location)| error.note(text, Some(location)))
     }
 
-    /// Returns the equalities that tied dimensions of `values` to other dimensions. An equality has a text, and the
-    /// line of the op that caused the equality. Dimensions that do not occur in `text` do not count.
+    /// Returns the equalities that explain the dimensions of `values` in an error: why a name in the shape of a value,
+    /// or of the input that the value has the dimension from, reads as a number or as another name. An equality has a
+    /// text, and the line of the call that caused the equality. Equalities with a number come first. Dimensions that do
+    /// not occur in `text` do not count.
     pub(crate) fn ties_of(
         &self,
         values: &[ValueIx],
         text: &str,
     ) -> Vec<(String, &'static Location<'static>)> {
-        let mut ties: Vec<Equality> = Vec::new();
-        if self.table.equalities().is_empty() {
+        let equalities = self.table.equalities();
+        if equalities.is_empty() {
             return Vec::new();
         }
-        for value in values {
-            let shape = self.table.resolve_shape(&self.values[value.index()].shape);
-            for dim in shape.dims().unwrap_or_default() {
-                if !mentions(text, &dim.to_string()) {
-                    continue;
-                }
-                for tie in Origin::of(self, *value, dim).ties {
-                    if !ties.contains(&tie) {
-                        ties.push(tie);
-                    }
+        let mut pending: Vec<Symbol> = Vec::new();
+        for &value in values {
+            for written in self.values[value.index()].shape.dims().unwrap_or_default() {
+                let dim = self.table.resolve(written);
+                if mentions(text, &dim.to_string()) {
+                    written.symbols(&mut |symbol| pending.push(symbol));
+                    self.declared_forms(value, &dim).for_each(|form| {
+                        form.symbols(&mut |symbol| pending.push(symbol));
+                    });
                 }
             }
         }
-        let has_place = |tie: &&Equality| {
+        let mut ties: Vec<&Equality> = Vec::new();
+        let mut seen: FxHashSet<Symbol> = FxHashSet::default();
+        let mut next = 0;
+        while let Some(&symbol) = pending.get(next) {
+            next += 1;
+            if seen.insert(symbol) {
+                for tie in equalities.iter().filter(|tie| tie.symbol == symbol) {
+                    ties.push(tie);
+                    tie.dim.symbols(&mut |symbol| pending.push(symbol));
+                }
+            }
+        }
+        ties.sort_by_key(|tie| !tie.dim.is_known());
+        let has_place = |tie: &&&Equality| {
             (tie.origin as usize) < self.nodes.len() || self.assumption_at(tie.origin).is_some()
         };
         // A call that makes a symbol and ties it to a name at once, as `as_dim` does, explains nothing.
-        let is_made_by_the_tie = |tie: &&Equality| self.table.maker(tie.symbol) == Some(tie.origin);
+        let is_made_by_the_tie = |tie: &&&Equality| self.table.maker(tie.symbol) == Some(tie.origin);
         ties.iter()
             .filter(has_place)
             .filter(|tie| !is_made_by_the_tie(tie))
             .map(|tie| {
-                let (label, at) = self.label_at(tie.origin);
+                let (label, at) = self.call_at(tie.origin);
                 (format!("{} is {} since {label}", Dim::from(tie.symbol), tie.dim), at)
             })
             .collect()
+    }
+
+    /// Returns the dimensions of inputs that `value` has its dimension `dim` from, as the program declared them.
+    fn declared_forms(&self, value: ValueIx, dim: &Dim) -> impl Iterator<Item = Dim> {
+        let is_input = |value: &ValueIx| matches!(self.node_of(*value).op.body, Body::Input);
+        let inputs = sources(self, value, dim).into_iter().filter(is_input);
+        inputs.map(|input| place(self, input, dim).dim)
+    }
+
+    /// Returns the label and the line of the call of the program that tied dimensions: `mul` for a reshape that a
+    /// product of ragged values added. A node with a name of the program, and a call of `assume_eq`, have their labels.
+    pub(super) fn call_at(&self, origin: u32) -> (String, &'static Location<'static>) {
+        let (label, location) = self.label_at(origin);
+        if self.assumption_at(origin).is_some() {
+            return (label, location);
+        }
+        let node = self.nodes.get(origin as usize).filter(|node| node.own_name().is_none());
+        let call = node.and_then(|node| self.call_of_program(node.part_of));
+        let Some((node, (call, at))) = node.zip(call) else { return (label, location) };
+        let scopes = self.scopes_of_error(node.scope).into_iter().rev();
+        (scopes.map(|(scope, _)| scope + "/").collect::<String>() + call, at)
     }
 }
 

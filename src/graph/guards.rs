@@ -45,7 +45,7 @@ impl Graph {
         let mut guards: Vec<GraphGuard> = Vec::new();
         self.read().for_each_graph(&mut |data| {
             for (condition, origin) in data.distinct_guards(&data.dim_names(), |_| true) {
-                let (call, location) = data.label_at(origin);
+                let (call, location) = data.call_at(origin);
                 let guard = GraphGuard { condition, call, location };
                 if !guards.contains(&guard) {
                     guards.push(guard);

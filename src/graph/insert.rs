@@ -50,6 +50,7 @@ impl GraphData {
             self.input_names.remove(&name);
         }
         self.assumed.truncate(to.assumed);
+        self.output_names.retain(|value, _| value.index() < to.values);
         self.nodes.truncate(to.nodes);
         self.values.truncate(to.values);
         self.partitions.forget_values_from(to.values);

@@ -112,6 +112,8 @@ pub(crate) struct GraphData {
     pub table: DimTable,
     /// The tensors of the constants, by node.
     pub constants: FxHashMap<NodeIx, Tensor>,
+    /// The names that the program gave the outputs of nodes with several outputs.
+    pub output_names: FxHashMap<ValueIx, String>,
     pub input_names: FxHashSet<String>,
     /// Names and values of the inputs, in the order of their calls.
     pub inputs: Vec<(String, ValueIx)>,
@@ -250,7 +252,23 @@ impl Graph {
             self.created,
             value.graph().created
         );
-        Err(Error::new(ErrorKind::ForeignValue, Phase::Build, message))
+        Err(value.named_as_foreign(Error::new(ErrorKind::ForeignValue, Phase::Build, message)))
+    }
+
+    /// Checks that an operand belongs to this graph. The error shows where an operand of another graph comes from.
+    ///
+    /// # Errors
+    /// The operand belongs to another graph.
+    pub(crate) fn check_operand(&self, value: Value<'_>) -> Result<()> {
+        if value.graph().tag == self.tag {
+            return Ok(());
+        }
+        let message = format!(
+            "operands must belong to one graph, got values of the graphs made at {} and at {}",
+            self.created,
+            value.graph().created
+        );
+        Err(value.named_as_foreign(Error::new(ErrorKind::ForeignValue, Phase::Build, message)))
     }
 
     /// Returns the error about an unknown dimension without a name that belongs to another graph, or to a region that
@@ -369,16 +387,31 @@ impl GraphData {
         name
     }
 
+    /// Returns the name of a value, prefixed with its scopes: the name that the program gave it, or else the name of
+    /// its node. If only another output of the node has a name of the program, the name is the op's name and the number
+    /// of the value, so that no two outputs have one name.
+    pub(crate) fn value_name(&self, value: ValueIx) -> String {
+        let index = self.values[value.index()].node;
+        let node = &self.nodes[index.index()];
+        if node.outputs == 1 || node.own_name().is_none() {
+            return self.node_name(index);
+        }
+        match self.output_names.get(&value) {
+            Some(name) => self.scope_text(node.scope) + name,
+            None => format!("{}{}_{}", self.scope_text(node.scope), node.op.name(), value.0),
+        }
+    }
+
+    /// Returns the names of a scope and of the scopes around it, each with a slash after it.
+    fn scope_text(&self, scope: u32) -> String {
+        let scopes = self.scope_chain(scope).into_iter().rev();
+        scopes.map(|(name, _)| name + "/").collect()
+    }
+
     /// Returns the name of a node for texts that people read, prefixed with its scopes: its own name, or else its op's
     /// name.
     pub(crate) fn node_label(&self, index: NodeIx) -> String {
         let node = &self.nodes[index.index()];
-        let mut name = String::new();
-        for (scope, _) in self.scope_chain(node.scope).into_iter().rev() {
-            name.push_str(&scope);
-            name.push('/');
-        }
-        name.push_str(node.own_name().unwrap_or(node.op.name()));
-        name
+        self.scope_text(node.scope) + node.own_name().unwrap_or(node.op.name())
     }
 }

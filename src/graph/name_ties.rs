@@ -175,7 +175,7 @@ impl GraphData {
         let mut ties: Vec<NameTie> = Vec::new();
         for TiedNames { names, broadcast, unless_zero, origin } in self.tied_names(TieCount::default()) {
             if self.assumption_at(origin).is_none() {
-                let (call, location) = self.label_at(origin);
+                let (call, location) = self.call_at(origin);
                 let names = names.map(|name| dim_names.dim_text(&name));
                 let unless_zero = unless_zero.map(|product| dim_names.dim_text(&product));
                 let tie = NameTie { names, broadcast, unless_zero, call, location };

@@ -187,6 +187,16 @@ fn part(dtype: DType) -> DType {
     dtype.part().unwrap_or(dtype)
 }
 
+/// Returns the cast of integers of `dtype` to a wider dtype that also holds the integer `scalar`.
+fn wider_cast(scalar: Scalar, dtype: DType) -> &'static str {
+    let is_narrow = dtype.size_bytes().is_some_and(|size| size < 4);
+    match dtype {
+        _ if !dtype.is_integer() || dtype == DType::U64 => ".cast(..)",
+        _ if is_narrow && int_as(scalar.to_i64(), DType::I32).is_some() => ".cast(DType::I32)",
+        _ => ".cast(DType::I64)",
+    }
+}
+
 fn does_not_fit(scalar: Scalar, peer: Value<'_>) -> Error {
     let dtype = peer.dtype();
     let text = rust_text(scalar);
@@ -204,7 +214,7 @@ fn does_not_fit(scalar: Scalar, peer: Value<'_>) -> Error {
         error = error.with_help("compare the tensor to get bools, or write the scalar as a number");
     } else if dtype.is_numeric() {
         let is_float = scalar.dtype().is_float();
-        let cast = if is_float && dtype.is_integer() { float_cast(dtype) } else { ".cast(..)" };
+        let cast = if is_float && dtype.is_integer() { float_cast(dtype) } else { wider_cast(scalar, dtype) };
         error = error.with_help(format!("cast the tensor to a dtype that holds the scalar, with {cast}"));
     }
     let Ok(index) = peer.index() else { return error };

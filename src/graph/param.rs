@@ -64,6 +64,10 @@ impl Param<'_> {
 
 /// A type that converts into a size or structure parameter: a value, one element, an array, slice or vector of
 /// elements, or a shape. An element is an integer or a [`Dim`]; a pair of elements (`[[0, 0], [1, 1]]`) counts as two.
+///
+/// A parameter that decides the rank of a result, or which nodes a method adds, must be known when the graph is built:
+/// the axis of an op on ragged values, for example. Such a parameter refuses a value with the error `axis must be an
+/// integer known when the graph is built`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a parameter of an op",
     note = "elements are integers, `Dim`s and pairs of these, in an array, slice or vector of one type: write `shape![&n, 2]` to mix"

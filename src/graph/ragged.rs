@@ -199,8 +199,14 @@ impl<'g> RowPartitionValue<'g> {
 }
 
 impl<'g> RaggedValue<'g> {
-    /// Makes a ragged value of at least one partition, outermost first.
+    /// Makes a ragged value of at least one partition, outermost first. The value is poisoned if its parts belong to
+    /// several graphs.
     pub(crate) fn new(flat: Value<'g>, partitions: &[RowPartitionValue<'g>]) -> RaggedValue<'g> {
+        let graph = partitions[0].graph;
+        let flat = match graph.check_operand(flat) {
+            Ok(()) => flat,
+            Err(error) => Value::poisoned(graph, error, flat.dtype()),
+        };
         let mut data = flat.graph().write();
         let list = data.partitions.lists.len() as u32;
         data.partitions.lists.push(partitions.iter().map(|partition| partition.id).collect());

@@ -8,7 +8,7 @@ use shapeflow_shape_fns::{DType, TensorShape};
 
 use super::{Extra, Graph, Poison, ValueInfo, ValueIx};
 use crate::dtype::type_text;
-use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::error::{Error, ErrorKind, Phase, Result, is_library_line};
 use crate::tensor::Tensor;
 
 /// The bit of `Value::id` that marks a poisoned value. The other bits are then the index of the value's error in
@@ -171,7 +171,11 @@ impl<'g> Value<'g> {
         data.constants.get(&info.node).cloned().or_else(|| data.const_fold(ValueIx(self.id)))
     }
 
-    /// Names the node that made this value. Errors and dumps show the name after the names of the node's scopes.
+    /// Names the value. An output to which the caller of [`Graph::compile`] gives no name has this name. Errors and
+    /// dumps show the name of a node after the names of the node's scopes.
+    ///
+    /// Each output of a node has a name of its own. The name of the node, in errors, dumps and exported models, is the
+    /// name of its first output that has one. A second name of a value replaces the first.
     ///
     /// ```
     /// use shapeflow::{DType, Graph, TensorView, shape};
@@ -181,16 +185,36 @@ impl<'g> Value<'g> {
     /// let exe = g.compile(x.relu()?.named("active"))?;
     /// let results = exe.run_named(&[("x", TensorView::new(&[2], &[-1.0f32, 1.0])?)])?;
     /// assert_eq!(results.tensor("active")?.to_vec::<f32>()?, [0.0, 1.0]);
+    ///
+    /// let [best, place] = x.top_k(1)?;
+    /// let exe = g.compile([best.named("best"), place.named("place")])?;
+    /// assert_eq!(exe.outputs().iter().map(|port| &*port.name).collect::<Vec<_>>(), ["best", "place"]);
     /// # Ok::<(), shapeflow::Error>(())
     /// ```
     pub fn named(self, name: &str) -> Value<'g> {
         if self.id & POISONED == 0 && self.index().is_ok() {
             let mut data = self.graph.write();
-            let node = data.values[self.id as usize].node;
-            data.nodes[node.index()].extra.get_or_insert_with(|| Box::new(Extra::default())).name =
-                Some(name.to_string());
+            let index = data.values[self.id as usize].node;
+            let mut name_of_node = name.to_string();
+            if data.nodes[index.index()].outputs > 1 {
+                data.output_names.insert(ValueIx(self.id), name_of_node);
+                let mut names = data.nodes[index.index()].values().map(|value| data.output_names.get(&value));
+                name_of_node = names.find_map(Option::<&String>::cloned).expect("an output has a name");
+            }
+            data.nodes[index.index()].extra.get_or_insert_with(|| Box::new(Extra::default())).name =
+                Some(name_of_node);
         }
         self
+    }
+
+    /// Adds the origin of this value to an error that says that the value belongs to another graph.
+    pub(super) fn named_as_foreign(self, error: Error) -> Error {
+        let Ok(index) = self.index() else { return error };
+        let data = self.graph.read();
+        let node = data.values[index.index()].node;
+        let location = data.nodes[node.index()].location;
+        let origin = format!("the value of the other graph comes from {}", data.node_label(node));
+        error.note(origin, Some(location).filter(|location| !is_library_line(location)))
     }
 
     /// Returns the value of `result`, or a poisoned value that carries its error.

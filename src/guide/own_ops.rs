@@ -4,6 +4,8 @@
 //!
 //! The body of a compute op is the expression of one element of the result. The compiler fuses it with its neighbours.
 //! The shape function gives the shape of the result; most ops use an existing shape function.
+//! [`Expr`](crate::expr::Expr) has operators and simple methods, and [`expr::math`](crate::expr::math) has functions
+//! such as `exp`, `log` and `tanh`.
 //!
 //! ```
 //! use shapeflow::expr::{Expr, Index, LowerCx};

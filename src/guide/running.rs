@@ -41,7 +41,9 @@
 //!
 //! A [`BoundRun`](crate::BoundRun) owns its inputs and outputs. A repetition allocates nothing and costs little more
 //! than its kernels. [`BoundRun::feed_back`](crate::BoundRun::feed_back) copies a result to an input, as a loop does
-//! with its state.
+//! with its state. So a program trains with gradients that it builds itself, with the ops `*_grad` among others: the
+//! weights and the state of the optimizer are inputs, their new values are outputs, and `feed_back` copies them after
+//! each step.
 //!
 //! ```
 //! use shapeflow::{DType, Graph, shape};

@@ -112,8 +112,10 @@ fn a_body_that_reads_outside_its_operand_is_refused() -> Result<()> {
     let interpreter = CompileOptions::new().backend(Backend::Interpreter);
     for exe in [g.compile((y + 1.0).ok()?)?, g.compile_with(&interpreter, y)?] {
         let error = exe.run_all(&[TensorView::new(&[3], &[1.0f32, 2.0, 3.0])?]).unwrap_err();
-        let expected = "next_element(f32[n]): the body must read inside operand 0 of sizes [3], got [3]";
+        let expected =
+            "next_element(f32[n]): the body must read inside operand 0 of sizes [3], got index 3 at axis 0";
         assert_eq!(error.message(), expected);
+        assert!(error.to_string().contains("operand 0 comes from mul at "), "{error}");
         assert_eq!(error.location().map(|at| at.file()), Some(file!()));
         assert_eq!(exe.run_all(&[TensorView::new(&[0], &[0.0f32; 0])?])?[0].len(), 0);
     }

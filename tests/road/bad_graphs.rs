@@ -29,8 +29,8 @@ fn contradicting_equalities_are_explained() -> Result<()> {
     error: reshape(f32[2, 3], shape=[2, 4]): shape must keep the number of elements, got 6 in [2, 3] and 8 in [2, 4]
       --> `error_text(pair.reshape([2, 4]))`
       operand 0 comes from stack at `let pair = stack(&[x, y], 0)?;`
-      m is n since stack at `let pair = stack(&[x, y], 0)?;`
       n is 3 since stack at `let _ = stack(&[y, z], 0)?;`
+      m is n since stack at `let pair = stack(&[x, y], 0)?;`
       help: give -1 at axis 1 to have its size inferred: [2, 3]
     ");
     assert_snapshot!(error_text(stack(&[x, x.pad([0, 1])?], 0)), @r#"
@@ -38,7 +38,6 @@ fn contradicting_equalities_are_explained() -> Result<()> {
       --> `error_text(stack(&[x, x.pad([0, 1])?], 0))`
       operand 0 comes from x at `let [x, y] = [g.input("x", DType::F32, shape!["n"])?, g.input("y", DType::F32, shape!["m"])?];`
       operand 1 comes from pad at `error_text(stack(&[x, x.pad([0, 1])?], 0))`
-      m is n since stack at `let pair = stack(&[x, y], 0)?;`
       n is 3 since stack at `let _ = stack(&[y, z], 0)?;`
       help: concat joins along axis 0, the only one that differs
     "#);
@@ -79,12 +78,14 @@ fn input_and_graph_errors_are_explained() -> Result<()> {
     assert_snapshot!(error_text((x * y).ok()), @r#"
     error: mul(f32[n]): operands must belong to one graph, got values of the graphs made at `let g = Graph::new();` and at `let other = Graph::new();`
       --> `error_text((x * y).ok())`
+      the value of the other graph comes from y at `let y = other.input("y", DType::F32, shape!["n"])?;`
       operand 0 comes from x at `let x = g.input("x", DType::F32, shape!["n"])?;`
     "#);
-    assert_snapshot!(error_text(g.explain(y)), @r"
+    assert_snapshot!(error_text(g.explain(y)), @r#"
     error: the value must belong to the graph made at `let g = Graph::new();`, got a value of the graph made at `let other = Graph::new();`
       --> `error_text(g.explain(y))`
-    ");
+      the value of the other graph comes from y at `let y = other.input("y", DType::F32, shape!["n"])?;`
+    "#);
     let layer = g.scope("layer");
     let wrong = x.expand_dims(1)? + g.constant([[1.0f64]])?;
     drop(layer);

@@ -114,7 +114,7 @@ fn refused_calls_name_the_branch_and_the_output() -> Result<()> {
     let pair = g.input("pair", DType::Bool, shape![2])?;
     assert_eq!(
         message(g.cond(pair, || Ok(x), || Ok(x))),
-        "cond: the selector must be a scalar, got shape [2]"
+        "cond: the predicate must be a scalar, got shape [2]"
     );
     assert_eq!(message(g.case(p, &[])), "case: the index must be i32, got bool");
     assert_eq!(
@@ -150,7 +150,7 @@ fn operands_of_another_graph_are_refused() -> Result<()> {
     let p = other.input("p", DType::Bool, shape![])?;
     let error = g.cond(p, || Ok(x), || Ok(x * 2.0)).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::ForeignValue, "{error}");
-    assert!(error.message().starts_with("cond: the selector must belong to the graph made at "), "{error}");
+    assert!(error.message().starts_with("cond: the predicate must belong to the graph made at "), "{error}");
     let many = (0..9).map(|n| other.input(&format!("y{n}"), DType::F32, shape![4]));
     let last = many.collect::<Result<Vec<_>>>()?[8];
     let error = g.map(&[x, last], |rows| Ok(rows[0])).unwrap_err();

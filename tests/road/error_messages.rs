@@ -68,7 +68,7 @@ fn dtype_errors_are_explained() -> Result<()> {
     error: add: a scalar takes the dtype of the tensor beside it, and this dtype must hold the scalar, got 300 beside u8[n]
       --> `error_text((bytes + 300).ok())`
       the tensor comes from bytes at `let bytes = g.input("bytes", DType::U8, shape!["n"])?;`
-      help: cast the tensor to a dtype that holds the scalar, with .cast(..)
+      help: cast the tensor to a dtype that holds the scalar, with .cast(DType::I32)
     "#);
     assert_snapshot!(error_text(x.select(x, y)), @r#"
     error: select(f32[n], f32[n], f64[n]): the element type must be bool, got f32 in operand 0
@@ -206,12 +206,14 @@ fn input_and_graph_errors_are_explained() -> Result<()> {
     assert_snapshot!(error_text((x + y).ok()), @r#"
     error: add(f32[n]): operands must belong to one graph, got values of the graphs made at `let g = Graph::new();` and at `let other = Graph::new();`
       --> `error_text((x + y).ok())`
+      the value of the other graph comes from y at `let y = other.input("y", DType::F32, shape!["n"])?;`
       operand 0 comes from x at `let x = g.input("x", DType::F32, shape!["n"])?;`
     "#);
-    assert_snapshot!(error_text(g.compile(y)), @r"
+    assert_snapshot!(error_text(g.compile(y)), @r#"
     error: outputs must belong to the graph made at `let g = Graph::new();`, got a value of the graph made at `let other = Graph::new();`
       --> `error_text(g.compile(y))`
-    ");
+      the value of the other graph comes from y at `let y = other.input("y", DType::F32, shape!["n"])?;`
+    "#);
     assert_snapshot!(error_text(g.value(y.id())), @r"
     error: the id must belong to this graph, made at `let g = Graph::new();`
       --> `error_text(g.value(y.id()))`

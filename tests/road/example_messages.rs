@@ -190,7 +190,7 @@ fn lines_have_the_fields_that_were_written() {
         let read = run(&[line.into()], |x| x.decode_csv(&defaults, &CsvOptions::new().delimiter(b';')));
         message_of(&read.unwrap_err())
     };
-    assert_eq!(refused("1;2;3"), "there must be 2 fields, got 3 in line 0, \"1;2;3\"");
+    assert_eq!(refused("1;2;3"), "there must be 2 fields, got 3 in the line \"1;2;3\" at [0]");
     assert!(refused("1;").starts_with("field 1 must not be missing, because it has no default"));
     assert!(refused("x;1").starts_with("field 0 must be a number of i32, got \"x\""));
     assert!(refused("\"1;2").starts_with("a quoted field must end with a quote"));

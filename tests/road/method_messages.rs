@@ -2,8 +2,8 @@
 
 use insta::assert_snapshot;
 use shapeflow::{
-    Axes, DType, Graph, LookupTable, QuantizeOptions, Result, StftOptions, StftWindow, Tensor, Value, ragged,
-    shape,
+    Attribute, Axes, DType, Graph, LookupTable, OpDef, Operand, QuantizeOptions, Result, StftOptions,
+    StftWindow, Tensor, Value, concat, einsum, ragged, shape, shape_fns,
 };
 
 use crate::error_snapshots::error_text;
@@ -197,4 +197,118 @@ fn an_error_of_a_tensor_has_the_line_of_the_call() {
     has_line(error_text(x.to_bits::<i32>()), "has_line(error_text(x.to_bits::<i32>()), ");
     has_line(error_text(ragged![[1, 2], [3]].row(2)), "has_line(error_text(ragged![[1, 2], [3]].row(2)), ");
     has_line(error_text(ragged![[1], [3]].merge_dims(1, 0)), "has_line(error_text(ragged![[1], [3]]");
+}
+
+#[test]
+fn an_error_shows_only_the_equalities_of_its_own_names() -> Result<()> {
+    let g = Graph::new();
+    let x = g.input("x", DType::F32, shape!["n", 4])?;
+    let other = g.input("other", DType::F32, shape!["nn"])?;
+    let _ = concat(&[x, other.expand_dims(1)?], 1)?;
+    let rows = g.ragged_input("rows", DType::F32, "rows", shape![])?;
+    let rows2 = g.ragged_input("rows2", DType::F32, "rows2", shape![])?;
+    let _ = (rows + rows2).ok()?;
+    let _ = x.ensure_shape(shape![2, 4])?;
+    assert_snapshot!(error_text((x + g.constant([[1.0f32; 4]; 3])?).ok()), @r#"
+    error: add(f32[2, 4], f32[3, 4]): dimensions must be equal or 1 to broadcast, got 2 and 3 at axis 0 of [2, 4] and [3, 4]
+      --> `error_text((x + g.constant([[1.0f32; 4]; 3])?).ok())`
+      operand 0 comes from x at `let x = g.input("x", DType::F32, shape!["n", 4])?;`
+      operand 1 comes from constant at `error_text((x + g.constant([[1.0f32; 4]; 3])?).ok())`
+      n is 2 since ensure_shape at `let _ = x.ensure_shape(shape![2, 4])?;`
+    "#);
+    assert_snapshot!(error_text(x.expand_dims(9)), @r#"
+    error: expand_dims(f32[2, 4], axis=9): axis must be in [-3, 3), got 9
+      --> `error_text(x.expand_dims(9))`
+      operand 0 comes from x at `let x = g.input("x", DType::F32, shape!["n", 4])?;`
+    "#);
+    // A tie names the call of the program.
+    let calls: Vec<String> = g.merges().into_iter().map(|tie| tie.call).collect();
+    assert_eq!(calls, ["concat", "add"]);
+    Ok(())
+}
+
+#[test]
+fn each_output_of_a_node_has_its_own_name() -> Result<()> {
+    let g = Graph::new();
+    let x = g.input("x", DType::F32, shape!["n", 4])?;
+    let scope = g.scope("search");
+    let [best, place] = x.top_k(1)?;
+    let [_, second] = x.top_k(2)?;
+    drop(scope);
+    let exe = g.compile([place.named("place"), best.named("best"), second.named("second")])?;
+    let names: Vec<&str> = exe.outputs().iter().map(|port| &*port.name).collect();
+    assert_eq!(names, ["search/place", "search/best", "search/second"]);
+    let results = exe.feed("x", &Tensor::from([[1.0f32, 3.0, 2.0, 0.0]])).run()?;
+    assert_eq!(*results.tensor("search/best")?, Tensor::from([[3.0f32]]));
+    assert_eq!(*results.tensor("search/place")?, Tensor::from([[1i64]]));
+    // The node has the name of its first output with a name. Another output has no name of its own.
+    let [largest, order] = x.top_k(3)?;
+    let exe = g.compile([order, largest.named("largest")])?;
+    let names: Vec<&str> = exe.outputs().iter().map(|port| &*port.name).collect();
+    assert!(names[0].starts_with("top_k_") && names[1] == "largest", "{names:?}");
+    assert!(g.to_string().contains("// search/best, ") && g.to_string().contains("// largest, "), "{g}");
+    Ok(())
+}
+
+#[test]
+fn arguments_that_do_not_fit_each_other_are_named() -> Result<()> {
+    let g = Graph::new();
+    let x = g.input("x", DType::F32, shape![4, 3])?;
+    assert_snapshot!(error_text(einsum("ij,jk-ik", &[x, x])), @r#"
+    error: einsum: a label must be a letter, got "-" in "ij,jk-ik"
+      --> `error_text(einsum("ij,jk-ik", &[x, x]))`
+      help: write -> between the operands and the output
+    "#);
+    assert!(einsum("i1, 1k -> ik", &[x, x.transpose([1, 0])?]).is_ok());
+    let words = g.input("words", DType::String, shape!["n"])?;
+    let keys = g.constant(["a", "b"])?;
+    assert_snapshot!(
+        error_text(words.table_lookup(keys, g.constant([1i64])?, g.constant(0i64)?)),
+        @r#"
+        error: table_lookup(string[n], string[2], i64[1], i64[]): a table must have one value for each key, got 2 keys and 1 values
+          --> `error_text(words.table_lookup(keys, g.constant([1i64])?, g.constant(0i64)?)),`
+          operand 0 comes from words at `let words = g.input("words", DType::String, shape!["n"])?;`
+          operand 1 comes from constant at `let keys = g.constant(["a", "b"])?;`
+          operand 2 comes from constant at `error_text(words.table_lookup(keys, g.constant([1i64])?, g.constant(0i64)?)),`
+          operand 3 comes from constant at `error_text(words.table_lookup(keys, g.constant([1i64])?, g.constant(0i64)?)),`
+        "#
+    );
+    let bytes = g.input("bytes", DType::String, shape![2])?;
+    let exe = g.compile(bytes.decode_base64()?)?;
+    assert_snapshot!(error_text(exe.run_all(&[Tensor::from(["", "%"]).view()])), @r#"
+    error: decode_base64(string[2]): a string must be base64, got "%": Invalid symbol 37, offset 0 at [1] in operand 0
+      --> `let exe = g.compile(bytes.decode_base64()?)?;`
+    "#);
+    let exe = g.compile(bytes.substr(2, 1, "BYTE")?)?;
+    assert_snapshot!(error_text(exe.run_all(&[Tensor::from(["abc", "a"]).view()])), @r#"
+    error: substr(string[2], i32[], i32[], unit="BYTE"): a position must lie in the string "a" at [1], got 2 in operand 1
+      --> `let exe = g.compile(bytes.substr(2, 1, "BYTE")?)?;`
+      operand 1 comes from constant at `let exe = g.compile(bytes.substr(2, 1, "BYTE")?)?;`
+    "#);
+    static SCALED: OpDef = OpDef::compute("scaled", |cx, _output, index| cx.operand(0, index))
+        .operands(&[Operand::Data("x")])
+        .attrs(&[Attribute::int("by")])
+        .shape_fn(shape_fns::common::unary);
+    let twice = g.op(&SCALED).data(x).attr("by", 2).attr("by", 3).finish();
+    assert_snapshot!(error_text(twice), @r#"
+    error: scaled(f32[4, 3], by=2): the attribute by must be given once, got 2 and 3
+      --> `let twice = g.op(&SCALED).data(x).attr("by", 2).attr("by", 3).finish();`
+      operand 0 comes from x at `let x = g.input("x", DType::F32, shape![4, 3])?;`
+    "#);
+    let rows = g.ragged_input("rows", DType::F32, "rows", shape![])?;
+    let exe = g.compile((rows * 2.0).ok()?)?;
+    let data = ragged![[1.0f32]];
+    let splits = Tensor::from([0i64, 1]);
+    assert_snapshot!(error_text(exe.run::<1>(&[data.flat_values().view(), splits.view()])), @r#"
+    error: the number of results must be 2, one for each output, got 1
+      --> `error_text(exe.run::<1>(&[data.flat_values().view(), splits.view()]))`
+      help: the ragged output output0 counts as its flat values and its row splits; run_named returns it as one
+    "#);
+    let y = g.input("y", DType::F32, shape![..])?;
+    assert_snapshot!(error_text(y.dim(0)), @r#"
+    error: dim(f32[..], axis=0): the rank must be known
+      --> `error_text(y.dim(0))`
+      help: give the rank with .ensure_shape(..)
+    "#);
+    Ok(())
 }

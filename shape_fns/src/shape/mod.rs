@@ -97,7 +97,8 @@ impl TensorShape {
         TensorShape(ShapeRepr::Inline { len: 0, dims: ZEROS })
     }
 
-    /// Makes a shape with the given dimensions.
+    /// Makes a shape with the given dimensions. `TensorShape::from` makes a shape of sizes: of a slice, an array or a
+    /// vector of `usize`.
     pub fn new(dims: impl IntoIterator<Item = Dim>) -> TensorShape {
         let mut dims = dims.into_iter();
         let mut inline = ZEROS;

@@ -46,7 +46,21 @@ pub fn einsum<'g>(equation: &str, operands: &[Value<'g>]) -> Result<Value<'g>> {
         Error::new(ErrorKind::Attribute, Phase::Build, "einsum needs at least one operand, got none")
             .at(location)
     })?;
+    check_labels(equation).map_err(|error| error.with_op("einsum", "einsum").at(location))?;
     first.graph().op(&DEF).data_all(operands).attr("equation", explicit(equation)).finish_at(location)
+}
+
+/// Checks that every label of an equation is a letter or a digit. A misspelt arrow would be a label.
+fn check_labels(equation: &str) -> Result<()> {
+    let parts = equation.replace("->", "").replace(['.', ','], "");
+    let is_label = |c: char| c.is_alphanumeric() || c.is_whitespace();
+    let Some(wrong) = parts.chars().find(|c| !is_label(*c)) else { return Ok(()) };
+    let message = format!("a label must be a letter, got {:?} in {equation:?}", wrong.to_string());
+    let error = Error::new(ErrorKind::Attribute, Phase::Build, message);
+    Err(match wrong {
+        '-' | '>' | '=' => error.with_help("write -> between the operands and the output"),
+        _ => error,
+    })
 }
 
 impl<'g> Value<'g> {

@@ -6,7 +6,7 @@
 use shapeflow_shape_fns::{Dim, TensorShape};
 
 use super::checks::CountCheck;
-use super::errors::refuse;
+use super::errors::{check_graphs, refuse};
 use super::numbers::own_dim;
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::{AnyValue, Graph, RaggedValue, Value};
@@ -50,6 +50,7 @@ pub(super) fn with_count_of<'g>(
     peer: AnyValue<'g>,
     requirement: &str,
 ) -> Result<AnyValue<'g>> {
+    check_graphs(peer.graph(), values)?;
     let (graph, count, got) = (values.graph(), peer.count()?, values.count()?);
     let check = match Known::of(&[values.counted(), peer.counted()], &count, &got)? {
         Known::Equal => return Ok(values),
@@ -93,6 +94,7 @@ pub(super) fn with_equal_counts<'g>(
     peer: RaggedValue<'g>,
     requirement: &str,
 ) -> Result<(AnyValue<'g>, RaggedValue<'g>)> {
+    check_graphs(peer.graph(), values)?;
     let (graph, count, got) = (values.graph(), peer.own_nrows()?, values.count()?);
     let check = match Known::of(&[values.counted(), peer.row_splits()], &count, &got)? {
         Known::Equal => return Ok((values, peer)),

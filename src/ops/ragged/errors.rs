@@ -3,7 +3,7 @@
 use shapeflow_shape_fns::DType;
 
 use crate::error::{Error, ErrorKind, Phase, Result};
-use crate::graph::{Graph, IntoParam, RaggedValue, Value};
+use crate::graph::{AnyValue, Graph, IntoParam, RaggedValue, Value};
 
 /// Makes an error of the open builder call of a graph, with the line of the call.
 pub(super) fn refuse(graph: &Graph, kind: ErrorKind, message: String) -> Error {
@@ -39,9 +39,18 @@ pub(super) fn known_ints<'g>(graph: &Graph, given: impl IntoParam<'g>, name: &st
     given.into_param().known_ints(name).map_err(|error| at_call(graph, error))
 }
 
+/// Checks that values belong to `graph`, as the other operands of a call do.
+///
+/// # Errors
+/// They belong to another graph.
+pub(super) fn check_graphs<'g>(graph: &Graph, values: impl Into<AnyValue<'g>>) -> Result<()> {
+    graph.check_operand(values.into().flat_values()).map_err(|error| at_call(graph, error))
+}
+
 /// Checks that an encoding of a row partition, which errors call `name`, is a vector of i32 or i64, as far as its rank
 /// is known.
-pub(super) fn check_encoding(name: &str, encoding: Value<'_>) -> Result<()> {
+pub(super) fn check_encoding(graph: &Graph, name: &str, encoding: Value<'_>) -> Result<()> {
+    check_graphs(graph, encoding)?;
     let encoding = encoding.ok()?;
     let (graph, dtype, shape) = (encoding.graph(), encoding.dtype(), encoding.shape());
     if !matches!(dtype, DType::I32 | DType::I64) {

@@ -107,7 +107,7 @@ impl<'g> RaggedValue<'g> {
         let _call = dense.graph().open_call("from_tensor_lengths");
         let [rows, width] = two_axes(dense)?;
         let graph = dense.graph();
-        check_encoding("lengths", lengths)?;
+        check_encoding(graph, "lengths", lengths)?;
         let got = own_dim(lengths, 0)?;
         if graph.same_dim(&rows, &got) == Some(false) {
             let message = format!(
@@ -167,7 +167,7 @@ impl<'g> RaggedValue<'g> {
         let (mut kept, mut places) = (graph.range(0i64, &sizes[0], 1i64)?, sizes[0].clone());
         let mut checks = Vec::with_capacity(depth);
         for (lengths, size) in lengths.iter().zip(&sizes[1..]) {
-            check_encoding("lengths", *lengths)?;
+            check_encoding(graph, "lengths", *lengths)?;
             let counts = lengths.cast(DType::I64)?.ensure_shape([own_dim(kept, 0)?])?;
             let most = dim_value(graph, size.clone())?;
             let fits = counts.greater_equal(0i64)?.logical_and(counts.less_equal(most)?)?.reduce_all(0)?;

@@ -3,7 +3,7 @@
 use shapeflow_shape_fns::Dim;
 
 use super::counts::with_count_of;
-use super::errors::refuse;
+use super::errors::{check_graphs, refuse};
 use super::numbers::dim_param;
 use crate::dtype::type_text;
 use crate::error::{ErrorKind, Result};
@@ -203,6 +203,7 @@ impl<'g> RaggedValue<'g> {
     pub fn map_flat_values(self, f: impl FnOnce(Value<'g>) -> Result<Value<'g>>) -> Result<RaggedValue<'g>> {
         let _call = self.graph().open_call("map_flat_values");
         let (given, made) = (self.flat_values(), f(self.flat_values())?.ok()?);
+        check_graphs(self.graph(), made)?;
         let (before, after) = (given.shape(), made.shape());
         let sizes = before.dim(0).zip(after.dim(0));
         if sizes.is_none_or(|(given, made)| self.graph().same_dim(given, made) == Some(false)) {

@@ -117,7 +117,7 @@ impl<'g> RaggedValue<'g> {
     ) -> Result<RaggedValue<'g>> {
         let (values, splits) = (values.into(), splits.into());
         let _call = values.graph().open_call("from_row_splits");
-        check_encoding("row_splits", splits.data)?;
+        check_encoding(values.graph(), "row_splits", splits.data)?;
         Ok(values.split_by(partition_of(values, "row_splits", splits, splits.data)?))
     }
 
@@ -144,7 +144,7 @@ impl<'g> RaggedValue<'g> {
     ) -> Result<RaggedValue<'g>> {
         let (values, lengths) = (values.into(), lengths.into());
         let _call = values.graph().open_call("from_row_lengths");
-        check_encoding("row_lengths", lengths.data)?;
+        check_encoding(values.graph(), "row_lengths", lengths.data)?;
         let partition = partition_of(values, "row_lengths", lengths, splits_of_lengths(lengths.data)?)?;
         if lengths.is_checked {
             partition.keep_source(
@@ -179,7 +179,7 @@ impl<'g> RaggedValue<'g> {
     ) -> Result<RaggedValue<'g>> {
         let (values, starts) = (values.into(), starts.into());
         let _call = values.graph().open_call("from_row_starts");
-        check_encoding("row_starts", starts.data)?;
+        check_encoding(values.graph(), "row_starts", starts.data)?;
         let dtype = starts.data.dtype();
         let last = dim_value(values.graph(), values.count()?)?.reshape([1i64])?;
         let last = convert_splits(last, dtype)?;
@@ -216,7 +216,7 @@ impl<'g> RaggedValue<'g> {
     ) -> Result<RaggedValue<'g>> {
         let (values, limits) = (values.into(), limits.into());
         let _call = values.graph().open_call("from_row_limits");
-        check_encoding("row_limits", limits.data)?;
+        check_encoding(values.graph(), "row_limits", limits.data)?;
         let zero = number(values.graph(), limits.data.dtype(), 0)?.reshape([1i64])?;
         let splits = concat(&[zero, limits.data], 0)?;
         let partition = partition_of(values, "row_limits", limits, splits)?;
@@ -254,7 +254,7 @@ impl<'g> RaggedValue<'g> {
     ) -> Result<RaggedValue<'g>> {
         let (values, rowids) = (values.into(), rowids.into());
         let _call = values.graph().open_call("from_value_rowids");
-        check_encoding("value_rowids", rowids.data)?;
+        check_encoding(values.graph(), "value_rowids", rowids.data)?;
         let mut call = values.graph().op(&FROM_ROWIDS).data(rowids.data);
         // Row ids alone do not say how many empty rows follow the last value.
         let encoding = if nrows.is_some() { "value_rowids and nrows" } else { "value_rowids" };

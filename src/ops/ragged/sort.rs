@@ -4,20 +4,20 @@ use shapeflow_shape_fns::{Attribute, DType, InferenceContext};
 
 use super::along::Along;
 use super::counts::with_size_of;
-use super::errors::{known_int, refuse};
+use super::errors::{check_graphs, known_int, refuse};
 use super::in_tensorflow;
 use super::reduce_rows::offsets;
 use super::select::{axis_of, take as take_values};
 use super::slice_value::cut;
 use crate::dtype;
 use crate::error::{ErrorKind, Result};
-use crate::graph::{AnyValue, IntoParam, RaggedValue};
+use crate::graph::{AnyValue, Graph, IntoParam, Param, RaggedValue};
 use crate::op::{HostCx, OpDef, Operand, TfFunction};
-use crate::ops::SliceItem;
 use crate::ops::integers::int_tensor;
 use crate::ops::row_major::RowMajor;
 use crate::ops::sort::order::order_keys;
 use crate::ops::take::take;
+use crate::ops::{Position, SliceItem};
 
 impl<'g> RaggedValue<'g> {
     /// Sorts the elements along `axis`, in ascending or in descending order. A negative `axis` counts from the end.
@@ -79,7 +79,8 @@ impl<'g> RaggedValue<'g> {
     /// `[n, (r), ..] -> [n, (min(r, k)), ..], i64[n, (min(r, k)), ..]`. Of equal elements, the one with the lower index
     /// comes first; NaN counts as the largest. TensorFlow's `tf.math.top_k` refuses ragged values. Runs on the host.
     ///
-    /// As [`Value::top_k`](crate::Value::top_k) of every row.
+    /// As [`Value::top_k`](crate::Value::top_k) of every row. `k` is an integer, a dimension, or an integer scalar that
+    /// a run feeds or computes.
     ///
     /// ```
     /// use shapeflow::{AnyValue, Graph, ragged};
@@ -93,19 +94,13 @@ impl<'g> RaggedValue<'g> {
     /// ```
     ///
     /// # Errors
-    /// `k` is negative, or the axis is before the last partitioned one; else as [`RaggedValue::sort`].
+    /// `k` is negative or no integer scalar, or the axis is before the last partitioned one; else as
+    /// [`RaggedValue::sort`]. The run fails if a `k` that it feeds or computes is negative.
     #[track_caller]
     pub fn top_k(self, k: impl IntoParam<'g>, axis: impl IntoParam<'g>) -> Result<[RaggedValue<'g>; 2]> {
         let _call = self.graph().open_call("top_k");
-        let k = known_int(self.graph(), k, "k")?;
+        let k = count_of(self.graph(), k.into_param())?;
         let axis = known_int(self.graph(), axis, "axis")?;
-        if k < 0 {
-            return Err(refuse(
-                self.graph(),
-                ErrorKind::Attribute,
-                format!("k must not be negative, got {k}"),
-            ));
-        }
         let (index, depth) = (axis_of(self, axis, 0)?, self.ragged_rank());
         if index < depth {
             let message = format!("the axis of top_k must be at least {depth}, got {index}");
@@ -118,20 +113,51 @@ impl<'g> RaggedValue<'g> {
         }
         let (sorted, order) = (self.sort(axis, true)?, self.argsort(axis, true)?);
         if index > depth {
+            let kept = SliceItem::Range(None, Some(k), 1);
             let first: Vec<SliceItem> =
-                std::iter::repeat_n(SliceItem::All, index - depth).chain([(..k).into()]).collect();
+                std::iter::repeat_n(SliceItem::All, index - depth).chain([kept]).collect();
             let first = |x: RaggedValue<'g>| x.map_flat_values(|flat| flat.slice_with(&first));
             return Ok([first(sorted)?, first(order)?]);
         }
         let partitions = self.partitions();
         let (outer, last) = partitions.split_at(partitions.len() - 1);
-        let (rows, positions) = cut(RaggedValue::new(self.flat_values(), last), None, Some(&k.into()), 1)?;
+        let (rows, positions) = cut(RaggedValue::new(self.flat_values(), last), None, Some(&k), 1)?;
         let first = |x: RaggedValue<'g>| -> Result<RaggedValue<'g>> {
             let kept = take_values(x.flat_values().into(), positions)?.split_by(rows);
             Ok(outer.iter().rev().fold(kept, |value, rows| AnyValue::Ragged(value).split_by(*rows)))
         };
         Ok([first(sorted)?, first(order)?])
     }
+}
+
+/// Returns `k` as the end of a range of positions. The run fails if a `k` that is not known now is negative.
+///
+/// # Errors
+/// `k` is no integer scalar, is negative, or belongs to another graph.
+fn count_of<'g>(graph: &'g Graph, k: Param<'g>) -> Result<Position<'g>> {
+    let position = match &k {
+        Param::Value(value) => {
+            check_graphs(graph, value.ok()?)?;
+            let (dtype, shape) = (value.dtype(), value.shape());
+            if !dtype.is_integer() || shape.rank().is_some_and(|rank| rank != 0) {
+                let message =
+                    format!("k must be an integer scalar, got {dtype}{}", graph.dim_names().shape(&shape));
+                return Err(refuse(graph, ErrorKind::Attribute, message));
+            }
+            Position::Value(*value)
+        }
+        Param::Elements(elements) if elements.rank() == 0 => Position::Dim(elements.elements()[0].clone()),
+        _ => Position::from(known_int(graph, k, "k")?),
+    };
+    match &position {
+        Position::Dim(k) if k.lower_bound().is_some_and(|least| least >= 0) => return Ok(position),
+        _ => {}
+    }
+    if let Some(k) = position.as_known() {
+        return Err(refuse(graph, ErrorKind::Attribute, format!("k must not be negative, got {k}")));
+    }
+    let k = position.to_i64(graph)?;
+    k.checked_with(k.greater_equal(0i64)?, "k must not be negative, got ", &[(k, "")]).map(Position::Value)
 }
 
 pub(crate) static SORT: OpDef = OpDef::host("ragged_sort", run_sort)

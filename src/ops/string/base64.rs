@@ -73,7 +73,12 @@ pub(crate) static DECODE: OpDef = OpDef::host("decode_base64", |cx| {
         let engine = if string.ends_with(b"=") { &padded } else { &plain };
         let bytes = engine.decode(string);
         made.append(&bytes.map_err(|error| {
-            value_error(format!("a string must be base64, got {}: {error}", quoted(string)))
+            let why = error.to_string();
+            value_error(format!(
+                "a string must be base64, got {}: {}",
+                quoted(string),
+                why.trim_end_matches('.')
+            ))
         })?)
     })
 })

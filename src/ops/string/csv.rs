@@ -11,7 +11,7 @@ use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::Value;
 use crate::op::{HostCx, OpDef, Operand, TfOp};
 use crate::ops::row_major::RowMajor;
-use crate::tensor::{Element, StringsBuilder, Tensor, TensorView};
+use crate::tensor::{Element, StringsBuilder, Tensor, TensorView, place_text};
 
 /// How [`Value::decode_csv`] reads a line.
 #[derive(Clone, Debug)]
@@ -308,7 +308,9 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
     let mut columns: Vec<Column> = defaults.iter().map(|default| Column::new(default.dtype())).collect();
     let (mut text, mut ends) = (Vec::new(), Vec::new());
     for (number, line) in lines.iter().enumerate() {
-        let wrong = |message: String| value_error(format!("{message} in line {number}, {}", quoted(line)));
+        let place = || place_text(number, view.sizes());
+        let wrong =
+            |message: String| value_error(format!("{message} in the line {}{}", quoted(line), place()));
         dialect.split(line, &mut text, &mut ends).map_err(|message| wrong(message.to_string()))?;
         if ends.len() != dialect.fields {
             let expected = dialect.fields;

@@ -5,7 +5,7 @@ use shapeflow_shape_fns::{Attrs, DType, ShapeError, counted};
 use crate::dtype::{self, Class};
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::op::HostCx;
-use crate::tensor::{Strings, StringsBuilder, Tensor};
+use crate::tensor::{Strings, StringsBuilder, Tensor, place_text};
 
 /// Turns an error about an attribute into an error of a shape function. Shape functions check the attributes when a
 /// graph is built.
@@ -87,8 +87,11 @@ pub(super) fn map(
 ) -> Result<()> {
     let (x, view) = (strings(cx, 0)?, cx.input(0)?);
     let mut made = StringsBuilder::with_capacity(x.len(), x.byte_len())?;
-    for string in x.iter() {
-        f(string, &mut made)?;
+    for (position, string) in x.iter().enumerate() {
+        f(string, &mut made).map_err(|error| match error.kind() {
+            ErrorKind::Memory => error,
+            _ => error.in_element(0, &place_text(position, view.sizes())),
+        })?;
         made.end()?;
     }
     cx.set_output(0, made.finish(view.sizes())?)

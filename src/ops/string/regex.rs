@@ -117,7 +117,8 @@ impl<'g> Value<'g> {
 }
 
 pub(crate) static REPLACE: OpDef = OpDef::host("regex_replace", |cx| {
-    let regex = cx.prepared(&[1], |cx| compile(scalar(cx, 1)?, false))?;
+    let regex =
+        cx.prepared(&[1], |cx| compile(scalar(cx, 1)?, false).map_err(|error| error.blame_element(1)))?;
     let rewrite = scalar(cx, 2)?;
     replace(cx, &regex, rewrite)
 })
@@ -128,7 +129,8 @@ pub(crate) static REPLACE: OpDef = OpDef::host("regex_replace", |cx| {
 .tensorflow(&[TfOp::new("RegexReplace")]);
 
 pub(crate) static MATCH: OpDef = OpDef::host("regex_full_match", |cx| {
-    let regex = cx.prepared(&[1], |cx| compile(scalar(cx, 1)?, true))?;
+    let regex =
+        cx.prepared(&[1], |cx| compile(scalar(cx, 1)?, true).map_err(|error| error.blame_element(1)))?;
     full_match(cx, &regex)
 })
 .operands(&[Operand::Data("input"), Operand::Data("pattern")])

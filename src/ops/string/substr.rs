@@ -72,12 +72,13 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
     }
     let (pair, sizes) = (BroadcastPair::new(x.sizes(), pos.sizes())?, pos.sizes().to_vec());
     let (pos, len, unit) = (ints(cx, 1)?, ints(cx, 2)?, unit(cx.attrs())?);
-    let x = x.as_strings()?;
+    let (x, x_sizes) = (x.as_strings()?, x.sizes());
     let mut made = StringsBuilder::with_capacity(pair.len(), 0)?;
     for (string_index, index) in pair.positions() {
         let (string, pos) = (x.at(string_index), pos[index]);
         let part = part(string, pos, len[index], unit).ok_or_else(|| {
-            let message = format!("a position must lie in the string {}, got {pos}", quoted(string));
+            let place = place_text(string_index, x_sizes);
+            let message = format!("a position must lie in the string {}{place}, got {pos}", quoted(string));
             Error::new(ErrorKind::Index, Phase::Run, message).in_element(1, &place_text(index, &sizes))
         })?;
         made.push(part)?;

@@ -1,6 +1,6 @@
 //! [`TensorMessage`]: a tensor in the form of TensorFlow's message `TensorProto`, read and written.
 
-use shapeflow_shape_fns::DType;
+use shapeflow_shape_fns::{DType, counted};
 
 use super::params::value_error;
 use super::wire::{Fields, WireValue, varint};
@@ -255,7 +255,10 @@ impl<'a> TensorMessage<'a> {
     /// # Errors
     /// The bytes are not a message, or the tensor has another dtype.
     pub(super) fn read(bytes: &'a [u8], dtype: DType, name: &str) -> Result<TensorMessage<'a>> {
-        let damaged = || value_error(format!("{name} must be the message of a tensor of {dtype}"));
+        let damaged = || {
+            let got = counted(bytes.len(), "byte");
+            value_error(format!("{name} must be the message of a tensor of {dtype}, got {got} that are none"))
+        };
         let mut fields = Message::of(bytes, dtype).ok_or_else(damaged)?;
         let number = i32::try_from(fields.dtype).unwrap_or(-1);
         if number != number_of(dtype) {

@@ -29,6 +29,8 @@ mod row_counts;
 mod selections;
 #[cfg(feature = "strings")]
 mod text_functions;
+mod top_k;
+mod two_graphs;
 mod uniform_axes;
 mod unneeded_equalities;
 
