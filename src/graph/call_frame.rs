@@ -6,8 +6,6 @@ use std::sync::Arc;
 use shapeflow_shape_fns::Attrs;
 use smallvec::SmallVec;
 
-#[cfg(feature = "graphdef")]
-use super::Node;
 use super::node::CallOrigin;
 use super::{GraphData, ValueIx};
 use crate::error::{Error, is_library_line};
@@ -81,13 +79,6 @@ impl GraphData {
         CallOrigin { frame, has_call_arguments }
     }
 
-    /// Returns the name of the call of the program that added the node together with other nodes.
-    #[cfg(feature = "graphdef")]
-    pub(crate) fn method_of(&self, node: &Node) -> Option<&'static str> {
-        let frame = node.part_of.frame?;
-        self.shown_frames(frame).first().map(|frame| frame.name)
-    }
-
     /// Returns the calls that an error names: the call of the program, and if it is a method, the first composite op
     /// below it.
     fn shown_frames(&self, innermost: u32) -> SmallVec<[&CallFrame; 2]> {
@@ -105,11 +96,11 @@ impl GraphData {
     }
 
     /// Returns the name and the line of the call of the program that a node is a part of.
-    pub(super) fn call_of_program(
+    pub(crate) fn call_of_program(
         &self,
-        part: CallPart,
+        origin: CallOrigin,
     ) -> Option<(&'static str, &'static Location<'static>)> {
-        let outermost = self.shown_frames(part.frame?)[0];
+        let outermost = self.shown_frames(origin.frame?)[0];
         Some((outermost.name, outermost.location))
     }
 

@@ -210,7 +210,7 @@ impl GraphData {
             return (label, location);
         }
         let node = self.nodes.get(origin as usize).filter(|node| node.own_name().is_none());
-        let call = node.and_then(|node| self.call_of_program(node.part_of));
+        let call = node.and_then(|node| self.call_of_program(node.origin));
         let Some((node, (call, at))) = node.zip(call) else { return (label, location) };
         let scopes = self.scopes_of_error(node.scope).into_iter().rev();
         (scopes.map(|(scope, _)| scope + "/").collect::<String>() + call, at)

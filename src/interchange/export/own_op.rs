@@ -96,7 +96,8 @@ impl Exporter<'_> {
                 make_call(&mut def, &function, &arguments, &results);
             }
             None => {
-                let method = self.data.method_of(node).filter(|method| *method != op);
+                let method =
+                    self.data.call_of_program(node.origin).map(|(name, _)| name).filter(|name| *name != op);
                 self.missing.insert(method.map_or_else(|| op.clone(), |method| format!("{op} of {method}")));
             }
         }
