@@ -34,7 +34,7 @@ fn of_text(tensor: &Json) -> DType {
 /// Returns a line `OP: DTYPE, ..` for each op with dtypes that no recorded case has.
 fn unrecorded() -> Vec<String> {
     let by_name = recorded("values", |tensor| tensor["dtype"].as_str().unwrap().parse().unwrap());
-    let by_type = [recorded("imports", of_text), recorded("strings", of_text)];
+    let by_type = ["imports", "strings", "media"].map(|file| recorded(file, of_text));
     let mut lines = Vec::new();
     for def in Registry::builtin().iter() {
         let mut found: BTreeSet<DType> = by_name.get(def.name()).cloned().unwrap_or_default();
@@ -69,7 +69,7 @@ fn every_op_has_a_recorded_value_for_each_dtype() {
     let gone: Vec<_> = listed.difference(&found).collect();
     assert!(
         new.is_empty() && gone.is_empty(),
-        "record values with tests/record_imports.py, or write the list with SHAPEFLOW_WRITE_LIST=1; \
+        "record values with tests/record_imports.py, record_strings.py or record_media.py, or write the list with SHAPEFLOW_WRITE_LIST=1; \
          the list lacks {new:#?} and has without need {gone:#?}"
     );
 }

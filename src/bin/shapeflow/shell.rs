@@ -41,12 +41,13 @@ pub(crate) fn version() -> String {
     let features = [
         ("cranelift", cfg!(feature = "cranelift")),
         ("strings", cfg!(feature = "strings")),
-        ("media", cfg!(feature = "media")),
         ("threads", cfg!(feature = "threads")),
         ("graphdef", cfg!(feature = "graphdef")),
         ("npz", cfg!(feature = "npz")),
         ("safetensors", cfg!(feature = "safetensors")),
         ("fft", cfg!(feature = "fft")),
+        ("media", cfg!(feature = "media")),
+        ("sobol", cfg!(feature = "sobol")),
         ("disasm", cfg!(feature = "disasm")),
         ("dumps", cfg!(feature = "dumps")),
     ];

@@ -125,18 +125,19 @@ mod tests {
     fn bad_convolutions_are_refused() {
         let g = Graph::new();
         let x = g.input("x", DType::F32, [1, 4, 4, 2]).unwrap();
-        let call = |sizes: &[usize]| {
+        let of_strides = |sizes: &[usize], strides: &[i64]| {
             g.op(&DEF)
                 .data(x)
                 .data(filter_of_ones(&g, sizes))
-                .attr("strides", [1, 1, 1, 1])
+                .attr("strides", strides.to_vec())
                 .attr("padding", "SAME")
         };
+        let call = |sizes: &[usize]| of_strides(sizes, &[1, 1, 1, 1]);
         let error = call(&[1, 1, 1, 4]).finish().unwrap_err();
         assert!(error.message().contains("the channels of the input"), "{error}");
         let error = call(&[1, 1]).finish().unwrap_err();
         assert!(error.message().contains("the filter of a convolution must have rank 4"), "{error}");
-        let error = call(&[1, 1, 2, 4]).attr("strides", [1, 1, 1]).finish().unwrap_err();
+        let error = of_strides(&[1, 1, 2, 4], &[1, 1, 1]).finish().unwrap_err();
         assert!(error.message().ends_with("4 entries for images or 5 for volumes, got 3"), "{error}");
         let error = call(&[1, 1, 2, 4]).attr("batch_dims", 0).finish().unwrap_err();
         assert!(error.message().ends_with("batch_dims must be at least 1, got 0"), "{error}");

@@ -340,8 +340,12 @@ mod tests {
     use crate::{Graph, shape};
 
     fn call<'g>(g: &'g Graph, x: Value<'g>, filter: Value<'g>) -> crate::OpBuilder<'g> {
+        padded(g, x, filter, "SAME")
+    }
+
+    fn padded<'g>(g: &'g Graph, x: Value<'g>, filter: Value<'g>, padding: &str) -> crate::OpBuilder<'g> {
         let parameters = || [g.constant(1.0f32).unwrap(), g.constant(0i32).unwrap()];
-        let call = g.op(&CONV).data(x).data(filter).attr("padding", "SAME");
+        let call = g.op(&CONV).data(x).data(filter).attr("padding", padding);
         (0..3).fold(call, |call, _| call.data_all(&parameters()))
     }
 
@@ -395,7 +399,8 @@ mod tests {
             good().attr("batch_group_count", 1i64 << 40),
             "batch_group_count must be from 1 to 2147483647",
         );
-        refused(good().attr("padding", "EXPLICIT"), "explicit_padding must have 2 entries, got 0");
+        let explicit = padded(&g, x, filter(&g, &[3, 2, 1]), "EXPLICIT");
+        refused(explicit, "explicit_padding must have 2 entries, got 0");
         refused(
             good().attr("dimension_numbers", "\x10\x02"),
             "dimension_numbers must have every axis of the input once",
