@@ -69,7 +69,8 @@ fn every_op_has_a_recorded_value_for_each_dtype() {
     let gone: Vec<_> = listed.difference(&found).collect();
     assert!(
         new.is_empty() && gone.is_empty(),
-        "record values with tests/record_imports.py, record_strings.py or record_media.py, or write the list with SHAPEFLOW_WRITE_LIST=1; \
+        "record values with tests/record_imports.py, record_strings.py or record_media.py, or write the list with \
+         SHAPEFLOW_WRITE_LIST=1; \
          the list lacks {new:#?} and has without need {gone:#?}"
     );
 }
