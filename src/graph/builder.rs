@@ -231,7 +231,8 @@ impl<'g> OpBuilder<'g> {
         }
     }
 
-    /// Checks that no attribute mentions an unknown dimension of another graph, which would mean nothing here.
+    /// Checks that no attribute mentions an unknown dimension of another graph or of a closed region, which would mean
+    /// nothing here.
     fn check_own_dims(&self) -> Result<()> {
         let mut is_foreign = false;
         let data = self.graph.read();

@@ -123,7 +123,7 @@ impl<'g> Value<'g> {
     ///
     /// let g = Graph::new();
     /// let image = g.fill([16, 16, 3], g.constant(7u8)?)?;
-    /// let [file] = g.compile(image.encode_jpeg_variable_quality(g.constant(50)?)?)?.run(&[])?;
+    /// let [file] = g.compile(image.encode_jpeg_variable_quality(50)?)?.run(&[])?;
     /// assert!(file.as_strings()?.at(0).starts_with(&[0xff, 0xd8]));
     /// # }
     /// # Ok::<(), shapeflow::Error>(())
@@ -135,7 +135,7 @@ impl<'g> Value<'g> {
     pub fn encode_jpeg_variable_quality(self, quality: impl IntoOperand<'g>) -> Result<Value<'g>> {
         let location = Location::caller();
         let call = self.graph().op(&JPEG_WITH_QUALITY).data(self);
-        call.data(quality.into_operand(self, location)).finish_at(location)
+        call.data(quality.into_operand_of(self.graph(), DType::I32, location)).finish_at(location)
     }
 }
 

@@ -53,7 +53,7 @@ impl<'g> Value<'g> {
     /// use shapeflow::Graph;
     ///
     /// let g = Graph::new();
-    /// let file = g.constant([[0.5f32], [-0.25]])?.encode_wav(g.constant(8000)?)?;
+    /// let file = g.constant([[0.5f32], [-0.25]])?.encode_wav(8000)?;
     /// let [file] = g.compile(file)?.run(&[])?;
     /// assert_eq!(file.as_strings()?.at(0).len(), 48);
     /// # }
@@ -66,7 +66,7 @@ impl<'g> Value<'g> {
     pub fn encode_wav(self, sample_rate: impl IntoOperand<'g>) -> Result<Value<'g>> {
         let location = Location::caller();
         let call = self.graph().op(&ENCODE).data(self);
-        call.data(sample_rate.into_operand(self, location)).finish_at(location)
+        call.data(sample_rate.into_operand_of(self.graph(), DType::I32, location)).finish_at(location)
     }
 }
 
