@@ -20,6 +20,7 @@ os.environ.update(TF_ENABLE_ONEDNN_OPTS="0", CUDA_VISIBLE_DEVICES="", TF_CPP_MIN
 import numpy as np
 import tensorflow as tf
 from google.protobuf import text_format
+from tensorflow.python.framework.convert_to_constants import convert_variables_to_constants_v2
 
 from record_imports import tensor
 
@@ -46,11 +47,14 @@ VECTOR, SCALAR, COUNT, FLAG = (
 )
 
 
-def case(*specs, runs, v1=False):
-    """Declares a case: a function of tensors, with these specs and these argument lists."""
+def case(*specs, runs, v1=False, lowered=False):
+    """Declares a case: a function of tensors, with these specs and these argument lists.
+
+    `v1` takes the control flow of TensorFlow 1. `lowered` turns branches into Switch nodes, as freezing a model does.
+    """
 
     def declare(function):
-        CASES.append((function.__name__, function, specs, runs, v1))
+        CASES.append((function.__name__, function, specs, runs, v1, lowered))
         return function
 
     return declare
@@ -502,6 +506,39 @@ def random_numbers_in_a_condition(n):
 
 
 
+LOWERED = [(f32(1, 2), np.int32(i)) for i in (0, 1, 2, 3, -1)]
+
+
+@case(VECTOR, COUNT, runs=LOWERED, lowered=True)
+def lowered_switch_case(x, i):
+    return tf.switch_case(i, [lambda: (x * 2.0, tf.size(x)), lambda: (x[1:], 7 + i), lambda: (-x, 9)])
+
+
+@case(VECTOR, COUNT, runs=LOWERED, lowered=True)
+def lowered_switch_case_of_one_branch(x, i):
+    return tf.switch_case(i, [lambda: tf.exp(x)]) + 1.0
+
+
+@case(VECTOR, COUNT, runs=LOWERED, lowered=True)
+def lowered_switch_cases_in_a_branch(x, i):
+    inner = lambda: tf.switch_case(tf.size(x) - i, [lambda: x, lambda: x + 1.0, lambda: x + 2.0])
+    return tf.cond(i > 0, lambda: tf.switch_case(i, [inner, lambda: x * 3.0, inner]), inner)
+
+
+@case(VECTOR, COUNT, runs=LOWERED, lowered=True)
+def lowered_switch_case_in_a_loop(x, i):
+    body = lambda k, x: (k + 1, tf.switch_case(k, [lambda: x + 1.0, lambda: x * 2.0, lambda: -x]))
+    return tf.while_loop(lambda k, _: k < i + 4, body, (i, x))
+
+
+def lowered_graph_of(function, specs):
+    """Returns the GraphDef of a function whose control flow is lowered, and the names of its results."""
+    named = [tf.TensorSpec(spec.shape, spec.dtype, f"x{i}") for i, spec in enumerate(specs)]
+    concrete = tf.function(function, autograph=False).get_concrete_function(*named)
+    frozen = convert_variables_to_constants_v2(concrete, lower_control_flow=True)
+    return frozen.graph, [output.name for output in frozen.outputs]
+
+
 def graph_of(function, specs, v1):
     """Returns the GraphDef of a function, and the names of its results."""
     graph = tf.Graph()
@@ -518,8 +555,8 @@ def main():
     options = V1.ConfigProto(inter_op_parallelism_threads=1, intra_op_parallelism_threads=1)
     options.graph_options.rewrite_options.disable_meta_optimizer = True
     with OUTPUT.open("w") as file:
-        for name, function, specs, runs, v1 in CASES:
-            graph, fetches = graph_of(function, specs, v1)
+        for name, function, specs, runs, v1, lowered in CASES:
+            graph, fetches = lowered_graph_of(function, specs) if lowered else graph_of(function, specs, v1)
             recorded = []
             with V1.Session(graph=graph, config=options) as session:
                 for args in runs:

@@ -1,8 +1,8 @@
 //! Graphs with branches, loops and tensor lists give the results recorded from TensorFlow.
 
 use serde_json::Value as Json;
-use shapeflow::interchange::{ImportOptions, Model};
-use shapeflow::{Backend, CompileOptions, DType, Result, Tensor, TensorView};
+use shapeflow::interchange::{ImportOptions, Model, to_pbtxt};
+use shapeflow::{Backend, CompileOptions, DType, Graph, Result, Tensor, TensorView, shape};
 
 /// Parses the protobuf text of a tensor.
 fn tensor(text: &Json) -> Tensor {
@@ -25,7 +25,8 @@ fn differences(case: &Json, backend: Backend) -> Result<Vec<String>> {
     let exe = imported.graph().compile_with(&CompileOptions::new().backend(backend), &outputs)?;
     let mut wrong = Vec::new();
     for run in case["runs"].as_array().unwrap() {
-        let feeds: Vec<Tensor> = exe.inputs().iter().map(|port| tensor(&run["feeds"][&port.name])).collect();
+        let needed = exe.inputs().iter().filter(|port| port.needed);
+        let feeds: Vec<Tensor> = needed.map(|port| tensor(&run["feeds"][&port.name])).collect();
         let views: Vec<TensorView<'_>> = feeds.iter().map(Tensor::view).collect();
         let results = exe.run_all(&views);
         match (run.get("outputs"), results) {
@@ -216,5 +217,25 @@ fn random_nodes_in_loops_draw_other_numbers_in_each_iteration() -> Result<()> {
         assert_eq!((drawn.len(), different.len()), (12, 12), "{drawn:?}");
         assert_eq!(run()?, drawn, "every run has the same numbers");
     }
+    Ok(())
+}
+
+/// A body that inference refuses leaves the graph. Its nodes are listed and counted all the same.
+#[test]
+fn usage_counts_the_nodes_of_a_refused_loop() -> Result<()> {
+    let graph = Graph::new();
+    let x = graph.input("x", DType::F32, shape!["n", 3])?;
+    let last = graph.while_loop(
+        &[graph.constant(0i64)?, x],
+        |s| s[0].less(2i64),
+        |s| Ok([s[0] + 1i64, s[1].reverse([1])?]),
+    )?;
+    let model = Model::from_text(&to_pbtxt(&graph, &last)?)?;
+    let imported = model.import(None, &ImportOptions::new().shape("x", shape![3]))?;
+    let refused = imported.nodes().find_map(|node| node.error).expect("the loop is refused");
+    assert!(refused.message().contains("axis"), "{refused}");
+    let usage = imported.op_usage(&[])?;
+    let counted: Vec<&str> = usage.iter().map(|usage| usage.op.as_str()).collect();
+    assert!(counted.contains(&"While") && counted.contains(&"ReverseV2"), "{counted:?}");
     Ok(())
 }

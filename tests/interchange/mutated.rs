@@ -138,6 +138,7 @@ fn run(text: &str, random: &mut Random) -> Result<()> {
     let imported = model.import(None, &ImportOptions::new().limits(limits))?;
     let names: Vec<String> = imported.fetches().map(str::to_string).collect();
     let values: Vec<Value<'_>> = names.iter().filter_map(|name| imported.value(name).ok()).collect();
+    imported.op_usage(&values)?;
     if values.is_empty() {
         return Ok(());
     }

@@ -224,9 +224,10 @@ impl<'a, 'g> Importer<'a, 'g> {
         });
         // The conditions of the region guard its outputs already, and mean nothing outside.
         self.conditions.truncate(conditions_before);
-        let outputs = guarded?;
-        self.record_region(around, first_built, &values_of(&outputs))?;
-        Ok(outputs)
+        // The nodes of a refused region are recorded too, because they leave the graph as well.
+        let values = guarded.as_ref().map(|outputs| values_of(outputs)).unwrap_or_default();
+        self.record_region(around, first_built, &values)?;
+        guarded
     }
 
     /// Returns the outputs of a region, guarded by all conditions of the region.

@@ -1,6 +1,6 @@
 //! Finds the loops and branches of TensorFlow 1 in a frame.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use super::super::proto::AttrKind;
 use super::frame::{Frame, Source, damaged};
@@ -11,7 +11,7 @@ impl Switches {
     /// Finds the loops of a frame. [`Switches::place`] finds the places of the nodes later.
     ///
     /// # Errors
-    /// A loop lacks a condition or a `NextIteration` node.
+    /// A loop lacks a condition or a `NextIteration` node, or a `_SwitchN` has an impossible number of outputs.
     pub(super) fn find(frame: &Frame<'_, '_>) -> Result<Switches> {
         let mut this = Switches::default();
         let data = |node: usize, input: usize| match frame.source(frame.nodes[node].input.get(input)?) {
@@ -23,12 +23,16 @@ impl Switches {
         for (index, node) in frame.nodes.iter().enumerate() {
             let role = match op(index) {
                 "Enter" | "LoopCond" | "NextIteration" => Role::Pass,
-                "Switch" => Role::Switch,
+                "Switch" | "_SwitchN" => Role::Switch,
                 // `Switches::place` finds the predicate.
                 "Merge" => Role::Plain,
                 _ => continue,
             };
             this.roles.insert(index, role);
+            if role == Role::Switch {
+                let count = side_count(frame, index)?;
+                this.side_counts.extend(predicate(frame, index).map(|predicate| (predicate, count)));
+            }
             if op(index) == "Enter" {
                 let name: &[u8] = match node.attr.get("frame_name").and_then(|attr| attr.value.as_ref()) {
                     Some(AttrKind::S(name)) => name,
@@ -109,7 +113,7 @@ impl Switches {
     /// Finds the places of all nodes in `order`, a topological order, and the predicates of `Merge` nodes.
     ///
     /// # Errors
-    /// A `Merge` does not join the two sides of a predicate.
+    /// A `Merge` does not join all sides of a predicate.
     pub(super) fn place(&mut self, frame: &Frame<'_, '_>, order: &[usize]) -> Result<()> {
         // For each loop: the index of the next outer loop, and the nesting depth of the loop's nodes.
         let mut outer_loops: Vec<Option<usize>> = vec![None; self.loops.len()];
@@ -150,17 +154,16 @@ impl Switches {
                 }
                 Some(Role::Plain) => {
                     let joined = place.sides.iter().map(|(predicate, _)| *predicate).find(|predicate| {
-                        let on = |side: usize| {
-                            sides_of_inputs.iter().any(|sides| {
-                                sides.contains(&(*predicate, side))
-                                    && !sides.contains(&(*predicate, 1 - side))
-                            })
+                        let is_on = |sides: &BTreeSet<(Predicate, usize)>, side: usize| {
+                            let mut on = sides.iter().filter(|(other, _)| other == predicate);
+                            on.next() == Some(&(*predicate, side)) && on.next().is_none()
                         };
-                        on(0) && on(1)
+                        (0..self.side_counts[predicate])
+                            .all(|side| sides_of_inputs.iter().any(|sides| is_on(sides, side)))
                     });
                     let Some(joined) = joined else {
                         let name = &frame.nodes[index].name;
-                        return damaged(format!("the Merge {name} must join the two sides of a Switch"));
+                        return damaged(format!("the Merge {name} must join all sides of a Switch"));
                     };
                     place.sides.retain(|(predicate, _)| *predicate != joined);
                     self.roles.insert(index, Role::Merge(joined));
@@ -174,6 +177,21 @@ impl Switches {
             self.places.insert(index, place);
         }
         Ok(())
+    }
+}
+
+/// Returns the number of outputs of a `Switch` or `_SwitchN`, one for each side.
+///
+/// # Errors
+/// There is no output, or there are more than the frame has nodes: each side has a node at least.
+pub(super) fn side_count(frame: &Frame<'_, '_>, switch: usize) -> Result<usize> {
+    let node = &frame.nodes[switch];
+    let Some(AttrKind::I(count)) = node.attr.get("num_outs").and_then(|attr| attr.value.as_ref()) else {
+        return Ok(2);
+    };
+    match usize::try_from(*count) {
+        Ok(count) if (1..=frame.nodes.len()).contains(&count) => Ok(count),
+        _ => damaged(format!("num_outs of {} must be the number of its branches, got {count}", node.name)),
     }
 }
 

@@ -7,7 +7,7 @@ use super::structural::is_structural;
 
 /// The control flow of TensorFlow 1. The import rebuilds the branch or the loop that the nodes stand for. Each op type
 /// also exists with the prefix `Ref`.
-const SWITCHES: [&str; 6] = ["Enter", "Exit", "LoopCond", "Merge", "NextIteration", "Switch"];
+const SWITCHES: [&str; 7] = ["Enter", "Exit", "LoopCond", "Merge", "NextIteration", "Switch", "_SwitchN"];
 
 /// The ops that make or read a variable.
 const VARIABLES: [&str; 9] = [

@@ -4,11 +4,11 @@
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 
-use shapeflow_shape_fns::counted;
+use shapeflow_shape_fns::{DType, counted};
 
 use super::built::{Built, ImportedValue, union};
 use super::counted_loop::{CountedRegions, counted_loop};
-use super::find_switches::{predicate, predicate_from};
+use super::find_switches::{predicate, predicate_from, side_count};
 use super::frame::{Frame, Source, damaged};
 use super::importer::Importer;
 use super::switches::{Predicate, Role};
@@ -33,7 +33,7 @@ impl<'a, 'g> Importer<'a, 'g> {
     pub(super) fn build(&mut self, frame: &Frame<'a, 'g>, order: &[usize]) -> Result<AllBuilt<'g>> {
         let mut built: AllBuilt<'g> = (0..frame.nodes.len()).map(|_| None).collect();
         self.build_level(frame, order, &Level::default(), &mut built)?;
-        // In each run, only one of the two outputs of a Switch has a value. So neither output can be fetched.
+        // In each run, only one output of a Switch has a value. So none can be fetched.
         for (node, role) in &frame.switches.roles {
             if *role == Role::Switch {
                 built[*node] = None;
@@ -94,18 +94,18 @@ impl<'a, 'g> Importer<'a, 'g> {
         Ok(added)
     }
 
-    /// Builds a node that passes its first input on. A `Switch` passes it on to both sides.
+    /// Builds a node that passes its first input on. A `Switch` passes it on to all sides.
     fn passed(&mut self, frame: &Frame<'a, 'g>, index: usize, built: &AllBuilt<'g>) -> Result<Built<'g>> {
         let mut data = input(frame, index, 0, built)?;
         let is_switch = frame.switches.roles.get(&index) == Some(&Role::Switch);
         if is_switch && predicate(frame, index).is_some_and(|predicate| is_read(frame, index, predicate)) {
-            // The predicate is computed before either side, so nothing on a side needs to wait for it.
+            // The predicate is computed before any side, so nothing on a side needs to wait for it.
             data = ImportedValue { checks: None, may_fail: false, ..data };
         }
         let controls = self.controls(frame, index, built)?;
         data.blocking_error = data.blocking_error.or(controls.blocking_error);
         let data = self.guarded(data, &controls.checks)?;
-        let outputs = if is_switch { vec![data.clone(), data.clone()] } else { vec![data.clone()] };
+        let outputs = vec![data.clone(); if is_switch { side_count(frame, index)? } else { 1 }];
         let checks = union(&union(&data.checks, &data.pending), &controls.checks);
         let mut node = Built { outputs, checks, ..Built::default() };
         self.complete_awaited(frame, index, &mut node, &[], true);
@@ -206,7 +206,15 @@ impl<'a, 'g> Importer<'a, 'g> {
             let index = |number: usize| graph.constant_at(Tensor::scalar(number as i32), location);
             Ok(values.into_iter().zip(&numbers).flat_map(|(value, number)| [value, index(*number)]).collect())
         };
-        let values = graph.select_branch("cond", selector, &["else", "then"], false, &mut build, location)?;
+        let (op, branches) = match selector.dtype() {
+            DType::Bool => ("cond", vec!["else".to_string(), "then".to_string()]),
+            _ => (
+                "case",
+                (0..frame.switches.side_counts[&predicate]).map(|side| format!("branch{side}")).collect(),
+            ),
+        };
+        let branches: Vec<&str> = branches.iter().map(String::as_str).collect();
+        let values = graph.select_branch(op, selector, &branches, false, &mut build, location)?;
         let name = frame.full_name(&frame.nodes[merges[0]]);
         self.place_regions(built_before, first_node);
         Ok(values
@@ -233,10 +241,8 @@ impl<'a, 'g> Importer<'a, 'g> {
         let values: Result<Vec<Value<'g>>> = results(built).and_then(|results| {
             results.into_iter().map(|value| self.settled(value).and_then(require_usable)).collect()
         });
-        let recorded = match &values {
-            Ok(values) => self.record_region(built_before, first_built, values),
-            Err(_) => Ok(()),
-        };
+        // The nodes of a refused region are recorded too, because they leave the graph as well.
+        let recorded = self.record_region(built_before, first_built, values.as_deref().unwrap_or_default());
         remove_nodes(&added, built);
         self.conditions.truncate(conditions_before);
         recorded.and(values)

@@ -1,10 +1,10 @@
 //! `Switches`: the control flow of TensorFlow 1: loops of `Enter`, `Merge`, `Switch`, `NextIteration` and `Exit` nodes,
-//! and branches between `Switch` and `Merge` nodes.
+//! and branches between `Switch` or `_SwitchN` and `Merge` nodes.
 
 use std::collections::{BTreeSet, HashMap};
 
-/// A predicate.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+/// What chooses a branch: a bool, or for `_SwitchN` an index.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(super) enum Predicate {
     /// An output of a node: the index of the node, and the number of the output.
     Node(usize, usize),
@@ -37,7 +37,7 @@ pub(super) struct Loop {
 pub(super) struct Place {
     /// The innermost loop: an index in [`Switches::loops`].
     pub in_loop: Option<usize>,
-    /// The sides on which the node runs. A side is a predicate and its value: 0 for false, 1 for true.
+    /// The sides on which the node runs. A side is a predicate and its value: 0 for false, 1 for true, or the index.
     pub sides: BTreeSet<(Predicate, usize)>,
 }
 
@@ -48,7 +48,7 @@ pub(super) enum Role {
     /// A node that passes its first input on.
     Pass,
     Switch,
-    /// A `Merge` of two sides of this predicate.
+    /// A `Merge` of all sides of this predicate.
     Merge(Predicate),
     /// A `Merge` or `Switch` node of a loop's state. The import of the loop gives the node its value.
     State,
@@ -68,6 +68,8 @@ pub(super) struct Switches {
     /// For a node: the nodes that must come before this node, in addition to the nodes that it reads.
     pub predecessors: HashMap<usize, Vec<usize>>,
     pub roles: HashMap<usize, Role>,
+    /// The number of sides of each predicate.
+    pub side_counts: HashMap<Predicate, usize>,
     pub places: HashMap<usize, Place>,
 }
 
