@@ -32,6 +32,9 @@ pub enum ErrorKind {
     Guard,
     /// An index outside its axis.
     Index,
+    /// An element that an op does not accept: a negative exponent of an integer, for example, or a line of CSV with too
+    /// few fields.
+    Data,
     /// An integer division by zero.
     DivideByZero,
     /// An error of a user's op.
@@ -44,6 +47,8 @@ pub enum ErrorKind {
     Io,
     /// Text or bytes that do not parse.
     Parse,
+    /// A mistake of this library. Please report it.
+    Internal,
 }
 
 /// The phase in which an error was found.
@@ -272,7 +277,8 @@ impl Error {
 
     /// Returns whether an element, and not a size, caused the error.
     pub(crate) fn is_of_element(&self) -> bool {
-        self.0.is_of_element || matches!(self.0.kind, ErrorKind::Index | ErrorKind::DivideByZero)
+        self.0.is_of_element
+            || matches!(self.0.kind, ErrorKind::Index | ErrorKind::Data | ErrorKind::DivideByZero)
     }
 
     /// Returns the number of the operand that caused the error.

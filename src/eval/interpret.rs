@@ -116,7 +116,7 @@ fn fill(result: &mut Tensor, programs: &[ExprProgram], views: &[TensorView<'_>])
 fn fault_error(fault: &Fault, read: Option<ElementRead>, views: &[TensorView<'_>]) -> Error {
     let error = match fault {
         Fault::Index { index, axis: EXPONENT, .. } => Error::new(
-            ErrorKind::Index,
+            ErrorKind::Data,
             Phase::Run,
             format!("the exponent of an integer must not be negative, got {index}"),
         ),

@@ -6,6 +6,9 @@ use std::sync::atomic::AtomicBool;
 
 use super::executable::Executable;
 use super::fixed_run::{FixedRun, GivenInput};
+use super::guards::check_guards;
+use super::input_bindings::bind_inputs;
+use super::planning::sizes_of_inputs;
 use super::port::{PortIndex, find_port};
 use super::run_state::RunState;
 use crate::error::{Error, ErrorKind, Phase, Result};
@@ -130,7 +133,12 @@ impl Executable {
                     let inputs = inputs.into_iter().map(GivenInput::Owned).collect();
                     RunMode::Fixed(FixedRun::bind(single.clone(), inputs)?)
                 }
-                Some(obstacle) => general(inputs, obstacle),
+                Some(obstacle) => {
+                    let views: Vec<TensorView<'_>> = inputs.iter().map(Tensor::view).collect();
+                    let bindings = bind_inputs(&single.program.graph, &sizes_of_inputs(&views))?;
+                    check_guards(&single.program, &bindings)?;
+                    general(inputs, obstacle)
+                }
             },
             None => general(
                 inputs,

@@ -73,6 +73,10 @@ impl Graph {
         location: &'static Location<'static>,
     ) -> Result<Executable> {
         let refuse = |kind, message: String| Err(Error::new(kind, Phase::Compile, message).at(location));
+        if self.read().open_regions > 0 {
+            let message = "a graph must be compiled outside the closures of its branches and loops";
+            return refuse(ErrorKind::Compile, message.to_string());
+        }
         if outputs.is_empty() {
             return refuse(ErrorKind::Compile, "compile needs at least one output".to_string());
         }

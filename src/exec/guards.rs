@@ -71,9 +71,14 @@ fn refusal(graph: &GraphData, index: NodeIx, bindings: &Bindings<'_>, message: S
     }
 }
 
-/// Adds the failed node to an error of a run.
+/// Adds the failed node to an error of a run. Sizes that an op refuses in a run are a guard, and fed parameters are data.
 pub(super) fn run_error(graph: &GraphData, index: NodeIx, error: Error) -> Error {
-    locate(graph, index, error.with_phase(Phase::Run))
+    let kind = match error.kind() {
+        ErrorKind::Shape => ErrorKind::Guard,
+        ErrorKind::Attribute => ErrorKind::Data,
+        kind => kind,
+    };
+    locate(graph, index, error.with_kind(kind).with_phase(Phase::Run))
 }
 
 /// A function that returns the elements of a value of these sizes; `None` if the elements are not in memory.

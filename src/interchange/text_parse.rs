@@ -2,9 +2,10 @@
 
 use prost::encoding::encode_varint;
 
-use super::fields::{FieldKind, Message};
+use super::fields::{ATTR_ENTRY, FieldKind, GRAPH, Message, NODE};
 use super::text_number::{float, integer};
 use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::nearest::nearest;
 use crate::op::dtype_number::number_of_text;
 
 /// Maximum nesting depth of messages.
@@ -123,6 +124,8 @@ impl<'a> Parser<'a> {
 
     /// Reads one field: its name, and its value or list of values.
     fn field(&mut self, message: Option<&'static Message>, depth: usize, out: &mut Vec<u8>) -> Result<()> {
+        self.skip_space();
+        let start = self.offset;
         let name = if self.accept('[') {
             // The name of an extension, or the type of an `Any`. The table has neither.
             let rest = self.rest();
@@ -133,6 +136,14 @@ impl<'a> Parser<'a> {
             self.word()?
         };
         let field = message.and_then(|message| message.by_name(name));
+        if let (Some(message), None) = (message, field)
+            && [&GRAPH, &NODE, &ATTR_ENTRY].iter().any(|written| std::ptr::eq(*written, message))
+            && let Some(near) = nearest(name, message.fields.iter().map(|field| field.name))
+        {
+            // People write these messages by hand, and a misspelled field would mean another graph.
+            self.offset = start;
+            return self.refuse(format_args!("there is no field {name}; is it {near}?"));
+        }
         let colon = self.accept(':');
         let is_list = colon && self.accept('[');
         if !(is_list && self.accept(']')) {
@@ -332,7 +343,6 @@ fn put_bytes(out: &mut Vec<u8>, number: u32, bytes: &[u8]) {
 mod tests {
     use prost::Message as _;
 
-    use super::super::fields::GRAPH;
     use super::super::proto::{AttrKind, GraphDef};
     use super::*;
 
@@ -375,6 +385,7 @@ mod tests {
                 "node { attr { value { i: z } } }",
                 "line 1, column 26: an integer of 64 bits is expected, got \"z\"",
             ),
+            ("node {\n  atrr { }", "line 2, column 3: there is no field atrr; is it attr?"),
             ("version: 2147483648", "line 1, column 10: an integer of 32 bits is expected"),
             (
                 "node { attr { value { i: 9223372036854775808 } } }",

@@ -70,7 +70,7 @@ impl KeyTable {
             if value(number) != value(last) {
                 let message =
                     format!("a key must have one value, got two for the keys number {number} and {last}");
-                return Err(Error::new(ErrorKind::Custom, Phase::Run, message));
+                return Err(Error::new(ErrorKind::Data, Phase::Run, message));
             }
         }
         Ok(())

@@ -123,7 +123,7 @@ fn run_of<'a>(sources: &FxHashMap<i64, Strings<'a>>, first: i64, count: usize) -
 #[cold]
 fn lost(handle: i64) -> Error {
     let message = format!("internal error: the handle {handle:#x} leads to no string");
-    Error::new(ErrorKind::Custom, Phase::Run, message)
+    Error::new(ErrorKind::Internal, Phase::Run, message)
 }
 
 /// The strings that move as handles.

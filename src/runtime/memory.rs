@@ -249,7 +249,7 @@ impl<'a> Memory<'a> {
         let (read, written) = (source.as_ptr() as usize, target.address as usize);
         if read < written + target.len && written < read + source.len() {
             let message = format!("internal error: the plan gives {from} and {to} the same memory");
-            return Err(Error::new(ErrorKind::Memory, Phase::Run, message));
+            return Err(Error::new(ErrorKind::Internal, Phase::Run, message));
         }
         // SAFETY: `check` found the target writable, so it is not absent. By the invariant, its bytes are valid for
         // writes. `source` shares none of them, and both slices borrow `self` exclusively. Arenas start initialized.
@@ -289,5 +289,5 @@ fn unfit_error(region: ByteRegion, used: &BufferUse) -> Error {
         region.len,
         access(region.writable),
     );
-    Error::new(ErrorKind::Memory, Phase::Run, message)
+    Error::new(ErrorKind::Internal, Phase::Run, message)
 }

@@ -104,7 +104,7 @@ impl Pool {
         workspaces.append(&mut lock(&free));
         if next.load(Ordering::Relaxed) < items.len() as i64 {
             let message = "the thread pool returned before it ran every tile";
-            return Err(Error::new(ErrorKind::Custom, Phase::Run, message));
+            return Err(Error::new(ErrorKind::Internal, Phase::Run, message));
         }
         match lock(&error).take() {
             Some(error) => Err(error),

@@ -105,7 +105,7 @@ pub(crate) fn check_values(got: usize, per_element: usize, sizes: &[usize]) -> R
 /// Makes the error about sizes whose elements do not fit into memory.
 fn too_many(sizes: &[usize]) -> Error {
     Error::new(
-        ErrorKind::Shape,
+        ErrorKind::Memory,
         Phase::Run,
         format!("the elements must fit into memory, got sizes {sizes:?}"),
     )

@@ -175,6 +175,9 @@ fn mistakes_with_bound_runs_are_refused() -> Result<()> {
     bound.feed_back("y", "x")?;
     assert!(message(exe.bind_sizes(&[&[2]]).map(drop)).contains("2 inputs must be fed"));
     assert!(message(exe.bind_sizes(&[&[2], &[3]]).map(drop)).contains("axis 0"));
+    // The sizes of a run that is not fixed are checked too.
+    let general = g.compile([x, (x * 2.0).ok()?, d.cast(DType::F32)?])?;
+    assert!(message(general.bind_sizes(&[&[2], &[3]]).map(drop)).contains("axis 0"));
     Ok(())
 }
 

@@ -336,3 +336,48 @@ fn sizes_that_do_not_broadcast_are_the_fault_of_the_op_that_broadcasts() -> Resu
     }
     Ok(())
 }
+
+/// A service matches on the kind of an error, so elements that an op refuses are data, whatever the op is.
+#[test]
+fn kinds_of_errors_tell_data_from_sizes() -> Result<()> {
+    let g = Graph::new();
+    let ints = g.input("ints", DType::I32, shape!["n"])?;
+    let ids = g.input("ids", DType::I32, shape!["k"])?;
+    let feeds = [Tensor::from([2, 2]), Tensor::from([-1])];
+    let views: Vec<TensorView<'_>> = feeds.iter().map(Tensor::view).collect();
+    let refuses = |output: Value<'_>, kind, parts: &[&str]| {
+        for backend in BACKENDS {
+            let outcome = compile(&g, backend, output).and_then(|exe| exe.run_all(&views));
+            expect_error(outcome, kind, Phase::Run, parts);
+        }
+    };
+    refuses(g.constant(2)?.pow(ids)?, ErrorKind::Data, &["pow", "the exponent of an integer", "-1"]);
+    refuses(ids.bincount(4)?, ErrorKind::Data, &["bincount", "must not be negative", "-1"]);
+    refuses(ints.segment_sum(ids)?, ErrorKind::Guard, &["segment_sum"]);
+    #[cfg(feature = "strings")]
+    {
+        let lines = g.constant(["1,2,3"])?;
+        let columns = lines.decode_csv(&[Tensor::from([0i64]), Tensor::from([0i64])], &Default::default())?;
+        refuses(columns[0], ErrorKind::Data, &["decode_csv"]);
+    }
+    Ok(())
+}
+
+#[test]
+fn a_graph_is_compiled_outside_the_closures_of_its_loops() -> Result<()> {
+    let g = Graph::new();
+    let k = g.input("k", DType::I32, shape![])?;
+    let outcome = g.while_loop(
+        &[k],
+        |s| s[0].less(3),
+        |s| {
+            g.compile(s[0])?;
+            Ok([s[0] + 1])
+        },
+    );
+    let parts = ["a graph must be compiled outside the closures of its branches and loops", file!()];
+    expect_error(outcome, ErrorKind::Compile, Phase::Compile, &parts);
+    let [y] = g.compile((k + 1).ok()?)?.run(&[Tensor::scalar(1).view()])?;
+    assert_eq!(y.item::<i32>()?, 2);
+    Ok(())
+}

@@ -159,7 +159,7 @@ impl<'a, 'g> Importer<'a, 'g> {
         let iterations: Option<Vec<Value<'g>>> = self.open_loops.iter().copied().collect();
         let Some(mut iterations) = iterations else {
             let message = "internal error: a loop that draws random numbers does not count its iterations";
-            return Err(Error::new(ErrorKind::Parse, Phase::Build, message));
+            return Err(Error::new(ErrorKind::Internal, Phase::Build, message));
         };
         let mut first_block = number(0);
         if let Some(blocks) = blocks

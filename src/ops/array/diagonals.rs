@@ -63,10 +63,12 @@ impl Band {
         let [.., rows, columns] = matrix else {
             unreachable!("the shape function checks the rank of matrices")
         };
+        // The number after the highest diagonal. Sizes with such a diagonal do not fit, so the run fails elsewhere.
+        let above = high.saturating_add(1);
         let (upper, lower) = align.split_once('_').unwrap_or(("RIGHT", "LEFT"));
         let mut parts = Vec::new();
         for (from, to, align, is_upper) in
-            [(low.max(0), high + 1, upper, true), (low, (high + 1).min(0), lower, false)]
+            [(low.max(0), above, upper, true), (low, above.min(0), lower, false)]
         {
             if from >= to {
                 continue;

@@ -250,7 +250,7 @@ impl HostKernel for Lookup {
                 let message = format!(
                     "a lookup must not ask for the empty key or the deleted key of its table, got one in element {number}"
                 );
-                return Err(Error::new(ErrorKind::Custom, Phase::Run, message));
+                return Err(Error::new(ErrorKind::Data, Phase::Run, message));
             }
         }
         let rows = self.0.keys.find(keys.clone())?;

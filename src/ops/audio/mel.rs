@@ -79,5 +79,5 @@ impl MelBands {
 }
 
 pub(super) fn refuse<T>(message: String) -> Result<T> {
-    Err(Error::new(ErrorKind::Custom, Phase::Run, message))
+    Err(Error::new(ErrorKind::Data, Phase::Run, message))
 }

@@ -116,7 +116,7 @@ fn run(cx: &mut HostCx<'_>, blocks: [usize; 4], forget_bias: f32) -> Result<()> 
     };
     let Some(steps) = usize::try_from(steps).ok().filter(|steps| *steps <= times) else {
         let message = format!("seq_len_max must be from 0 to {times}, the number of times, got {steps}");
-        return Err(Error::new(ErrorKind::Custom, Phase::Run, message));
+        return Err(Error::new(ErrorKind::Data, Phase::Run, message));
     };
     let numbers = views.iter().map(|view| view.as_slice::<f32>()).collect::<Result<Vec<_>>>()?;
     let &[x, cs_first, h_first, w, wci, wcf, wco, b] = &numbers[..] else {

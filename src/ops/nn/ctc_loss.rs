@@ -116,7 +116,7 @@ pub(crate) static DEF: OpDef = OpDef::host("ctc_loss", run)
     .tensorflow(&[TfOp::new("CTCLoss")]);
 
 fn refuse<T>(message: String) -> Result<T> {
-    Err(Error::new(ErrorKind::Custom, Phase::Run, message))
+    Err(Error::new(ErrorKind::Data, Phase::Run, message))
 }
 
 /// Returns the labels of each sequence, as given.

@@ -323,7 +323,7 @@ impl Truncated {
             }
             if rejected > MOST_REJECTED {
                 let message = format!("{rejected} numbers were rejected one after the other");
-                return Err(Error::new(ErrorKind::Custom, Phase::Run, message));
+                return Err(Error::new(ErrorKind::Data, Phase::Run, message));
             }
         }
         Ok(())

@@ -150,7 +150,7 @@ fn count_as<T: Element>(
         let row = row(place)?;
         if value < 0 {
             let message = format!("numbers must be at least 0, got {value} at position {place}");
-            return Err(Error::new(ErrorKind::Custom, Phase::Run, message));
+            return Err(Error::new(ErrorKind::Data, Phase::Run, message));
         }
         if most >= 0 && value >= most {
             continue;

@@ -99,7 +99,7 @@ fn count_numbers<I: Copy + Into<i64>>(
     let negative: i64 = numbers[position].into();
     let message = format!("a counted number must not be negative, got {negative}");
     let place = place_text(position, cx.input(operand)?.sizes());
-    Err(Error::new(ErrorKind::Index, Phase::Run, message).in_element(operand, &place))
+    Err(Error::new(ErrorKind::Data, Phase::Run, message).in_element(operand, &place))
 }
 
 /// The greatest number of counts, and the least number of numbers for each count, for which [`count_in_tables`] is

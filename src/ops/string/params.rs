@@ -23,7 +23,7 @@ pub(super) fn attribute_error(message: String) -> Error {
 
 /// Makes an error about an element.
 pub(super) fn value_error(message: String) -> Error {
-    Error::new(ErrorKind::Custom, Phase::Run, message)
+    Error::new(ErrorKind::Data, Phase::Run, message)
 }
 
 /// Quotes a string for a message.
