@@ -101,6 +101,8 @@ pub(crate) struct ScopeFrame {
     pub location: &'static Location<'static>,
     /// Whether a call of a composite op opened the scope.
     pub is_call: bool,
+    /// Whether the guard of the scope is dropped.
+    pub is_closed: bool,
 }
 
 /// The nodes and values of a graph: the intermediate representation that later modules read.
@@ -199,7 +201,7 @@ impl Graph {
     }
 
     /// Opens a scope. Until the returned guard drops, names get the prefix `name/`, and errors and dumps show the
-    /// caller's line.
+    /// caller's line. Guards may drop in any order.
     ///
     /// ```
     /// use shapeflow::{DType, Graph, shape};

@@ -13,7 +13,8 @@ use crate::op::OpDef;
 #[must_use = "the scope ends when the guard drops"]
 pub struct Scope<'g> {
     graph: &'g Graph,
-    parent: u32,
+    /// The index of the scope in `GraphData::scopes`.
+    frame: u32,
 }
 
 impl<'g> Scope<'g> {
@@ -22,7 +23,7 @@ impl<'g> Scope<'g> {
         name: Cow<'static, str>,
         location: &'static Location<'static>,
     ) -> Scope<'g> {
-        Scope::enter_frame(graph, ScopeFrame { parent: 0, name, location, is_call: false })
+        Scope::enter_frame(graph, ScopeFrame { parent: 0, name, location, is_call: false, is_closed: false })
     }
 
     /// Opens the scope of a call of a composite op. Errors name the call and not the scope.
@@ -31,7 +32,7 @@ impl<'g> Scope<'g> {
         name: &'static str,
         location: &'static Location<'static>,
     ) -> Scope<'g> {
-        Scope::enter_frame(graph, ScopeFrame { parent: 0, name: name.into(), location, is_call: true })
+        Scope::enter_frame(graph, ScopeFrame { parent: 0, name: name.into(), location, is_call: true, is_closed: false })
     }
 
     fn enter_frame(graph: &'g Graph, frame: ScopeFrame) -> Scope<'g> {
@@ -40,16 +41,22 @@ impl<'g> Scope<'g> {
         if data.scopes.is_empty() {
             data.scopes.push(ScopeFrame { name: Cow::Borrowed(""), ..frame.clone() });
         }
-        data.scope = data.scopes.len() as u32;
+        let number = data.scopes.len() as u32;
+        data.scope = number;
         data.scopes.push(ScopeFrame { parent, ..frame });
         drop(data);
-        Scope { graph, parent }
+        Scope { graph, frame: number }
     }
 }
 
 impl Drop for Scope<'_> {
     fn drop(&mut self) {
-        self.graph.write().scope = self.parent;
+        let data = &mut *self.graph.write();
+        data.scopes[self.frame as usize].is_closed = true;
+        // A program may drop guards in any order. The scope that stays open is the innermost one whose guard is alive.
+        while let Some(scope) = data.scopes.get(data.scope as usize).filter(|scope| scope.is_closed) {
+            data.scope = scope.parent;
+        }
     }
 }
 
@@ -117,5 +124,25 @@ impl Drop for OpenCall<'_> {
     fn drop(&mut self) {
         let mut data = self.graph.write();
         (data.call, data.open_frame) = (self.outer, self.outer_frame);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::Graph;
+
+    #[test]
+    fn guards_may_drop_in_any_order() {
+        let g = Graph::new();
+        let name = |name: &str| {
+            g.constant(1i32).unwrap().named(name);
+            g.to_string().lines().rev().nth(1).unwrap().split("// ").nth(1).unwrap().to_string()
+        };
+        let a = g.scope("a");
+        let b = g.scope("b");
+        drop(a);
+        assert!(name("v").starts_with("a/b/v,"), "the scope b was opened in the scope a");
+        drop(b);
+        assert!(name("w").starts_with("w,"));
     }
 }
