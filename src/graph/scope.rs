@@ -32,7 +32,10 @@ impl<'g> Scope<'g> {
         name: &'static str,
         location: &'static Location<'static>,
     ) -> Scope<'g> {
-        Scope::enter_frame(graph, ScopeFrame { parent: 0, name: name.into(), location, is_call: true, is_closed: false })
+        Scope::enter_frame(
+            graph,
+            ScopeFrame { parent: 0, name: name.into(), location, is_call: true, is_closed: false },
+        )
     }
 
     fn enter_frame(graph: &'g Graph, frame: ScopeFrame) -> Scope<'g> {
@@ -135,7 +138,7 @@ mod tests {
     fn guards_may_drop_in_any_order() {
         let g = Graph::new();
         let name = |name: &str| {
-            g.constant(1i32).unwrap().named(name);
+            let _ = g.constant(1i32).unwrap().named(name);
             g.to_string().lines().rev().nth(1).unwrap().split("// ").nth(1).unwrap().to_string()
         };
         let a = g.scope("a");

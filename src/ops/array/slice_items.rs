@@ -8,8 +8,10 @@
 /// |---|---|---|
 /// | `i` | `i` | one position; the result lacks the axis |
 /// | `..` | `:` | the whole axis |
-/// | `a..b`, `a..`, `..b`, `a..=b` | `a:b`, `a:`, `:b`, `a:b+1` | a range |
+/// | `a..b`, `a..`, `..b` | `a:b`, `a:`, `:b` | a range without its end |
+/// | `a..=b`, `..=b` | `a:b+1`, `:b+1` | a range with its end, which is an integer or a `Dim` |
 /// | `a..b; step` | `a:b:step` | every `step`-th position of a range, backwards for a negative step |
+/// | `a..=b; -1` | `a:b-1:-1` | the positions from `a` down to `b`, which is an integer |
 /// | `newaxis` | `newaxis` | a new axis of size 1 |
 /// | `...` | `...` | all axes without another item |
 ///
@@ -33,7 +35,8 @@
 /// let rt = ragged![[1, 2, 3, 4], [], [5, 6]];
 /// assert_eq!(rt.slice_with(&slice![.., 1..3])?.to_string(), "[[2, 3], [], [6]]");
 /// assert_eq!(rt.slice_with(&slice![0, ..; 2])?.to_string(), "[1, 3]");
-/// let rows = g.ragged_constant(&rt)?.slice_with(&slice![1.., ..; -1])?;
+/// assert_eq!(rt.slice_with(&slice![.., ..=0; -1])?.to_string(), "[[4, 3, 2, 1], [], [6, 5]]");
+/// let rows = g.ragged_constant(&rt)?.slice_with(&slice![1.., ..=0; -1])?;
 /// assert_eq!(g.compile(rows)?.run_named(&[])?.ragged_at(0)?.to_string(), "[[], [6, 5]]");
 /// # Ok::<(), shapeflow::Error>(())
 /// ```

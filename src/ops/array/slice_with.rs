@@ -33,6 +33,9 @@ pub enum SliceItem<'g> {
     /// `Range(begin, end, step)`, as Python's `begin:end:step`. A `None` is an open end, and the range is clamped to
     /// the axis.
     Range(Option<Position<'g>>, Option<Position<'g>>, i64),
+    /// `Through(begin, last, step)`: the positions from `begin` to `last`, which is included, also backwards. Rust's
+    /// `begin..=last` makes it.
+    Through(Option<Position<'g>>, Dim, i64),
     /// The whole axis.
     All,
     /// A new axis of size 1.
@@ -57,9 +60,30 @@ impl<'g> SliceItem<'g> {
     pub fn step(self, step: i64) -> SliceItem<'g> {
         match self {
             SliceItem::Range(begin, end, _) => SliceItem::Range(begin, end, step),
+            SliceItem::Through(begin, last, _) => SliceItem::Through(begin, last, step),
             SliceItem::All => SliceItem::Range(None, None, step),
             other => other,
         }
+    }
+
+    /// Returns the item as it is, and a range with a last position as a range with an end behind this position.
+    ///
+    /// # Errors
+    /// The step is negative, and the last position is not a number. The end would be one less, but -1 is the last
+    /// element.
+    pub(in crate::ops) fn with_end(&self) -> Result<SliceItem<'g>> {
+        let SliceItem::Through(begin, last, step) = self else { return Ok(self.clone()) };
+        let (next, open) = if *step < 0 { (-1, -1) } else { (1, 0) };
+        let end = match last.as_known() {
+            Some(last) => last.checked_add(next).filter(|end| *end != open).map(Position::from),
+            None if *step >= 0 => Some((last.clone() + 1).into()),
+            None => {
+                let message =
+                    format!("the last position of a range with a negative step must be a number, got {last}");
+                return Err(Error::new(ErrorKind::Index, Phase::Build, message));
+            }
+        };
+        Ok(SliceItem::Range(begin.clone(), end, *step))
     }
 }
 
@@ -153,30 +177,21 @@ impl From<RangeFull> for SliceItem<'_> {
     }
 }
 
-/// Returns the exclusive end of a range with an inclusive end. The inclusive end -1, the last element, gives an open
-/// end.
-fn after<'g>(end: &Dim) -> Option<Position<'g>> {
-    match end.as_known() {
-        Some(end) => end.checked_add(1).filter(|end| *end != 0).map(Position::from),
-        None => Some((end.clone() + 1).into()),
-    }
-}
-
 macro_rules! ranges {
-    ($([$($bound:tt)+] $Range:ident |$range:ident| $begin:expr, $end:expr;)*) => {$(
+    ($([$($bound:tt)+] $Range:ident |$range:ident| $kind:ident $begin:expr, $end:expr;)*) => {$(
         impl<'g, T: $($bound)+ + Clone> From<$Range<T>> for SliceItem<'g> {
             fn from($range: $Range<T>) -> SliceItem<'g> {
-                SliceItem::Range($begin, $end, 1)
+                SliceItem::$kind($begin, $end, 1)
             }
         }
     )*};
 }
 ranges! {
-    [Into<Position<'g>>] Range |range| Some(range.start.into()), Some(range.end.into());
-    [Into<Position<'g>>] RangeFrom |range| Some(range.start.into()), None;
-    [Into<Position<'g>>] RangeTo |range| None, Some(range.end.into());
-    [IntoDim] RangeInclusive |range| Some(range.start().into_dim().into()), after(&range.end().into_dim());
-    [IntoDim] RangeToInclusive |range| None, after(&range.end.into_dim());
+    [Into<Position<'g>>] Range |range| Range Some(range.start.into()), Some(range.end.into());
+    [Into<Position<'g>>] RangeFrom |range| Range Some(range.start.into()), None;
+    [Into<Position<'g>>] RangeTo |range| Range None, Some(range.end.into());
+    [IntoDim] RangeInclusive |range| Through Some(range.start().into_dim().into()), range.end().into_dim();
+    [IntoDim] RangeToInclusive |range| Through None, range.end.into_dim();
 }
 
 impl<'g> Value<'g> {
@@ -219,7 +234,7 @@ impl<'g> Value<'g> {
         for (entry, item) in items.iter().enumerate() {
             let bit = 1u32 << entry;
             let zero = || Position::from(0);
-            let (begin, end, stride) = match item {
+            let (begin, end, stride) = match &item.with_end()? {
                 SliceItem::At(position) => {
                     masks.shrink_axis |= bit;
                     let end = match position {
@@ -234,6 +249,7 @@ impl<'g> Value<'g> {
                     masks.end |= if end.is_none() { bit } else { 0 };
                     (begin.clone().unwrap_or_else(zero), end.clone().unwrap_or_else(zero), *stride)
                 }
+                SliceItem::Through(..) => unreachable!("with_end leaves no such item"),
                 SliceItem::All => {
                     masks.begin |= bit;
                     masks.end |= bit;
@@ -292,6 +308,19 @@ mod tests {
             (vec![1, 1, 1], vec![7])
         );
         assert_eq!(values(&[SliceItem::at(0), (..=-2).into()]), (vec![3], vec![1, 2, 3]));
+        for (item, expected) in [
+            (SliceItem::from(3..=1), &[4, 3, 2][..]),
+            ((2..=0).into(), &[3, 2, 1]),
+            ((..=0).into(), &[4, 3, 2, 1]),
+            ((..=-1).into(), &[4]),
+            ((..=-4).into(), &[4, 3, 2, 1]),
+            ((..=-9).into(), &[4, 3, 2, 1]),
+            ((1..=2).into(), &[]),
+        ] {
+            assert_eq!(values(&[SliceItem::at(0), item.clone().step(-1)]).1, expected, "{item:?}");
+        }
+        assert_eq!(values(&[SliceItem::at(0), SliceItem::from(0..=2).step(2)]).1, [1, 3]);
+        assert_eq!(values(&[SliceItem::at(0), (..=i64::MAX).into()]).1, [1, 2, 3, 4]);
         assert_eq!(values(&[SliceItem::at(0), SliceItem::span(3, 1)]), (vec![0], vec![]));
         assert!(
             x.slice_with(&[SliceItem::at(2)])

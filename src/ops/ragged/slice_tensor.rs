@@ -40,7 +40,7 @@ fn refuse(kind: ErrorKind, message: String) -> Error {
     Error::new(kind, Phase::Run, message)
 }
 
-/// Puts whole axes in place of [`SliceItem::Rest`].
+/// Puts whole axes in place of [`SliceItem::Rest`], and ranges with an end in place of [`SliceItem::Through`].
 pub(super) fn whole_axes<'g>(
     items: &[SliceItem<'g>],
     rank: usize,
@@ -63,7 +63,7 @@ pub(super) fn whole_axes<'g>(
     for item in items {
         match item {
             SliceItem::Rest => whole.extend(std::iter::repeat_n(SliceItem::All, rest)),
-            other => whole.push(other.clone()),
+            other => whole.push(other.with_end()?),
         }
     }
     Ok(whole)
@@ -102,7 +102,7 @@ fn outer(x: RaggedItem, items: &[SliceItem], axis: usize) -> Result<RaggedItem> 
             let rows = positions(0..x.len(), known_end(begin)?, known_end(end)?, *step)?;
             batched(x.take(&rows)?, rest, axis + 1)
         }
-        SliceItem::Rest => unreachable!("whole axes have replaced SliceItem::Rest"),
+        SliceItem::Rest | SliceItem::Through(..) => unreachable!("whole_axes leaves no such item"),
     }
 }
 

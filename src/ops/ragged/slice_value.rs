@@ -96,7 +96,7 @@ fn outer<'g>(x: AnyValue<'g>, items: &[SliceItem<'g>], axis: usize) -> Result<An
             let rows = positions_of(ragged.own_nrows()?, first, x)?;
             batched(take(x, rows)?, rest, axis + 1)
         }
-        SliceItem::Rest => unreachable!("whole axes have replaced SliceItem::Rest"),
+        SliceItem::Rest | SliceItem::Through(..) => unreachable!("whole_axes leaves no such item"),
     }
 }
 
