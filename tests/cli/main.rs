@@ -138,7 +138,7 @@ fn infer_goes_on_after_a_refused_node() {
 }
 
 #[test]
-fn run_writes_and_summarises_results() {
+fn run_writes_and_summarizes_results() {
     let folder = Folder::new("run");
     let (out, trace) = (folder.file("out.npz"), folder.file("trace.json"));
     let fetches = ["--fetch", "probabilities:0", "class", "--out", &out, "--trace", &trace];

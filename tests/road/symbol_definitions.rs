@@ -304,7 +304,7 @@ fn a_size_that_nothing_determines_is_refused_when_compiled() -> Result<()> {
 }
 
 #[test]
-fn a_misspelt_size_is_refused_with_the_near_name() -> Result<()> {
+fn a_misspelled_size_is_refused_with_the_near_name() -> Result<()> {
     let g = Graph::new();
     let x = g.input("x", DType::F32, shape!["row", "column"])?;
     let refused = |value: Value<'_>| g.compile([x, value]).map(drop).unwrap_err().message().to_string();
