@@ -160,8 +160,8 @@ fn rows_with(graph: &GraphData, end: (usize, usize), rows: &Dim) -> Option<Strin
     })
 }
 
-/// Returns ` at axis 0 of input "x"` for the first axis before `end` whose dim meets a condition. An axis of flat values
-/// is an axis of their ragged input.
+/// Returns ` at axis 0 of input "x"` for the first axis before `end` whose dim meets a condition. An axis of flat
+/// values is an axis of their ragged input.
 fn axis_with(graph: &GraphData, end: (usize, usize), holds: &dyn Fn(&Dim) -> bool) -> Option<String> {
     let mut axes = input_axes(graph).take_while(|(port, axis, _)| (*port, *axis) < end);
     let (port, axis, _) = axes.find(|(_, _, other)| holds(&graph.table.resolve(other)))?;
@@ -210,8 +210,8 @@ fn has_symbol(dim: &Dim, symbol: Symbol) -> bool {
 }
 
 /// Adds notes to an error of a node: the values of the named symbols in the node's attributes, with the axes of the
-/// inputs that give these values: `n is 3 at axis 0 of input "x"`. The value of a symbol that is an element has the node
-/// of the element: `k is 5, from count`.
+/// inputs that give these values: `n is 3 at axis 0 of input "x"`. The value of a symbol that is an element has the
+/// node of the element: `k is 5, from count`.
 pub(super) fn note_attr_symbols(
     graph: &GraphData,
     attrs: &Attrs,

@@ -3,8 +3,8 @@
 //!
 //! An unknown dimension that the function makes promises nothing, even if a later equality gives it a number.
 //!
-//! The sizes of a run come from the graph: memory, loops and other nodes rely on them. A shape function that contradicts
-//! itself is a mistake of the op, and the results of the op would not fit.
+//! The sizes of a run come from the graph: memory, loops and other nodes rely on them. A shape function that
+//! contradicts itself is a mistake of the op, and the results of the op would not fit.
 
 use shapeflow_shape_fns::{Dim, TensorShape};
 

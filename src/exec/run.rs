@@ -305,7 +305,8 @@ impl<'r, 'm> Run<'r, 'm> {
         Ok(())
     }
 
-    /// Binds the symbols of a buffer's dims to the sizes of the result in it. The plan of a static program has the sizes.
+    /// Binds the symbols of a buffer's dims to the sizes of the result in it. The plan of a static program has the
+    /// sizes.
     ///
     /// # Errors
     /// The result has other sizes than the graph.

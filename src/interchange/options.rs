@@ -93,8 +93,8 @@ impl ImportOptions {
     }
 
     /// Sets whether a shape of [`ImportOptions::shape`] must agree with the shape that the model declares for the
-    /// placeholder: it must not have another rank or another known size. Otherwise the given shape replaces any declared
-    /// shape.
+    /// placeholder: it must not have another rank or another known size. Otherwise the given shape replaces any
+    /// declared shape.
     ///
     /// ```
     /// use shapeflow::interchange::{ImportOptions, Model};
