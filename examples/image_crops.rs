@@ -14,8 +14,8 @@ pub(crate) fn main() -> Result<()> {
     assert_eq!(crop.shape().to_string(), "[side, side, 3]");
 
     let pixels = crop.cast(DType::F32)? / 255.0;
-    let centred = (pixels - g.constant([0.5f32, 0.4, 0.3])?).expand_dims(0)?;
-    let small = centred.resize_bilinear([SIDE as i64, SIDE as i64], Sampling::HalfPixel)?.squeeze([0])?;
+    let centered = (pixels - g.constant([0.5f32, 0.4, 0.3])?).expand_dims(0)?;
+    let small = centered.resize_bilinear([SIDE as i64, SIDE as i64], Sampling::HalfPixel)?.squeeze([0])?;
     let exe = g.compile([("crop", small)])?;
 
     for (height, width, [top, left, side]) in [(20, 30, [3, 5, 8]), (64, 48, [0, 40, 8]), (9, 9, [1, 1, 8])] {

@@ -1,30 +1,30 @@
-//! Finds clusters of points. A bound run repeats one step in fixed memory and feeds the centres back.
+//! Finds clusters of points. A bound run repeats one step in fixed memory and feeds the centers back.
 
 use shapeflow::{DType, Error, Graph, Result, Tensor, TensorView, shape};
 
 const CLUSTERS: usize = 3;
 
-/// Returns points near three centres.
+/// Returns points near three centers.
 fn points(count: usize) -> Vec<f32> {
-    let centres = [[0.0f32, 0.0], [10.0, 0.0], [0.0, 10.0]];
+    let centers = [[0.0f32, 0.0], [10.0, 0.0], [0.0, 10.0]];
     let noise = |i: usize| (i * 7919 % 1000) as f32 / 500.0 - 1.0;
     (0..count)
-        .flat_map(|i| [centres[i % 3][0] + noise(2 * i), centres[i % 3][1] + noise(2 * i + 1)])
+        .flat_map(|i| [centers[i % 3][0] + noise(2 * i), centers[i % 3][1] + noise(2 * i + 1)])
         .collect()
 }
 
 pub(crate) fn main() -> Result<()> {
     let g = Graph::new();
     let points_in = g.input("points", DType::F32, shape!["points", 2])?;
-    let centres = g.input("centres", DType::F32, shape![CLUSTERS, 2])?;
-    let distances = (points_in.expand_dims(1)? - centres).square()?.reduce_sum(2)?;
+    let centers = g.input("centers", DType::F32, shape![CLUSTERS, 2])?;
+    let distances = (points_in.expand_dims(1)? - centers).square()?.reduce_sum(2)?;
     let nearest = distances.argmin(1)?;
-    // Row c of `member` says which points are nearest to centre c.
+    // Row c of `member` says which points are nearest to center c.
     let member = nearest.one_hot(CLUSTERS, 1.0f32, 0.0f32, 0)?;
     let counts = member.reduce_sum(1)?.expand_dims(1)?;
     let means = member.matmul(points_in)? / counts;
-    // A centre without points keeps its position.
-    let next = counts.greater(0.0)?.select(means, centres)?;
+    // A center without points keeps its position.
+    let next = counts.greater(0.0)?.select(means, centers)?;
     let loss = distances.reduce_min(1)?.reduce_mean(0)?;
     let exe = g.compile([("next", next), ("nearest", nearest), ("loss", loss)])?;
 
@@ -37,13 +37,13 @@ pub(crate) fn main() -> Result<()> {
     for _ in 0..20 {
         bound.run()?;
         losses.push(bound.output("loss")?.item::<f32>()?);
-        bound.feed_back("next", "centres")?;
+        bound.feed_back("next", "centers")?;
     }
-    let centres = bound.output("next")?.to_tensor()?;
-    println!("centres: {centres}\nlosses: {losses:?}");
+    let centers = bound.output("next")?.to_tensor()?;
+    println!("centers: {centers}\nlosses: {losses:?}");
     assert!(losses.is_sorted_by(|before, after| before >= after), "{losses:?}");
 
-    // Each centre is the mean of its points.
+    // Each center is the mean of its points.
     let nearest = bound.output("nearest")?.to_vec::<i64>()?;
     let mut means = [[0.0f64; 2]; CLUSTERS];
     for (cluster, mean) in means.iter_mut().enumerate() {
@@ -52,5 +52,5 @@ pub(crate) fn main() -> Result<()> {
             .map(|axis| own().map(|i| f64::from(data[2 * i + axis])).sum::<f64>() / own().count() as f64);
     }
     let means = Tensor::from(means.map(|mean| mean.map(|number| number as f32)));
-    centres.allclose(&means, 1e-4, 1e-4).map_err(Error::msg)
+    centers.allclose(&means, 1e-4, 1e-4).map_err(Error::msg)
 }

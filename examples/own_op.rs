@@ -1,4 +1,4 @@
-//! An op of two operands that broadcast, from the expression of one element. The op fuses with its neighbours.
+//! An op of two operands that broadcast, from the expression of one element. The op fuses with its neighbors.
 
 use shapeflow::expr::{Expr, Index, LowerCx};
 use shapeflow::{DType, Graph, OpDef, Operand, Result, Tensor, Value, shape, shape_fns};

@@ -1,6 +1,6 @@
 """Trains the classifier that the digits example runs, and writes it to data/digits.npz.
 
-The data is scikit-learn's `load_digits`: 1,797 grey images of 8x8 pixels, values 0 to 16. A
+The data is scikit-learn's `load_digits`: 1,797 gray images of 8x8 pixels, values 0 to 16. A
 multilayer perceptron is trained in float32 on 60 % of the images; the other 40 % are the test set.
 Recorded with numpy 2.4.6 and scikit-learn 1.9.1.
 
@@ -13,7 +13,7 @@ The arrays of data/digits.npz, N test images and the layer sizes 64, 48, 32, 10:
     predictions    i64 [N]         scikit-learn's answer for each image
     probabilities  f32 [N, 10]     scikit-learn's probability of each digit
     mean           f32 [8, 8]      mean of each pixel over the training images
-    scale          f32 []          one over the standard deviation of all centred training pixels
+    scale          f32 []          one over the standard deviation of all centered training pixels
     w0 w1 w2       f32 [in, out]   weights of each layer
     b0 b1 b2       f32 [out]       bias of each layer
 
@@ -37,8 +37,8 @@ LEAST_ACCURACY = 0.96
 
 def normalize(images, mean, scale):
     """Converts pixels [N, 8, 8] to the classifier's input, f32 [N, 64]."""
-    centred = (images.astype(np.float32) - mean) * scale
-    return centred.reshape(len(images), -1)
+    centered = (images.astype(np.float32) - mean) * scale
+    return centered.reshape(len(images), -1)
 
 
 def evaluate(images, mean, scale, layers):

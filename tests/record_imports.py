@@ -938,17 +938,17 @@ def image_cases(out):
             crops = {"image": image, "boxes": boxes, "box_ind": i32(1, 0, 1), "crop_size": P(size)}
             out.record("CropAndResize", attrs, **crops)
     out.record("CropAndResize", **crops | {"box_ind": i32(1, 2, 1)}, error=True)
-    colours = np.random.default_rng(3).uniform(0.2, 1, (2, 3, 2, 3))
-    colours[0, 0] = [[0, 0, 0], [0.5, 0.5, 0.5]]
+    colors = np.random.default_rng(3).uniform(0.2, 1, (2, 3, 2, 3))
+    colors[0, 0] = [[0, 0, 0], [0.5, 0.5, 0.5]]
     for dtype in (np.float32, np.float64):
-        out.record("RGBToHSV", images=colours.astype(dtype))
-        out.record("HSVToRGB", images=colours.astype(dtype))
-    colours = colours.astype(np.float32)
-    out.record("AdjustContrastv2", images=colours, contrast_factor=np.float32(0.5))
+        out.record("RGBToHSV", images=colors.astype(dtype))
+        out.record("HSVToRGB", images=colors.astype(dtype))
+    colors = colors.astype(np.float32)
+    out.record("AdjustContrastv2", images=colors, contrast_factor=np.float32(0.5))
     for amount in (0.3, -0.4):
-        out.record("AdjustHue", images=colours, delta=np.float32(amount))
+        out.record("AdjustHue", images=colors, delta=np.float32(amount))
     for amount in (0.3, 2):
-        out.record("AdjustSaturation", images=colours, scale=np.float32(amount))
+        out.record("AdjustSaturation", images=colors, scale=np.float32(amount))
 HALF, BRAIN = np.float16, tf.bfloat16.as_numpy_dtype
 INTS = (np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64)
 FLOATS = (HALF, BRAIN, np.float32, np.float64)
@@ -2502,10 +2502,10 @@ def moment_cases(out):
 
     def is_near_zero(dy, epsilon):
         """Returns whether an element of the gradient of x is a difference of similar numbers."""
-        centred, factor = x - vectors["mean"], 1 / (vectors["variance"] + epsilon)
+        centered, factor = x - vectors["mean"], 1 / (vectors["variance"] + epsilon)
         axes = (0, 1, 2)
-        dx = dy - dy.mean(axes) - centred * factor * (dy * centred).mean(axes)
-        return np.abs(dx).min() < 0.1 or np.abs((dy * centred).sum(axes)).min() < 1
+        dx = dy - dy.mean(axes) - centered * factor * (dy * centered).mean(axes)
+        return np.abs(dx).min() < 0.1 or np.abs((dy * centered).sum(axes)).min() < 1
 
     while is_near_zero(dy, 1e-4) or is_near_zero(dy, 0.5):
         dy = images(2, 3, 2, 3)

@@ -88,7 +88,7 @@ fn image_pipeline<'g>(g: &'g Graph, x: &[Value<'g>]) -> Result<Vec<Value<'g>>> {
     Ok(vec![normalized(g, middle.reverse([2])?)?])
 }
 
-/// Extracts the 3×3 neighbourhood of every pixel, with zeros beyond the edge. A pixel of the result has 9 times the
+/// Extracts the 3×3 neighborhood of every pixel, with zeros beyond the edge. A pixel of the result has 9 times the
 /// channels of the input.
 fn patches<'g>(_: &'g Graph, x: &[Value<'g>]) -> Result<Vec<Value<'g>>> {
     Ok(vec![x[0].extract_image_patches([3, 3], [1, 1], [1, 1], WindowPadding::Same)?])

@@ -28,7 +28,7 @@ fn matrix_case(name: &'static str, sizes: &'static [usize], build: super::case::
 
 fn layer_norm<'g>(_: &'g Graph, x: &[Value<'g>]) -> Result<Vec<Value<'g>>> {
     let [x, scale, shift] = [x[0], x[1], x[2]];
-    let centred = x - x.reduce_mean(Axes::of(-1).keep_dims())?;
-    let variance = centred.square()?.reduce_mean(Axes::of(-1).keep_dims())?;
-    Ok(vec![(centred * (variance + 1e-5).rsqrt()? * scale + shift).ok()?])
+    let centered = x - x.reduce_mean(Axes::of(-1).keep_dims())?;
+    let variance = centered.square()?.reduce_mean(Axes::of(-1).keep_dims())?;
+    Ok(vec![(centered * (variance + 1e-5).rsqrt()? * scale + shift).ok()?])
 }

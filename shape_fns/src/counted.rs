@@ -23,7 +23,7 @@ pub fn counted(count: impl Display, noun: &str) -> String {
         format!("{count} {stem}indices")
     } else if noun.ends_with(['s', 'x']) {
         format!("{count} {noun}es")
-    } else if let Some(stem) = before("y") {
+    } else if let Some(stem) = before("y").filter(|stem| !stem.ends_with(['a', 'e', 'o', 'u'])) {
         format!("{count} {stem}ies")
     } else {
         format!("{count} {noun}s")
@@ -37,6 +37,7 @@ mod tests {
 
     #[test]
     fn a_noun_is_in_the_singular_after_1_only() {
+        assert_eq!((counted(2, "key"), counted(2, "entry")), ("2 keys".to_string(), "2 entries".to_string()));
         assert_eq!(counted(1, "ragged axis"), "1 ragged axis");
         assert_eq!(counted(2, "ragged axis"), "2 ragged axes");
         assert_eq!(counted(0, "index"), "0 indices");

@@ -68,7 +68,7 @@ fn disassembled(bytes: &[u8]) -> String {
     text
 }
 
-/// Prints words of 32 bits. Equal neighbouring words share a line. A line starts with the offset of its first word
+/// Prints words of 32 bits. Equal neighboring words share a line. A line starts with the offset of its first word
 /// from the start of the function. `start` is the offset of `bytes`.
 #[cfg(all(feature = "disasm", target_arch = "x86_64"))]
 fn words_text(bytes: &[u8], start: usize) -> String {

@@ -23,15 +23,13 @@ pub(crate) fn locate(graph: &GraphData, index: NodeIx, error: Error) -> Error {
         .blamed_operand()
         .filter(|_| names_element)
         .and_then(|operand| Some((operand, *node.operands.get(operand)?)));
-    let error = match blamed {
-        Some((operand, value)) => {
-            let maker = graph.values[value.index()].node;
-            let label = graph.node_label(maker);
-            error.note(
-                format!("operand {operand} comes from {label}"),
-                Some(graph.nodes[maker.index()].location),
-            )
-        }
+    let error = match blamed.map(|(operand, value)| (operand, graph.values[value.index()].node)) {
+        // The call of the program that made this node made the operand too, so its line says nothing new.
+        Some((_, maker)) if is_of_same_call(graph, maker, index) => error,
+        Some((operand, maker)) => error.note(
+            format!("operand {operand} comes from {}", graph.node_label(maker)),
+            Some(graph.nodes[maker.index()].location),
+        ),
         None => error,
     };
     let origins = error.origins().to_vec();
@@ -46,6 +44,13 @@ pub(crate) fn locate(graph: &GraphData, index: NodeIx, error: Error) -> Error {
         .with_node(graph.node_name(index))
         .in_call_at(node.location)
         .in_scopes(scopes)
+}
+
+/// Returns whether one call of the program added both nodes.
+fn is_of_same_call(graph: &GraphData, a: NodeIx, b: NodeIx) -> bool {
+    let call =
+        |node: NodeIx| graph.call_of_program(graph.nodes[node.index()].origin).map(|(_, location)| location);
+    call(a).is_some_and(|location| call(b) == Some(location))
 }
 
 /// Returns the node that made the elements of a value, before the checks that passed them on.

@@ -12,9 +12,10 @@ use super::options::CompileOptions;
 use crate::codegen::{CodeModule, FuncIndex, Jit};
 use crate::dump::{KernelKey, STEP, Trace, Traced, span};
 use crate::error::Result;
-use crate::graph::{GraphData, NodeIx, ValueIx};
+use crate::graph::{GraphData, Node, NodeIx, ValueIx};
 use crate::lower::kernel::BufferIx;
 use crate::lower::program::{Content, Program, Step, lower};
+use crate::op::{Body, Registry};
 
 /// A compiled graph, which is immutable. All ranks and structure parameters of the graph are known.
 pub(crate) struct CompiledProgram {
@@ -35,6 +36,8 @@ pub(crate) struct CompiledProgram {
     /// value for some values of its symbols, such as sizes that do not broadcast. A later equality may replace a
     /// partial dim by a simpler one, so a run evaluates the original form to find such values.
     pub partial: Vec<(Dim, NodeIx)>,
+    /// The nodes of kernels whose ops are not of this crate. A run checks what their shape functions promised.
+    pub own_ops: Vec<NodeIx>,
     /// For each buffer: the last step that accesses its bytes. The entry of a buffer that shares another buffer's bytes
     /// has no meaning.
     last_use: Vec<usize>,
@@ -109,6 +112,7 @@ impl CompiledProgram {
         Ok(CompiledProgram {
             number: NEXT_NUMBER.fetch_add(1, Ordering::Relaxed),
             partial: partial_dims(&graph),
+            own_ops: own_ops(&graph),
             graph,
             lowered,
             code,
@@ -198,6 +202,17 @@ fn kept_buffers(lowered: &Program) -> Vec<bool> {
         kept[lowered.roots[buffer.index()].index()] = true;
     }
     kept
+}
+
+/// Returns the nodes whose op is defined by an expression and is not an op of this crate.
+fn own_ops(graph: &GraphData) -> Vec<NodeIx> {
+    let registry = Registry::builtin();
+    let is_own = |node: &Node| {
+        let is_builtin = || registry.get(node.op.name()).is_some_and(|op| op.address() == node.op.address());
+        matches!(node.op.body, Body::Compute(_) | Body::Contraction { .. }) && !is_builtin()
+    };
+    let nodes = graph.nodes.iter().enumerate().filter(|(_, node)| is_own(node));
+    nodes.map(|(number, _)| NodeIx(number as u32)).collect()
 }
 
 /// Returns the partial dims of a graph, each with the first node that has it.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use shapeflow_shape_fns::{DType, TensorShape};
 
-use super::node::{RegionOperands, add_node, refused};
+use super::node::{RegionOperands, add_node, refused, with_origin};
 use super::recorder::{Recorded, Recorder, Region};
 use crate::compile::{CompileOptions, IntoOutputs};
 use crate::error::{Error, ErrorKind, Result};
@@ -64,7 +64,8 @@ impl Graph {
         let location = Location::caller();
         if predicate.ok()?.dtype() != DType::Bool {
             let message = format!("the predicate must be bool, got {}", predicate.dtype());
-            return Err(refused(ErrorKind::DType, "cond", message, location));
+            let error = refused(ErrorKind::DType, "cond", message, location);
+            return Err(with_origin(error, "the predicate", predicate));
         }
         self.select_branch("cond", predicate, &["else", "then"], true, &mut build, location)
     }
@@ -83,7 +84,11 @@ impl Graph {
         let location = Location::caller();
         if index.ok()?.dtype() != DType::I32 {
             let message = format!("the index must be i32, got {}", index.dtype());
-            return Err(refused(ErrorKind::DType, "case", message, location));
+            return Err(with_origin(
+                refused(ErrorKind::DType, "case", message, location),
+                "the index",
+                index,
+            ));
         }
         let names: Vec<String> = (0..branches.len()).map(|number| format!("branch{number}")).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
@@ -108,11 +113,12 @@ impl Graph {
         if names.is_empty() {
             return refuse(ErrorKind::Attribute, "there must be a branch, got none".to_string());
         }
-        let role = if op == "cond" { "the predicate" } else { "the selector" };
+        let role = if op == "cond" { "the predicate" } else { "the index" };
         self.check_own(role, selector).map_err(|error| error.with_op(op, op).at(location))?;
         let shape = selector.shape();
         if shape.rank().is_some_and(|rank| rank != 0) {
-            return refuse(ErrorKind::Shape, format!("{role} must be a scalar, got shape {shape}"));
+            return refuse(ErrorKind::Shape, format!("{role} must be a scalar, got shape {shape}"))
+                .map_err(|error| with_origin(error, role, selector));
         }
         let constant = self.read().const_fold(selector.index()?);
         if let Some(constant) = constant {
@@ -162,7 +168,10 @@ fn merge(branches: &[Recorded<'_>]) -> Result<Vec<(DType, TensorShape)>> {
                     last.region.name(),
                     branch.region.name()
                 );
-                return fail(ErrorKind::DType, message);
+                return fail(ErrorKind::DType, message).map_err(|error| {
+                    let error = last.with_origin(error, number);
+                    branch.with_origin(error, number)
+                });
             }
         }
     }

@@ -83,6 +83,15 @@ impl<'g> RegionOperands<'g> {
     }
 }
 
+/// Adds to an error where a value comes from: `the predicate comes from less at src/main.rs:7:22`.
+pub(super) fn with_origin(error: Error, what: &str, value: Value<'_>) -> Error {
+    let Ok(index) = value.index() else { return error };
+    let data = value.graph().read();
+    let node = data.values[index.index()].node;
+    error
+        .note(format!("{what} comes from {}", data.node_label(node)), Some(data.nodes[node.index()].location))
+}
+
 /// Returns the error of a builder call of control flow.
 pub(super) fn refused(
     kind: ErrorKind,

@@ -57,6 +57,17 @@ pub(super) struct Recorded<'g> {
     pub captures: Vec<Value<'g>>,
     /// The dtype and the shape of each output, in the dims of the outer graph.
     pub results: Vec<(DType, TensorShape)>,
+    /// Where each output comes from, for errors: the label of its node, and the line of the node.
+    origins: Vec<(String, &'static Location<'static>)>,
+}
+
+impl Recorded<'_> {
+    /// Adds to an error where an output comes from.
+    pub(super) fn with_origin(&self, error: Error, output: usize) -> Error {
+        let (label, location) = &self.origins[output];
+        let text = format!("output {output} of {} comes from {label}", self.region.name());
+        error.note(text, Some(*location))
+    }
 }
 
 /// Records a region. All nodes that are added while the recorder lives belong to the region.
@@ -103,7 +114,8 @@ impl<'g> Recorder<'g> {
                     self.graph.created(),
                     value.graph().created()
                 );
-                return Err(Error::new(ErrorKind::ForeignValue, Phase::Build, message).at(self.location));
+                let error = Error::new(ErrorKind::ForeignValue, Phase::Build, message).at(self.location);
+                return Err(value.named_as_foreign(error));
             }
             wanted.push(value.index()?);
         }
@@ -113,6 +125,10 @@ impl<'g> Recorder<'g> {
         let captures = captures.map(|value| Value::new(self.graph, *value)).collect();
         let is_outer = |dim: &Dim| self.region.is_known_outside(&data, dim);
         let shapes = part.shapes(&data, &wanted, &is_outer);
+        let node = |value: &ValueIx| data.values[value.index()].node;
+        let origins = wanted.iter().map(node);
+        let origins =
+            origins.map(|node| (data.node_label(node), data.nodes[node.index()].location)).collect();
         drop(data);
         let shapes = shapes.unwrap_or_else(|| outputs.iter().map(|value| value.shape()).collect());
         let results = outputs.iter().zip(&shapes);
@@ -120,7 +136,7 @@ impl<'g> Recorder<'g> {
         let copied = part.copied;
         let outputs = wanted.iter().map(|value| copied.values[value]).collect();
         let region = Region(RegionGraph { name: self.name.clone(), graph: copied.graph, outputs });
-        Ok(Recorded { region, captures, results })
+        Ok(Recorded { region, captures, results, origins })
     }
 
     /// Returns the shapes of pairs of values, as far as the nodes that compute these values determine them. The shapes

@@ -5,6 +5,7 @@ use std::panic::Location;
 use shapeflow_shape_fns::{DType, IntoDim, TensorShape, Unknown, counted};
 
 use super::loop_options::LoopOptions;
+use super::node::with_origin;
 use super::recorder::Recorder;
 use crate::dtype::type_text;
 use crate::error::{Error, ErrorKind, Phase, Result};
@@ -58,7 +59,8 @@ impl StateShapes {
                 let help = format!(
                     "declare a shape that the initial value has too: `LoopOptions::shape({index}, ..)`"
                 );
-                return fail(ErrorKind::Shape, message).map_err(|error| error.with_help(help));
+                return fail(ErrorKind::Shape, message)
+                    .map_err(|error| with_origin(error, "the initial value", *value).with_help(help));
             }
             this.origins.push(origin(value)?);
             this.dtypes.push(value.dtype());
@@ -110,18 +112,19 @@ impl StateShapes {
             return fail(ErrorKind::Attribute, message);
         }
         let mut is_relaxed = false;
-        for (index, (given, returned)) in given.iter().zip(returned).enumerate() {
-            let (expected, got) = (self.dtypes[index], returned.ok()?.dtype());
+        for (index, (given, returned_value)) in given.iter().zip(returned).enumerate() {
+            let (expected, got) = (self.dtypes[index], returned_value.ok()?.dtype());
             if got != expected {
                 let message = format!(
                     "the body must return state {index} with the dtype of its initial value, {expected}, got {got}"
                 );
-                return fail(ErrorKind::DType, message).map_err(|error| self.with_origin(error, index));
+                return fail(ErrorKind::DType, message)
+                    .map_err(|error| self.with_origins(error, index, *returned_value));
             }
             // A run checks a declared shape again. So the comparison with it may use equalities from nodes that the run
             // does not need.
             let [given, returned] = match self.declared[index] {
-                true => [given.shape(), returned.shape()],
+                true => [given.shape(), returned_value.shape()],
                 false => determined[index].clone(),
             };
             let relaxed = relaxed(&self.shapes[index], &given, &returned);
@@ -138,7 +141,7 @@ impl StateShapes {
                      shape; else declare `?` for what changes: `LoopOptions::new().shape({index}, shape![?, ..])`"
                 );
                 return fail(ErrorKind::Shape, message)
-                    .map_err(|error| self.with_origin(error, index).with_help(help));
+                    .map_err(|error| self.with_origins(error, index, *returned_value).with_help(help));
             }
             if relaxed.rank().is_none() && !self.ranks_may_change {
                 let rank = self.shapes[index].rank().expect("a relaxed shape had a rank");
@@ -151,7 +154,7 @@ impl StateShapes {
                      shape![..])`"
                 );
                 return fail(ErrorKind::Shape, message)
-                    .map_err(|error| self.with_origin(error, index).with_help(help));
+                    .map_err(|error| self.with_origins(error, index, *returned_value).with_help(help));
             }
             self.shapes[index] = relaxed;
             is_relaxed = true;
@@ -159,10 +162,11 @@ impl StateShapes {
         Ok(is_relaxed)
     }
 
-    /// Adds to an error where the initial value of a state value comes from.
-    fn with_origin(&self, error: Error, index: usize) -> Error {
+    /// Adds to an error where the initial value of a state value and the value that the body returns come from.
+    fn with_origins(&self, error: Error, index: usize, returned: Value<'_>) -> Error {
         let (label, location) = &self.origins[index];
-        error.note(format!("the initial value of state {index} is {label}"), Some(*location))
+        let error = error.note(format!("the initial value of state {index} is {label}"), Some(*location));
+        with_origin(error, "the returned value", returned)
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use shapeflow_shape_fns::{DType, Dim, IntoDim, TensorShape, Unknown};
 
 use super::loop_options::LoopOptions;
-use super::node::{RegionOperands, add_node, refused};
+use super::node::{RegionOperands, add_node, refused, with_origin};
 use super::recorder::Recorder;
 use super::relax::{StateShapes, keeps_sizes};
 use super::scan_kernel::{ScanKind, ScanLoop};
@@ -144,12 +144,14 @@ impl Graph {
                 let dtype = output.ok()?.dtype();
                 if dtype == DType::Variant {
                     let message = format!("output {number} must not be a tensor list, got {dtype}");
-                    return refuse(ErrorKind::DType, &message);
+                    return refuse(ErrorKind::DType, &message)
+                        .map_err(|error| with_origin(error, &format!("output {number}"), *output));
                 }
                 if kind == ScanKind::MapRows && output.shape().rank().is_none_or(|rank| rank == 0) {
                     let message =
                         format!("a row must have a known rank and at least one axis, got {}", output.shape());
-                    return refuse(ErrorKind::Shape, &message);
+                    return refuse(ErrorKind::Shape, &message)
+                        .map_err(|error| with_origin(error, "the row", *output));
                 }
             }
             let unchanged: Vec<bool> =
@@ -210,11 +212,12 @@ fn rows_of(graph: &Graph, xs: &[Value<'_>]) -> Result<(Dim, Vec<TensorShape>)> {
     let fail = |kind, message: String| Err(Error::new(kind, Phase::Build, message));
     let (mut count, mut rows): (Option<Dim>, Vec<TensorShape>) = (None, Vec::new());
     for (number, x) in xs.iter().enumerate() {
-        graph.check_own(&format!("x{number}"), *x)?;
+        let name = format!("x{number}");
+        graph.check_own(&name, *x)?;
         let (dtype, shape) = (x.ok()?.dtype(), x.shape());
         if dtype == DType::Variant {
             let message = format!("x{number} must not be a tensor list, got {dtype}");
-            return fail(ErrorKind::DType, message);
+            return fail(ErrorKind::DType, message).map_err(|error| with_origin(error, &name, *x));
         }
         let Some(dims) = shape.dims() else {
             rows.push(TensorShape::unranked());
@@ -224,7 +227,8 @@ fn rows_of(graph: &Graph, xs: &[Value<'_>]) -> Result<(Dim, Vec<TensorShape>)> {
             return fail(
                 ErrorKind::Shape,
                 format!("x{number} must have an axis 0 to scan along, got a scalar"),
-            );
+            )
+            .map_err(|error| with_origin(error, &name, *x));
         };
         rows.push(TensorShape::from(rest));
         match &count {
@@ -232,11 +236,7 @@ fn rows_of(graph: &Graph, xs: &[Value<'_>]) -> Result<(Dim, Vec<TensorShape>)> {
                 let message = format!(
                     "all tensors must have the same number of rows, got {count} and {first} in x{number}"
                 );
-                let data = graph.read();
-                let node = data.values[x.index()?.index()].node;
-                let origin = format!("x{number} comes from {}", data.node_label(node));
-                return fail(ErrorKind::Shape, message)
-                    .map_err(|error| error.note(origin, Some(data.nodes[node.index()].location)));
+                return fail(ErrorKind::Shape, message).map_err(|error| with_origin(error, &name, *x));
             }
             Some(known) if known.is_known() || !first.is_known() => {}
             _ => count = Some(first.clone()),

@@ -8,7 +8,7 @@ use shapeflow_shape_fns::DType;
 
 use super::branch::compile_options;
 use super::loop_options::LoopOptions;
-use super::node::{RegionOperands, add_node, refused};
+use super::node::{RegionOperands, add_node, refused, with_origin};
 use super::recorder::{Recorded, Recorder, Region};
 use super::relax::{StateShapes, keeps_sizes};
 use super::step::{CompiledLoopBody, StepLayout};
@@ -163,7 +163,8 @@ fn condition_of<'g>(regions: &mut LoopRegions<'_, 'g>, state: &[Value<'g>]) -> R
             DType::Bool => "reduce it with .reduce_all(axes) or .reduce_any(axes)",
             _ => "compare it, for example with .greater(0)",
         };
-        return Err(Error::new(ErrorKind::DType, Phase::Build, message).with_help(help));
+        let error = Error::new(ErrorKind::DType, Phase::Build, message).with_help(help);
+        return Err(with_origin(error, "the condition", goes_on));
     }
     Ok(goes_on)
 }

@@ -87,8 +87,8 @@ mod tests {
     fn broadcasts_of_two_names_are_run_time_checks() -> Result<()> {
         let g = Graph::new();
         let users = g.input("users", DType::F32, shape!["users", "emb"])?;
-        let _ = (users - users.reduce_mean(1)?).ok()?.named("centred");
-        let expected = [("emb broadcasts with users".to_string(), Some("centred".to_string()))];
+        let _ = (users - users.reduce_mean(1)?).ok()?.named("centered");
+        let expected = [("emb broadcasts with users".to_string(), Some("centered".to_string()))];
         assert_eq!(g.guards_by_node(), expected);
         assert_eq!(shown(&g), expected);
         Ok(())

@@ -29,7 +29,7 @@ impl Graph {
 }
 
 impl Snapshot {
-    /// Returns the graph of the stage in DOT, as [`Graph::to_dot`] does. The nodes of a kernel have the same colour.
+    /// Returns the graph of the stage in DOT, as [`Graph::to_dot`] does. The nodes of a kernel have the same color.
     pub fn to_dot(&self) -> String {
         let dataflow = Dataflow::new(self.nodes.len(), |node| {
             self.nodes[node].operands.iter().map(|operand| (operand.node, operand.output))

@@ -1,4 +1,4 @@
-//! Colours of kernels. The hues of consecutive kernels differ by the golden angle, so that their colours look
+//! Colors of kernels. The hues of consecutive kernels differ by the golden angle, so that their colors look
 //! different.
 
 /// Returns the hue of a kernel in degrees.
@@ -7,7 +7,7 @@ pub(super) fn hue(kernel: usize) -> u32 {
     ((211 + (kernel as u64 % 3600) * 222) % 360) as u32
 }
 
-/// Returns a light colour for a kernel, as `#rrggbb`.
+/// Returns a light color for a kernel, as `#rrggbb`.
 pub(super) fn light(kernel: usize) -> String {
     let hue = f64::from(hue(kernel));
     let (saturation, lightness) = (0.62, 0.86);

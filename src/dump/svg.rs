@@ -8,12 +8,12 @@ use super::layout::{Crossing, Wire};
 use super::outline::Outline;
 use super::picture::Picture;
 
-/// Colours and fonts of the drawing. The HTML page uses them too.
+/// Colors and fonts of the drawing. The HTML page uses them too.
 pub(super) const STYLE: &str = include_str!("page/graph.css");
 
 impl Snapshot {
     /// Returns the graph of this snapshot as an SVG picture: a layered layout. The text beside a wire is the dtype and
-    /// the shape of the tensor, and each kernel has a colour. A constant that nodes read is a line of text in the boxes
+    /// the shape of the tensor, and each kernel has a color. A constant that nodes read is a line of text in the boxes
     /// of these nodes. A constant has a box only if it is an output of the graph, if no node reads it, or if it has an
     /// error.
     pub fn to_svg(&self) -> String {

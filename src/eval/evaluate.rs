@@ -40,6 +40,9 @@ pub(crate) struct SizedInference {
     table: DimTable,
 }
 
+/// Checks the shape that the shape function gives for an output in a run, before the output is computed.
+pub(super) type CheckShape<'a> = dyn Fn(usize, &TensorShape) -> Result<()> + 'a;
+
 /// Infers the outputs of a call from known sizes. The attributes may hold symbols of the graph that have no value yet.
 ///
 /// # Errors
@@ -73,7 +76,7 @@ pub(crate) fn evaluate(
     attrs: &Attrs,
     operands: &[TensorView<'_>],
 ) -> Result<Vec<Tensor>> {
-    evaluate_with(op, given_operands, attrs, operands, &|_| false, Cancel::default())
+    evaluate_with(op, given_operands, attrs, operands, &|_| false, &|_, _| Ok(()), Cancel::default())
 }
 
 /// Computes the outputs as [`evaluate`] does. A host kernel stores its outputs in the memory of `allocator`.
@@ -82,9 +85,10 @@ pub(crate) fn evaluate_into(
     given_operands: OperandMask,
     attrs: &Attrs,
     operands: &[TensorView<'_>],
+    check: &CheckShape<'_>,
     allocator: OutputAllocator<'_>,
 ) -> Result<Vec<HostOutput>> {
-    evaluate_call(op, given_operands, attrs, operands, &|_| false, allocator)
+    evaluate_call(op, given_operands, attrs, operands, &|_| false, check, allocator)
 }
 
 /// Computes the outputs as [`evaluate`] does. The body may read the scalar operands for which `is_constant` is true,
@@ -95,10 +99,11 @@ pub(crate) fn evaluate_with(
     attrs: &Attrs,
     operands: &[TensorView<'_>],
     is_constant: &dyn Fn(usize) -> bool,
+    check: &CheckShape<'_>,
     cancel: Cancel<'_>,
 ) -> Result<Vec<Tensor>> {
     let allocator = OutputAllocator { cancel, ..OutputAllocator::default() };
-    let made = evaluate_call(op, given_operands, attrs, operands, is_constant, allocator)?;
+    let made = evaluate_call(op, given_operands, attrs, operands, is_constant, check, allocator)?;
     let tensors = made.into_iter().map(|made| match made {
         HostOutput::Tensor(tensor) => tensor,
         HostOutput::Borrowed | HostOutput::SharesInput(_) => {
@@ -114,6 +119,7 @@ fn evaluate_call(
     attrs: &Attrs,
     operands: &[TensorView<'_>],
     is_constant: &dyn Fn(usize) -> bool,
+    check: &CheckShape<'_>,
     allocator: OutputAllocator<'_>,
 ) -> Result<Vec<HostOutput>> {
     // The shape function gets the elements of parameters only. The body or the host kernel checks the elements of data
@@ -127,6 +133,7 @@ fn evaluate_call(
         elements: if is_parameter(number) { elements_of(view) } else { None },
     });
     let inferred = infer_sizes(op, given_operands, attrs, sized)?;
+    inferred.outputs.iter().enumerate().try_for_each(|(output, (_, shape))| check(output, shape))?;
     let promised: SmallVec<[(DType, &TensorShape); 2]> =
         inferred.outputs.iter().map(|(dtype, shape)| (*dtype, shape)).collect();
     let on_host =

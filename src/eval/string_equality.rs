@@ -79,7 +79,7 @@ fn compare_row(row: &mut [bool], sides: [(Strings<'_>, usize, usize); 2], is_eq:
     }
 }
 
-/// Returns the operand that `side` loads and, for each axis of the result, the distance in strings between neighbouring
+/// Returns the operand that `side` loads and, for each axis of the result, the distance in strings between neighboring
 /// elements. Returns `None` if `side` is not a load of a row-major tensor of strings that broadcasts to `rank` axes.
 fn broadcast_strides(
     side: &Expr,

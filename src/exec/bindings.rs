@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 use shapeflow_shape_fns::{Dim, DimTable, Guard, Symbol, SymbolKind};
 use smallvec::SmallVec;
 
-use crate::lower::PlanError;
+use crate::lower::{PlanError, determined_name_near};
 use crate::runtime::BufferSizes;
 
 /// The values of symbols during a run. The equalities of a dim table give values to further symbols.
@@ -59,9 +59,20 @@ impl<'t> Bindings<'t> {
         let dim = self.table.resolve(dim);
         match dim.eval(&|symbol| self.get(symbol)) {
             Ok(Some(value)) => Ok(value),
-            Ok(None) => Err(PlanError(format!("nothing determines dimension {dim}"))),
+            Ok(None) => Err(PlanError(format!("nothing determines dimension {dim}{}", self.name_near(&dim)))),
             Err(error) => Err(PlanError(error.to_string())),
         }
+    }
+
+    /// Returns `; is it rows?` with the bound name nearest to the name of an unbound symbol of `dim`.
+    fn name_near(&self, dim: &Dim) -> String {
+        let mut unbound = None;
+        dim.symbols(&mut |symbol| {
+            if self.get(symbol).is_none() {
+                unbound.get_or_insert(symbol);
+            }
+        });
+        unbound.map_or_else(String::new, |symbol| determined_name_near(symbol, self.values.symbols()))
     }
 
     /// Returns the values of dims as sizes, if all are known.
@@ -192,6 +203,15 @@ impl SymbolValues {
         }
     }
 
+    /// Returns the symbols that have a value.
+    fn symbols(&self) -> impl Iterator<Item = Symbol> {
+        let (few, many) = match self {
+            SymbolValues::Few(values) => (Some(values.iter().map(|(symbol, _)| *symbol)), None),
+            SymbolValues::Many(values) => (None, Some(values.keys().copied())),
+        };
+        few.into_iter().flatten().chain(many.into_iter().flatten())
+    }
+
     /// Sets the value of a symbol, and returns the value that it had.
     fn set(&mut self, symbol: Symbol, value: i64) -> Option<i64> {
         match self {
@@ -301,6 +321,16 @@ mod tests {
             assert_eq!((&mismatch.dim, mismatch.expected), (&dim, None));
             assert_eq!(mismatch.requirement(""), format!("is {dim}, which cannot be {value}"));
         }
+    }
+
+    #[test]
+    fn a_dim_that_nothing_determines_has_a_near_name() {
+        let table = DimTable::default();
+        let mut bindings = Bindings::new(&table);
+        bindings.bind(&Dim::symbol("row"), 3).unwrap();
+        let error = bindings.eval(&(Dim::symbol("rows") * 2)).unwrap_err();
+        assert_eq!(error.0, "nothing determines dimension 2*rows; is it row?");
+        assert_eq!(bindings.eval(&Dim::symbol("row")).ok(), Some(3));
     }
 
     #[test]

@@ -5,6 +5,7 @@ use shapeflow_shape_fns::{Dim, PartialElements};
 use super::bindings::Bindings;
 use super::buffer_view::buffer_view;
 use super::guards::{infer_on_sizes, run_error};
+use super::promises::check_promise;
 use crate::compile::{CompiledProgram, value_text};
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::eval::elements_of;
@@ -112,6 +113,10 @@ fn run_definer(
     let Some(inferred) = infer_on_sizes(graph, index, bindings, &read) else { return Ok(false) };
     let concrete = inferred?;
     let mut all_known = true;
+    for (output, (_, shape)) in concrete.outputs.iter().enumerate() {
+        check_promise(graph, index, output, shape, &|_, dim| bindings.try_eval(dim))
+            .map_err(|error| run_error(graph, index, error))?;
+    }
     let mut bind = |symbolic: &[Dim], concrete: &[Dim]| -> Result<()> {
         for (symbolic, concrete) in symbolic.iter().zip(concrete) {
             match concrete.as_known() {

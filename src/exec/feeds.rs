@@ -1,5 +1,6 @@
 //! [`Feeds`]: the feeds of a run by name, one for each dense or ragged input.
 
+use std::cell::Cell;
 use std::panic::Location;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -7,6 +8,7 @@ use std::sync::atomic::AtomicBool;
 use shapeflow_shape_fns::{DType, counted};
 
 use super::executable::Executable;
+use super::input_bindings::{Misfit, bind_inputs_or, ragged_misfit};
 use super::port::{Port, unknown_name, with_ragged_help};
 use super::results::Results;
 use crate::error::{Error, ErrorKind, Phase, Result};
@@ -47,6 +49,8 @@ impl<'a> From<&'a RaggedTensor> for Feed<'a> {
 pub struct Feeds<'a> {
     executable: &'a Executable,
     feeds: Vec<(String, FeedPart<'a>)>,
+    /// The name of each ragged feed, and its dtype and shape as text.
+    ragged: Vec<(String, String)>,
     /// The first feed that does not fit its input.
     error: Option<Error>,
     cancel: Option<Arc<AtomicBool>>,
@@ -86,7 +90,8 @@ impl Executable {
     /// # Ok::<(), shapeflow::Error>(())
     /// ```
     pub fn feed<'a>(&'a self, name: &str, feed: impl Into<Feed<'a>>) -> Feeds<'a> {
-        Feeds { executable: self, feeds: Vec::new(), error: None, cancel: None }.feed(name, feed)
+        Feeds { executable: self, feeds: Vec::new(), ragged: Vec::new(), error: None, cancel: None }
+            .feed(name, feed)
     }
 
     /// Runs on inputs by name and returns the results by name. Inputs that the outputs do not need may be missing.
@@ -157,7 +162,10 @@ impl<'a> Feeds<'a> {
         match feed.into() {
             Feed::Dense(view) => self.feeds.push((name.to_string(), FeedPart::View(view))),
             Feed::Ragged(ragged) => match self.parts(name, ragged) {
-                Ok(parts) => self.feeds.extend(parts),
+                Ok(parts) => {
+                    self.feeds.extend(parts);
+                    self.ragged.push((name.to_string(), format!("{}{}", ragged.dtype(), ragged.shape())));
+                }
                 Err(error) => drop(self.error.get_or_insert(error)),
             },
         }
@@ -222,6 +230,36 @@ impl<'a> Feeds<'a> {
         }
         let feeds: Vec<(&str, TensorView<'_>)> =
             self.feeds.iter().map(|(name, part)| (name.as_str(), part.view())).collect();
-        self.executable.run_named_until(&feeds, Cancel::new(self.cancel.as_deref()))
+        let results = self.executable.run_named_until(&feeds, Cancel::new(self.cancel.as_deref()));
+        let location = Location::caller();
+        results.map_err(|error| match error.kind() {
+            ErrorKind::Feed if !self.ragged.is_empty() => {
+                self.ragged_misfit(&feeds).map_or(error, |misfit| misfit.or_at(location))
+            }
+            _ => error,
+        })
+    }
+
+    /// Returns the error about the ragged feed whose rows do not fit their input; `None` if another feed is at fault.
+    /// The errors of runs are about the tensors that hold the parts of a ragged input.
+    #[cold]
+    fn ragged_misfit(&self, feeds: &[(&str, TensorView<'_>)]) -> Option<Error> {
+        let graph = self.executable.specializations().graph();
+        let fed = |name: &str| feeds.iter().find(|(fed, _)| *fed == name).map(|(_, view)| view);
+        let inputs: Vec<(DType, &[usize])> = graph
+            .inputs
+            .iter()
+            .map(|(name, _)| fed(name).map(|view| (view.dtype(), view.sizes())))
+            .collect::<Option<_>>()?;
+        let misfit = Cell::new(None);
+        let make_error = |at: Misfit<'_>| {
+            let name = graph.inputs[at.port].0.strip_suffix(FLAT_VALUES);
+            let found = self.ragged.iter().find(|(ragged, _)| Some(ragged.as_str()) == name);
+            misfit.set(found.map(|(ragged, got)| ragged_misfit(graph, ragged, got, at)));
+            // The error of the run stays, unless a ragged feed is at fault.
+            Error::new(ErrorKind::Feed, Phase::Run, at.requirement)
+        };
+        let _ = bind_inputs_or(graph, &inputs, &make_error);
+        misfit.into_inner()
     }
 }

@@ -7,7 +7,7 @@ use super::input_bindings::note_attr_symbols;
 use crate::compile::{CompiledProgram, locate};
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::eval::{SizedInference, SizedOperand, infer_sizes};
-use crate::graph::{GraphData, NodeIx, ValueIx};
+use crate::graph::{GraphData, Node, NodeIx, ValueIx};
 use crate::runtime::BufferSizes;
 
 /// Checks every guard of the graph whose symbols are bound.
@@ -98,23 +98,72 @@ pub(super) fn infer_on_sizes(
     }
     let mut operands = Vec::with_capacity(sizes.len());
     for (&operand, sizes) in node.operands.iter().zip(&sizes) {
-        let info = &graph.values[operand.index()];
-        let symbolic =
-            info.elements.as_ref().map(|elements| elements.substitute(&mut |symbol| bindings.known(symbol)));
-        let mut elements = symbolic.map(|elements| Box::new(graph.table.resolve_elements(&elements)));
-        if elements.as_ref().is_none_or(|elements| !elements.is_known()) {
-            match read_elements(operand, sizes) {
-                Ok(read) => elements = read.or(elements),
-                Err(error) => return Some(Err(error)),
+        match elements_in_run(graph, operand, sizes, bindings, read_elements) {
+            Ok(elements) => {
+                let dtype = graph.values[operand.index()].dtype;
+                operands.push(SizedOperand { dtype, sizes, elements });
             }
+            Err(error) => return Some(Err(error)),
         }
-        operands.push(SizedOperand { dtype: info.dtype, sizes, elements });
     }
     let attrs = node.attrs().substitute(&mut |symbol| bindings.known(symbol));
     let inferred = infer_sizes(&node.op, node.given_operands, &attrs, operands);
-    let refuse = |error| note_attr_symbols(graph, node.attrs(), bindings, run_error(graph, index, error));
+    let refuse = |error| {
+        let error = note_attr_symbols(graph, node.attrs(), bindings, run_error(graph, index, error));
+        note_parameters(graph, node, bindings, read_elements, error)
+    };
     Some(inferred.map_err(refuse))
 }
+
+/// Returns the elements of a value of these sizes, as far as a run knows them: from the values of symbols, or else from
+/// memory.
+///
+/// # Errors
+/// `read_elements` fails.
+fn elements_in_run(
+    graph: &GraphData,
+    value: ValueIx,
+    sizes: &[usize],
+    bindings: &Bindings<'_>,
+    read_elements: &ReadElements<'_>,
+) -> Result<Option<Box<PartialElements>>> {
+    let symbolic = graph.values[value.index()].elements.as_ref();
+    let symbolic = symbolic.map(|elements| elements.substitute(&mut |symbol| bindings.known(symbol)));
+    let elements = symbolic.map(|elements| Box::new(graph.table.resolve_elements(&elements)));
+    match elements {
+        Some(elements) if elements.is_known() => Ok(Some(elements)),
+        elements => Ok(read_elements(value, sizes)?.or(elements)),
+    }
+}
+
+/// Adds notes to an error of a node: the elements of the node's parameters that only a run knows, such as
+/// `size is [5], from count`.
+#[cold]
+fn note_parameters(
+    graph: &GraphData,
+    node: &Node,
+    bindings: &Bindings<'_>,
+    read_elements: &ReadElements<'_>,
+    error: Error,
+) -> Error {
+    node.parameters().fold(error, |error, (operand, value)| {
+        let info = &graph.values[value.index()];
+        if info.elements.as_ref().is_some_and(|elements| elements.is_known()) {
+            return error;
+        }
+        let sizes = bindings.sizes(info.shape.dims().unwrap_or_default());
+        let read = |sizes: BufferSizes| elements_in_run(graph, value, &sizes, bindings, read_elements).ok();
+        let is_short =
+            |elements: &PartialElements| elements.is_known() && elements.elements().len() <= MAX_NOTED;
+        let elements = sizes.and_then(read).flatten();
+        let Some(elements) = elements.filter(|elements| is_short(elements)) else { return error };
+        let text = format!("{} is {elements}, from {}", operand.name(), graph.node_label(info.node));
+        error.note(text, Some(graph.nodes[info.node.index()].location))
+    })
+}
+
+/// The maximum number of elements of a parameter that an error shows.
+const MAX_NOTED: usize = 8;
 
 /// Returns the message about a guard that does not hold: the requirement, and the values of its dims.
 fn unmet_message(guard: &Guard, value: &dyn Fn(&Dim) -> Option<i64>) -> String {

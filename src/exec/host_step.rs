@@ -1,11 +1,14 @@
 //! [`run_host_step`]: runs a host step, a step that computes one node outside kernels.
 
+use shapeflow_shape_fns::{Dim, TensorShape};
+
 use super::bindings::Bindings;
 use super::buffer_view::buffer_view;
 use super::guards::run_error;
 use super::output_buffer::OutputBuffer;
 use super::outputs::held_sizes;
 use super::planning::undetermined;
+use super::promises::check_promise;
 use crate::compile::CompiledProgram;
 use crate::error::Result;
 use crate::eval::evaluate_into;
@@ -23,13 +26,14 @@ pub(super) struct HostStep<'a> {
     pub operands: &'a [BufferIx],
 }
 
-/// Runs a host step. `allocator` gives memory to the results.
+/// Runs a host step, whose results get the buffers `stored`. `allocator` gives memory to the results.
 ///
 /// # Errors
 /// The node fails, or nothing determines the sizes of an operand.
 pub(super) fn run_host_step(
     compiled: &CompiledProgram,
     step: HostStep<'_>,
+    stored: &[BufferIx],
     plan: &SegmentPlan,
     memory: &Memory<'_>,
     bindings: Option<&Bindings<'_>>,
@@ -52,7 +56,14 @@ pub(super) fn run_host_step(
         .map(|(buffer, sizes)| buffer_view(compiled, *buffer, sizes, memory))
         .collect::<Result<_>>()?;
     let attrs = node.attrs().substitute(&mut |symbol| bindings?.known(symbol));
-    evaluate_into(&node.op, node.given_operands, &attrs, &views, allocator)
+    let check = |output: usize, inferred: &TensorShape| {
+        let size = |axis: usize, dim: &Dim| match plan.sizes(stored[output]) {
+            Some(sizes) => i64::try_from(sizes[axis]).ok(),
+            None => bindings?.try_eval(dim),
+        };
+        check_promise(&compiled.graph, step.node, output, inferred, &size)
+    };
+    evaluate_into(&node.op, node.given_operands, &attrs, &views, &check, allocator)
         .map_err(|error| run_error(&compiled.graph, step.node, error))
 }
 

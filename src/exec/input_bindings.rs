@@ -1,11 +1,26 @@
 //! [`bind_inputs`]: binds symbols to the sizes of the inputs.
 
-use shapeflow_shape_fns::{Attrs, DType, Dim, Symbol, counted};
+use shapeflow_shape_fns::{Attrs, DType, Dim, IntoDim, Symbol, TensorShape, Unknown, counted};
 
 use super::bindings::{Bindings, DimMismatch};
+use crate::dtype::type_text;
 use crate::error::{Error, ErrorKind, Phase, Result};
-use crate::graph::GraphData;
-use crate::ragged::row_splits_of;
+use crate::graph::{GraphData, NodeIx, ValueInfo};
+use crate::ragged::{FLAT_VALUES, row_splits_of};
+
+/// The sizes of an input do not fit its declaration.
+#[derive(Clone, Copy)]
+pub(super) struct Misfit<'a> {
+    /// The number of the input.
+    pub port: usize,
+    /// The axis at fault; `None` if the rank is wrong.
+    pub axis: Option<usize>,
+    /// What the axis or the rank must be, such as `is n, which is 3 at axis 0 of input "x"`.
+    pub requirement: &'a str,
+}
+
+/// Makes the error about an input whose sizes do not fit its declaration.
+pub(super) type MakeError<'a> = dyn Fn(Misfit<'_>) -> Error + 'a;
 
 /// Binds symbols to the sizes of the inputs, and to the values that the graph's equalities derive from these sizes.
 ///
@@ -13,20 +28,44 @@ use crate::ragged::row_splits_of;
 /// An input has another dtype or rank than its declaration, or the sizes of the inputs contradict the declarations of
 /// the inputs.
 pub(super) fn bind_inputs<'t>(graph: &'t GraphData, inputs: &[(DType, &[usize])]) -> Result<Bindings<'t>> {
-    graph.name_errors(|| bind_each_input(graph, inputs))
+    let misfit = |misfit: Misfit<'_>| {
+        let (dtype, sizes) = inputs[misfit.port];
+        let detail = match misfit.axis {
+            Some(axis) => format!(": axis {axis} {}", misfit.requirement),
+            None => format!(": the rank {}", misfit.requirement),
+        };
+        graph.refused_input(misfit.port, dtype, sizes, &detail)
+    };
+    bind_inputs_or(graph, inputs, &misfit)
 }
 
-fn bind_each_input<'t>(graph: &'t GraphData, inputs: &[(DType, &[usize])]) -> Result<Bindings<'t>> {
+/// Binds symbols as [`bind_inputs`] does. `misfit` makes the error about an input whose sizes do not fit.
+///
+/// # Errors
+/// As [`bind_inputs`].
+pub(super) fn bind_inputs_or<'t>(
+    graph: &'t GraphData,
+    inputs: &[(DType, &[usize])],
+    misfit: &MakeError<'_>,
+) -> Result<Bindings<'t>> {
+    graph.name_errors(|| bind_each_input(graph, inputs, misfit))
+}
+
+fn bind_each_input<'t>(
+    graph: &'t GraphData,
+    inputs: &[(DType, &[usize])],
+    misfit: &MakeError<'_>,
+) -> Result<Bindings<'t>> {
     let mut bindings = Bindings::new(&graph.table);
     for (port, ((_, value), &(dtype, sizes))) in graph.inputs.iter().zip(inputs).enumerate() {
         let info = &graph.values[value.index()];
-        let refuse = |detail: String| graph.refused_input(port, dtype, sizes, &detail);
         if info.dtype != dtype {
-            return Err(refuse(String::new()));
+            return Err(graph.refused_input(port, dtype, sizes, ""));
         }
         let Some(dims) = info.shape.dims() else { continue };
         if dims.len() != sizes.len() {
-            let error = refuse(format!(": the rank must be {}", dims.len()));
+            let requirement = format!("must be {}", dims.len());
+            let error = misfit(Misfit { port, axis: None, requirement: &requirement });
             return Err(match sizes_with_batch_axis(graph, dims, sizes) {
                 Some(sizes) => error.with_help(format!("a single example is fed with sizes {sizes:?}")),
                 None => error,
@@ -37,12 +76,12 @@ fn bind_each_input<'t>(graph: &'t GraphData, inputs: &[(DType, &[usize])]) -> Re
                 return error;
             }
             let why = reason(graph, (port, axis), &mismatch.dim, &bindings);
-            refuse(format!(": axis {axis} {}", mismatch.requirement(&why)))
+            misfit(Misfit { port, axis: Some(axis), requirement: &mismatch.requirement(&why) })
         })?;
     }
     let solved = bindings.solve_deferred();
     bindings.bind_by_guards();
-    solved.map_err(|mismatch| broken_equality(graph, inputs, &bindings, &mismatch))?;
+    solved.map_err(|mismatch| broken_equality(graph, &bindings, &mismatch, misfit))?;
     Ok(bindings)
 }
 
@@ -121,11 +160,47 @@ fn rows_with(graph: &GraphData, end: (usize, usize), rows: &Dim) -> Option<Strin
     })
 }
 
-/// Returns ` at axis 0 of input "x"` for the first axis before `end` whose dim meets a condition.
+/// Returns ` at axis 0 of input "x"` for the first axis before `end` whose dim meets a condition. An axis of flat
+/// values is an axis of their ragged input.
 fn axis_with(graph: &GraphData, end: (usize, usize), holds: &dyn Fn(&Dim) -> bool) -> Option<String> {
     let mut axes = input_axes(graph).take_while(|(port, axis, _)| (*port, *axis) < end);
     let (port, axis, _) = axes.find(|(_, _, other)| holds(&graph.table.resolve(other)))?;
-    Some(format!(" at axis {axis} of input \"{}\"", graph.inputs[port].0))
+    let name = &graph.inputs[port].0;
+    let Some(ragged) = name.strip_suffix(FLAT_VALUES) else {
+        return Some(format!(" at axis {axis} of input \"{name}\""));
+    };
+    Some(match axis {
+        0 => format!(", the number of values of ragged input \"{ragged}\""),
+        _ => format!(" at axis {} of ragged input \"{ragged}\"", axis + partitions_of(graph, ragged)),
+    })
+}
+
+/// Returns the error about a ragged feed whose rows do not fit their input. `got` is the type of the feed, and `misfit`
+/// is about the flat values.
+pub(super) fn ragged_misfit(graph: &GraphData, ragged: &str, got: &str, misfit: Misfit<'_>) -> Error {
+    let info = &graph.values[graph.inputs[misfit.port].1.index()];
+    let partitions = partitions_of(graph, ragged);
+    let splits = graph.inputs.iter().find(|(name, _)| row_splits_of(name) == Some((ragged, 0)));
+    let splits = splits.and_then(|(_, value)| graph.values[value.index()].shape.dim(0));
+    let rows = splits.map_or_else(|| Unknown.into_dim(), |count| graph.table.resolve(count) - 1);
+    let ragged_axes = (0..partitions).map(|_| Unknown.into_dim());
+    let inner = info.shape.dims().unwrap_or_default().iter().skip(1).map(|dim| graph.table.resolve(dim));
+    let shape = TensorShape::new(std::iter::once(rows).chain(ragged_axes).chain(inner));
+    let requirement = misfit.requirement;
+    let detail = match misfit.axis {
+        None => format!(": the rank must be {}", shape.rank().unwrap_or_default()),
+        Some(0) => format!(": the number of values {requirement}"),
+        Some(axis) => format!(": axis {} {requirement}", axis + partitions),
+    };
+    let declared = type_text(info.dtype, &shape);
+    let message = format!("ragged input \"{ragged}\" must be {declared}, got {got}{detail}");
+    graph.refused_input_with(misfit.port, message, &detail)
+}
+
+/// Returns the number of partitions of a ragged input.
+fn partitions_of(graph: &GraphData, ragged: &str) -> usize {
+    let parts = graph.inputs.iter().filter_map(|(name, _)| row_splits_of(name));
+    parts.filter(|(name, _)| *name == ragged).count()
 }
 
 fn has_symbol(dim: &Dim, symbol: Symbol) -> bool {
@@ -135,7 +210,8 @@ fn has_symbol(dim: &Dim, symbol: Symbol) -> bool {
 }
 
 /// Adds notes to an error of a node: the values of the named symbols in the node's attributes, with the axes of the
-/// inputs that give these values: `n is 3 at axis 0 of input "x"`.
+/// inputs that give these values: `n is 3 at axis 0 of input "x"`. The value of a symbol that is an element has the
+/// node of the element: `k is 5, from count`.
 pub(super) fn note_attr_symbols(
     graph: &GraphData,
     attrs: &Attrs,
@@ -155,25 +231,40 @@ pub(super) fn note_attr_symbols(
         let axis = axis_with(graph, end, &|dim| *dim == Dim::from(symbol))
             .or_else(|| rows_with(graph, end, &Dim::from(symbol)))
             .or_else(|| axis_with(graph, end, &|dim| has_symbol(dim, symbol)));
-        match bindings.get(symbol).zip(axis) {
-            Some((value, axis)) => error.note(format!("{} is {value}{axis}", Dim::from(symbol)), None),
-            None => error,
+        let dim = Dim::from(symbol);
+        let Some(value) = bindings.try_eval(&dim) else { return error };
+        match (axis, maker_of_element(graph, &dim)) {
+            (Some(axis), _) => error.note(format!("{dim} is {value}{axis}"), None),
+            (None, Some(maker)) => {
+                let text = format!("{dim} is {value}, from {}", graph.node_label(maker));
+                error.note(text, Some(graph.nodes[maker.index()].location))
+            }
+            (None, None) => error,
         }
     })
+}
+
+/// Returns the node of the first value that has `dim` as an element.
+fn maker_of_element(graph: &GraphData, dim: &Dim) -> Option<NodeIx> {
+    let dim = graph.table.resolve(dim);
+    let has_it = |info: &&ValueInfo| {
+        let mut elements = info.elements.iter().flat_map(|elements| elements.elements());
+        elements.any(|element| graph.table.resolve(element) == dim)
+    };
+    graph.values.iter().find(has_it).map(|info| info.node)
 }
 
 /// Returns the error about an equality of several symbols that does not hold.
 fn broken_equality(
     graph: &GraphData,
-    inputs: &[(DType, &[usize])],
     bindings: &Bindings<'_>,
     mismatch: &DimMismatch,
+    misfit: &MakeError<'_>,
 ) -> Error {
     match input_axes(graph).find(|(_, _, dim)| graph.table.resolve(dim) == mismatch.dim) {
         Some((port, axis, _)) => {
-            let (dtype, sizes) = inputs[port];
             let requirement = mismatch.requirement(&reason(graph, (port, axis), &mismatch.dim, bindings));
-            graph.refused_input(port, dtype, sizes, &format!(": axis {axis} {requirement}"))
+            misfit(Misfit { port, axis: Some(axis), requirement: &requirement })
         }
         None => {
             let message = format!("a dimension {}", mismatch.requirement(""));

@@ -1,12 +1,14 @@
 //! [`interpret`]: runs a program without machine code, node by node, by the interpreter of expressions.
 
 use rustc_hash::{FxHashMap, FxHashSet};
+use shapeflow_shape_fns::TensorShape;
 
 use super::definitions::bind_elements;
 use super::guards::{check_guards, run_error};
 use super::input_bindings::bind_inputs;
 use super::output_buffer::OutputBuffer;
 use super::planning::sizes_of_inputs;
+use super::promises::check_promise;
 use crate::compile::{CompiledProgram, value_text};
 use crate::dump::span;
 use crate::error::{Error, ErrorKind, Phase, Result};
@@ -57,7 +59,11 @@ pub(super) fn interpret(
             let operand = node.operands[number];
             graph.constants.contains_key(&graph.values[operand.index()].node)
         };
-        let computed = evaluate_with(&node.op, node.given_operands, &attrs, &operands, &is_constant, cancel)
+        let check = |output: usize, inferred: &TensorShape| {
+            check_promise(graph, index, output, inferred, &|_, dim| bindings.try_eval(dim))
+        };
+        let given = node.given_operands;
+        let computed = evaluate_with(&node.op, given, &attrs, &operands, &is_constant, &check, cancel)
             .map_err(|error| run_error(graph, index, error))?;
         for (value, tensor) in node.values().zip(computed) {
             let dims = graph.values[value.index()].shape.dims().unwrap_or_default();

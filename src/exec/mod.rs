@@ -39,6 +39,7 @@ mod output_buffer;
 mod outputs;
 mod planning;
 mod port;
+mod promises;
 mod regions;
 mod results;
 mod run;

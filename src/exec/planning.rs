@@ -10,6 +10,7 @@ use super::bindings::Bindings;
 use super::fault::find_outside_read;
 use super::guards::{check_guards, uncomputable_sizes};
 use super::input_bindings::bind_inputs;
+use super::promises::check_own_ops;
 use super::run_state::LastPlan;
 use crate::compile::{CompiledProgram, KernelCode, value_text};
 use crate::error::{Error, ErrorKind, Phase, Result};
@@ -84,6 +85,7 @@ impl SegmentPlanner<'_> {
     }
 
     fn plan_segment(&self, number: usize, bindings: &Bindings<'_>) -> Result<SegmentPlan> {
+        check_own_ops(self.compiled, bindings)?;
         let lowered = &self.compiled.lowered;
         let dim = |dim: &Dim| bindings.eval(dim);
         let sizes: Vec<Option<BufferSizes>> =

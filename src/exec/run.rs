@@ -281,23 +281,23 @@ impl<'r, 'm> Run<'r, 'm> {
             output_allocator(compiled, step, stored, pool, outputs.as_deref_mut(), prepared, threads);
         let allocator = OutputAllocator { cancel: self.cancel, ..allocator };
         let bindings = self.bindings.as_ref();
-        let results = run_host_step(self.compiled, step, plan, self.memory, bindings, allocator)?;
+        let results = run_host_step(compiled, step, stored, plan, self.memory, bindings, allocator)?;
         assert_eq!(results.len(), stored.len(), "a node has a buffer for each result");
         for (&buffer, result) in stored.iter().zip(results) {
             match result {
                 HostOutput::Tensor(tensor) => {
-                    self.bind_sizes(step.node, buffer, tensor.sizes())?;
+                    self.bind_sizes(step.node, buffer, tensor.sizes(), plan)?;
                     self.memory.hold(buffer, tensor);
                 }
                 // The buffer of the output is a view of the buffer of operand 0.
-                HostOutput::SharesInput(sizes) => self.bind_sizes(step.node, buffer, &sizes)?,
+                HostOutput::SharesInput(sizes) => self.bind_sizes(step.node, buffer, &sizes, plan)?,
                 HostOutput::Borrowed => {
                     let output = self.output_of(buffer, outputs.as_deref_mut());
                     let output = output.expect("a kernel borrows only the caller's memory for an output");
                     let sizes = output.sizes();
                     let bytes =
                         output.take().expect("the allocator lends a kernel only memory that no step took");
-                    self.bind_sizes(step.node, buffer, sizes)?;
+                    self.bind_sizes(step.node, buffer, sizes, plan)?;
                     self.memory.borrow_bytes_mut(buffer, bytes);
                 }
             }
@@ -305,15 +305,48 @@ impl<'r, 'm> Run<'r, 'm> {
         Ok(())
     }
 
-    /// Binds the symbols of a buffer's dims to the sizes of the result in it.
-    fn bind_sizes(&mut self, node: NodeIx, buffer: BufferIx, sizes: &[usize]) -> Result<()> {
-        let Some(bindings) = &mut self.bindings else { return Ok(()) };
+    /// Binds the symbols of a buffer's dims to the sizes of the result in it. The plan of a static program has the
+    /// sizes.
+    ///
+    /// # Errors
+    /// The result has other sizes than the graph.
+    fn bind_sizes(
+        &mut self,
+        node: NodeIx,
+        buffer: BufferIx,
+        sizes: &[usize],
+        plan: &SegmentPlan,
+    ) -> Result<()> {
         let info = &self.compiled.lowered.buffers[buffer.index()];
+        let Some(bindings) = &mut self.bindings else {
+            return match plan.sizes(buffer) {
+                Some(planned) if planned[..] != *sizes => self.other_sizes(node, buffer, planned, sizes),
+                _ => Ok(()),
+            };
+        };
         bindings.bind_sizes(&info.dims, sizes).map_err(|(axis, mismatch)| {
             let graph = &self.compiled.graph;
             let axis = format!("axis {axis} of {}", value_text(graph, info.value));
             let message = graph.dim_names().scope(|| mismatch.message(&axis));
             run_error(graph, node, Error::new(ErrorKind::Guard, Phase::Run, message))
         })
+    }
+    /// Refuses a result with other sizes than the plan of a static program has.
+    #[cold]
+    fn other_sizes(&self, index: NodeIx, buffer: BufferIx, planned: &[usize], sizes: &[usize]) -> Result<()> {
+        let graph = &self.compiled.graph;
+        let node = &graph.nodes[index.index()];
+        // Beside a size of 0, the size of an axis whose elements a reshape counts is not certain.
+        if node.op.is_reinterpretation() && planned.contains(&0) && sizes.contains(&0) {
+            return Ok(());
+        }
+        let value = self.compiled.lowered.buffers[buffer.index()].value;
+        // A plan has no sizes of a result whose rank only the run knows.
+        if graph.values[value.index()].shape.rank().is_none() {
+            return Ok(());
+        }
+        let output = node.values().position(|other| other == value).unwrap_or_default();
+        let message = format!("output {output} must have shape {planned:?}, the kernel made {sizes:?}");
+        Err(run_error(graph, index, Error::new(ErrorKind::Shape, Phase::Run, message)))
     }
 }

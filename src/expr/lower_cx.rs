@@ -57,12 +57,12 @@ pub trait LowerCx {
     ///
     /// let g = Graph::new();
     /// let rows = g.input("rows", DType::F32, shape!["n", "m"])?;
-    /// let centre = g.input("centre", DType::F32, shape!["m"])?;
-    /// let y = g.op(&CANBERRA).data(rows).data(centre).finish()?;
+    /// let center = g.input("center", DType::F32, shape!["m"])?;
+    /// let y = g.op(&CANBERRA).data(rows).data(center).finish()?;
     /// assert_eq!(y.shape(), shape!["n", "m"]);
     /// let exe = g.compile(y)?;
-    /// let (rows, centre) = (Tensor::from([[1.0f32, 1.0], [3.0, -2.0]]), Tensor::from([1.0f32, 3.0]));
-    /// let [y] = exe.run(&[rows.view(), centre.view()])?;
+    /// let (rows, center) = (Tensor::from([[1.0f32, 1.0], [3.0, -2.0]]), Tensor::from([1.0f32, 3.0]));
+    /// let [y] = exe.run(&[rows.view(), center.view()])?;
     /// assert_eq!(y, Tensor::from([[0.0f32, 0.5], [0.5, 1.0]]));
     /// # Ok::<(), shapeflow::Error>(())
     /// ```

@@ -43,6 +43,10 @@ impl<'g> OpBuilder<'g> {
     }
 
     fn push(&mut self, place: u32, value: Value<'g>) {
+        // A value of another graph is no operand of the call. Without it, later operands would have wrong numbers.
+        if self.error.as_ref().is_some_and(|error| error.kind() == ErrorKind::ForeignValue) {
+            return;
+        }
         if let Err(error) = self.graph.check_operand(value) {
             return self.refuse(error);
         }

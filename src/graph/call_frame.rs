@@ -20,6 +20,9 @@ pub(crate) struct CallFrame {
     parent: Option<u32>,
     /// The operands and attributes; `None` for a method.
     arguments: Option<Arguments>,
+    /// The call of a method of a ragged value, such as `map(f32[n, (r0)])`. It stands for the call of the node of the
+    /// same name, whose operands are parts of the ragged value.
+    ragged_call: Option<String>,
 }
 
 struct Arguments {
@@ -31,8 +34,14 @@ struct Arguments {
 
 impl GraphData {
     /// Records a call of a method at a line of the program. Returns the index of its frame.
-    pub(super) fn push_method(&mut self, name: &'static str, location: &'static Location<'static>) -> u32 {
-        self.push_frame(CallFrame { name, location, parent: self.parent_of_call(location), arguments: None })
+    pub(super) fn push_method(
+        &mut self,
+        name: &'static str,
+        ragged_call: Option<String>,
+        location: &'static Location<'static>,
+    ) -> u32 {
+        let parent = self.parent_of_call(location);
+        self.push_frame(CallFrame { name, location, parent, arguments: None, ragged_call })
     }
 
     /// Records a call of a composite op. Returns the index of its frame.
@@ -46,7 +55,7 @@ impl GraphData {
         let text = self.call_text(op, operands, attrs);
         let arguments = Arguments { operands: operands.into(), attrs: attrs.clone(), text };
         let (name, parent) = (op.name(), self.parent_of_call(location));
-        self.push_frame(CallFrame { name, location, parent, arguments: Some(arguments) })
+        self.push_frame(CallFrame { name, location, parent, arguments: Some(arguments), ragged_call: None })
     }
 
     fn push_frame(&mut self, frame: CallFrame) -> u32 {
@@ -123,7 +132,10 @@ impl GraphData {
         let mut names: SmallVec<[&str; 3]> = shown.iter().map(|frame| frame.name).collect();
         let mut texts: Vec<String> = Vec::new();
         for frame in &shown {
-            texts.push(frame.arguments.as_ref().map_or(frame.name, |arguments| &arguments.text).to_string());
+            let arguments = frame.arguments.as_ref().map(|arguments| &arguments.text);
+            texts.push(
+                arguments.or(frame.ragged_call.as_ref()).map_or(frame.name, String::as_str).to_string(),
+            );
         }
         let name = names[0];
         match call.strip_prefix(op.name()).filter(|_| origin.has_call_arguments) {
@@ -140,7 +152,7 @@ impl GraphData {
         }
         // A method and its op often have one name.
         if shown[0].arguments.is_none() && names.get(1) == Some(&name) {
-            texts.remove(0);
+            texts.remove(usize::from(shown[0].ragged_call.is_some()));
         }
         error.with_op(name, texts.join(": "))
     }

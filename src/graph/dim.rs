@@ -12,6 +12,10 @@ use crate::error::{Error, ErrorKind, Phase, Result, is_library_line};
 impl<'g> Value<'g> {
     /// Returns one dimension of the shape; a negative axis counts from the end.
     ///
+    /// A dimension with a name may stand in any graph, where the name is found again. A dimension without a name
+    /// belongs to this graph, or to the branch or loop body that made it. Another place refuses it: see
+    /// [`guide::shapes`](crate::guide::shapes#dimensions-outside-their-graph).
+    ///
     /// ```
     /// use shapeflow::{DType, Graph, shape};
     ///

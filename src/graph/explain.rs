@@ -135,6 +135,13 @@ impl GraphData {
         let shape = self.table.resolve_shape(&info.shape);
         let declared = type_text(info.dtype, &shape);
         let message = format!("input \"{name}\" must be {declared}, got {dtype}{sizes:?}{detail}");
+        self.refused_input_with(port, message, detail)
+    }
+
+    /// Returns an error with this message about an input that does not fit its declaration; `detail` says what does not
+    /// fit.
+    pub(crate) fn refused_input_with(&self, port: usize, message: String, detail: &str) -> Error {
+        let (_, value) = &self.inputs[port];
         // A wrong dtype or rank has nothing to do with the dimensions that the declared shape names.
         let ties = self.ties_of(&[*value], detail).into_iter().take(2);
         let error =

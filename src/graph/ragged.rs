@@ -81,7 +81,7 @@ pub struct RowPartitionValue<'g> {
 #[doc = include_str!("ragged_members.md")]
 #[doc = include_str!("ragged_manual.md")]
 #[derive(Clone, Copy)]
-#[must_use = "a value that nothing uses is dead code"]
+#[must_use = "a run computes only values that are used; `let _ = x.named(..)` names a value without using it"]
 pub struct RaggedValue<'g> {
     flat: Value<'g>,
     list: u32,

@@ -86,10 +86,29 @@ impl Graph {
         name: &'static str,
         location: &'static Location<'static>,
     ) -> OpenCall<'_> {
+        self.open_method(name, None, location)
+    }
+
+    /// Opens a call of a method of a ragged value. Errors have the text `call` in place of a node of this name.
+    pub(crate) fn open_ragged_call(
+        &self,
+        name: &'static str,
+        call: String,
+        location: &'static Location<'static>,
+    ) -> OpenCall<'_> {
+        self.open_method(name, Some(call), location)
+    }
+
+    fn open_method(
+        &self,
+        name: &'static str,
+        ragged_call: Option<String>,
+        location: &'static Location<'static>,
+    ) -> OpenCall<'_> {
         let mut data = self.write();
         let (outer, outer_frame) = (data.call, data.open_frame);
         if !is_library_line(location) {
-            data.open_frame = Some(data.push_method(name, location));
+            data.open_frame = Some(data.push_method(name, ragged_call, location));
             data.call = Some(location);
         }
         drop(data);
@@ -115,7 +134,17 @@ impl Graph {
     }
 }
 
-impl OpenCall<'_> {
+impl<'g> OpenCall<'g> {
+    /// Leaves the call until the returned guard drops: nodes that a closure of the program adds are not parts of the
+    /// call.
+    pub(crate) fn leave(&self) -> OpenCall<'g> {
+        let mut data = self.graph.write();
+        let (outer, outer_frame) = (data.call, data.open_frame);
+        (data.call, data.open_frame) = (self.outer, self.outer_frame);
+        drop(data);
+        OpenCall { graph: self.graph, outer, outer_frame }
+    }
+
     /// Names the call in an error about an argument of its method, and gives the error the line of the call. An error
     /// that names an op stays as it is.
     pub(crate) fn blame(&self, error: Error) -> Error {

@@ -21,7 +21,7 @@ const POISONED: u32 = 1 << 31;
 /// `Value`. A refused operator gives a *poisoned* value, which carries the error to the next method, to
 /// [`Value::ok`] or to `compile`.
 #[derive(Clone, Copy)]
-#[must_use = "a value that nothing uses is dead code"]
+#[must_use = "a run computes only values that are used; `let _ = x.named(..)` names a value without using it"]
 pub struct Value<'g> {
     graph: &'g Graph,
     id: u32,
@@ -208,7 +208,7 @@ impl<'g> Value<'g> {
     }
 
     /// Adds the origin of this value to an error that says that the value belongs to another graph.
-    pub(super) fn named_as_foreign(self, error: Error) -> Error {
+    pub(crate) fn named_as_foreign(self, error: Error) -> Error {
         let Ok(index) = self.index() else { return error };
         let data = self.graph.read();
         let node = data.values[index.index()].node;

@@ -2,7 +2,7 @@
 //!
 //! # An op that fuses
 //!
-//! The body of a compute op is the expression of one element of the result. The compiler fuses it with its neighbours.
+//! The body of a compute op is the expression of one element of the result. The compiler fuses it with its neighbors.
 //! The shape function gives the shape of the result; most ops use an existing shape function.
 //! [`Expr`](crate::expr::Expr) has operators and simple methods, and [`expr::math`](crate::expr::math) has functions
 //! such as `exp`, `log` and `tanh`.

@@ -59,6 +59,43 @@
 //! needs the `cholesky`, so the run takes an `x` that is not square. An op that was built with a size which another op
 //! had found needs this size: the run then checks it even without the other op.
 //!
+//! # Dimensions outside their graph
+//!
+//! A [`Dim`](crate::Dim) is a number, a name or an unknown size, or an expression of these. What it means in another
+//! graph depends on this:
+//!
+//! - A number means the same everywhere.
+//! - A name means the size that has this name in the other graph. An input there, or
+//!   [`Value::as_dim`](crate::Value::as_dim), must determine the size. Otherwise the graph does not compile.
+//! - An unknown size without a name belongs to the graph that made it. If a branch or a loop body made it, it belongs
+//!   to that closure. Elsewhere it is refused with [`ErrorKind::ForeignValue`](crate::ErrorKind::ForeignValue).
+//!
+//! A size is carried over by a name, or by a scalar: one graph returns the size as a value, and the other graph takes
+//! this value as an input. A closure of a branch or a loop returns the size as a value, too.
+//!
+//! ```
+//! use shapeflow::{DType, ErrorKind, Graph, Tensor, shape, slice};
+//!
+//! let (g, other) = (Graph::new(), Graph::new());
+//! let x = g.input("x", DType::F32, shape!["n", ?])?;
+//! let error = other.fill([x.dim(1)?], 0.0f32).unwrap_err();
+//! assert_eq!(error.kind(), ErrorKind::ForeignValue);
+//!
+//! // By name: an input of the other graph determines `n`.
+//! let y = other.input("y", DType::F32, shape!["n"])?;
+//! assert_eq!(other.fill([x.dim(0)?], 0.0f32)?.shape().to_string(), "[n]");
+//!
+//! // By a scalar: `width` of one graph is fed to the other graph.
+//! let width = x.shape_tensor()?.slice_with(&slice![1])?;
+//! let [width] = g.compile(width)?.run(&[Tensor::zeros(DType::F32, &[2, 3])?.view()])?;
+//! let columns = other.input("columns", width.dtype(), shape![])?.as_dim("columns")?;
+//! let zeros = other.fill([columns], 0.0f32)?;
+//! let results = other.compile(zeros)?.run_named(&[("columns", width.view())])?;
+//! assert_eq!(results.tensor_at(0)?.sizes(), [3]);
+//! # let _ = y;
+//! # Ok::<(), shapeflow::Error>(())
+//! ```
+//!
 //! # Values known before a run
 //!
 //! [`Value::static_value`](crate::Value::static_value) gives the elements of a value that only constants determine, as

@@ -3,7 +3,7 @@
 //! # What is fused
 //!
 //! An op whose docs say "Fuses into kernels" is a scalar expression: the compiler computes it in one loop with its
-//! neighbours, without memory between them. An op whose docs say "Runs on the host" is a Rust function; its operands
+//! neighbors, without memory between them. An op whose docs say "Runs on the host" is a Rust function; its operands
 //! and results are in memory. [`Executable::kernels`](crate::Executable::kernels) prints the loops, and says why each
 //! value is stored.
 //!

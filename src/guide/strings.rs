@@ -41,7 +41,7 @@
 //!
 //! [`Value::string_split`](crate::Value::string_split) gives ragged rows, because a text has any number of words. An
 //! empty separator stands for white space, and then no word is empty.
-//! [`RaggedValue::string_ngrams`](crate::RaggedValue::string_ngrams) joins neighbouring words of a row.
+//! [`RaggedValue::string_ngrams`](crate::RaggedValue::string_ngrams) joins neighboring words of a row.
 //! [`Value::reduce_join`](crate::Value::reduce_join) joins the strings along axes.
 //!
 //! ```

@@ -376,6 +376,9 @@ impl Imported {
         let inner = self.built.iter().filter(|built| built.in_region.is_none());
         let nodes = self.nodes.iter().map(|record| record.name.as_str());
         let names = nodes.chain(inner.map(|built| built.name.as_str()));
+        let mut left_out: Vec<&str> = self.left_out.iter().map(String::as_str).collect();
+        left_out.sort_unstable();
+        let names = names.chain(left_out);
         did_you_mean_or_try(name, names, self.fetches())
     }
 }

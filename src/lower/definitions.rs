@@ -24,6 +24,7 @@ use smallvec::SmallVec;
 use super::partition::LateSymbols;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::{GraphData, Node, NodeIx, ValueIx};
+use crate::nearest::did_you_mean_or_try;
 use crate::op::Body;
 
 /// Where each symbol gets its value.
@@ -206,12 +207,14 @@ fn refuse_undefined(graph: &GraphData, defined: &mut FxHashSet<Symbol>) -> Resul
             let index = NodeIx(number as u32);
             let names = graph.dim_names();
             let message = format!(
-                "{what} must be known when the op runs, but nothing determines {}",
-                names.dim_text(&Dim::from(symbol))
+                "{what} must be known when the op runs, but nothing determines {}{}",
+                names.dim_text(&Dim::from(symbol)),
+                determined_name_near(symbol, defined.iter().copied())
             );
             let call = graph.named_call_text(&node.op, &node.operands, node.attrs());
-            Err(Error::new(ErrorKind::Compile, Phase::Compile, message)
-                .with_op(node.op.name(), call)
+            let error = Error::new(ErrorKind::Compile, Phase::Compile, message);
+            Err(graph
+                .blame(error, &node.op, call, node.origin)
                 .with_node(graph.node_name(index))
                 .at(node.location))
         };
@@ -236,6 +239,16 @@ fn refuse_undefined(graph: &GraphData, defined: &mut FxHashSet<Symbol>) -> Resul
         }
     }
     Ok(())
+}
+
+/// Returns `; is it rows?` for the name of a dimension that nothing determines: the nearest of the names that have a
+/// value, or some of them. The text is empty for a dimension without a name.
+pub(crate) fn determined_name_near(unknown: Symbol, determined: impl Iterator<Item = Symbol>) -> String {
+    let Some(name) = unknown.name() else { return String::new() };
+    let determined: Vec<Symbol> = determined.collect();
+    let mut names: Vec<&str> = determined.iter().filter_map(|symbol| symbol.name()).collect();
+    names.sort_unstable();
+    did_you_mean_or_try(name, names.iter().copied(), names.iter().copied())
 }
 
 /// Returns the symbols in shapes, parameters, attributes and guards, which a run must know. A run need not know a

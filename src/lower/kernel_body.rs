@@ -29,7 +29,7 @@ pub(crate) enum AccessPattern {
 }
 
 impl AccessPattern {
-    /// Returns the number of elements in memory between neighbours along the inner axis.
+    /// Returns the number of elements in memory between neighbors along the inner axis.
     pub(crate) fn step(self) -> i64 {
         match self {
             AccessPattern::Contiguous => 1,

@@ -21,7 +21,7 @@ pub(super) enum LaneAxis {
     SecondLastOuter,
 }
 
-/// The cost of an access whose elements are not neighbours in memory. The access of one vector of neighbours costs 1.
+/// The cost of an access whose elements are not neighbors in memory. The access of one vector of neighbors costs 1.
 const SCATTERED: usize = 8;
 /// The cost of a load whose elements are [`SHORT`] elements apart at most.
 const STRIDED: usize = 2;
@@ -40,7 +40,7 @@ type BufferIndex<'a> = (&'a [Index], &'a [Dim]);
 ///
 /// The outer axes of a kernel count its rows, and the row axes are the axes inside a row: the code of a row has a loop
 /// over them, or reduces them. The cost counts instructions and accesses for [`LANES`] rows. An instruction costs 1. An
-/// access costs 0 if it does not vary along the axis, 1 if its elements are neighbours in memory, [`STRIDED`] or
+/// access costs 0 if it does not vary along the axis, 1 if its elements are neighbors in memory, [`STRIDED`] or
 /// [`SCATTERED`] otherwise. A vector that a short axis does not fill costs as much as a full one. Work that does not
 /// vary along a row counts once for each row, and the start of a row costs [`ROW_COST`]. If the length of a row is not
 /// known, only its elements count.
@@ -179,7 +179,7 @@ fn access_cost(index: &[Index], dims: &[Dim], axis: Axis) -> usize {
         Some(1 | -1) => 1,
         Some(2..=SHORT) => STRIDED,
         Some(_) => SCATTERED,
-        // The step is not known. The elements are neighbours if the last index alone moves along the axis.
+        // The step is not known. The elements are neighbors if the last index alone moves along the axis.
         None => {
             let (last, leading) = index.split_last().expect("some index depends on the axis");
             let is_last = depends_on(last, axis) && !leading.iter().any(|index| varies_with(index, axis));
@@ -266,7 +266,7 @@ mod tests {
         // The last axis fills a vector.
         assert_eq!(lanes_of("[n, 4096, 64]", 1)?, "for i1 < 64");
         assert_eq!(lanes_of("[n, rows, columns]", 1)?, "for i1 < columns");
-        // The elements of a row are neighbours.
+        // The elements of a row are neighbors.
         assert_eq!(lanes_of("[n, rows, 64]", 2)?, "pass i2 < 64");
         assert_eq!(lanes_of("[n, rows, columns]", 2)?, "pass i2 < columns");
         Ok(())

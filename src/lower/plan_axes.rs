@@ -35,7 +35,7 @@ impl PlanAxes {
         PlanAxes { axes }
     }
 
-    /// Drops axes of extent 1, and merges neighbours `a`, `b` with `stride(a) = extent(b) · stride(b)` for every slot.
+    /// Drops axes of extent 1, and merges neighbors `a`, `b` with `stride(a) = extent(b) · stride(b)` for every slot.
     pub(super) fn coalesce(&mut self) {
         let mut merged: SmallVec<[PlanAxis; 2]> = SmallVec::new();
         for axis in std::mem::take(&mut self.axes) {

@@ -285,7 +285,7 @@ impl OpDef {
     }
 
     /// Sets the shape function. The function runs on partial shapes when a node is added, and on sizes when the graph
-    /// runs.
+    /// runs. A size that it gives for partial shapes is a promise: a run fails if the function gives another size then.
     pub const fn shape_fn(mut self, shape_fn: ShapeFn) -> OpDef {
         self.shape_fn = Some(shape_fn);
         self

@@ -12,7 +12,7 @@
 //!
 //! An elementwise op is a row of a table (see `elementwise`); any other op is a file. A family's `ALL` lists its ops,
 //! file by file. "Fuses into kernels" in the docs of an op means that its body is a scalar expression, which the
-//! compiler fuses with its neighbours; "runs on the host" means that a Rust function computes it between kernels.
+//! compiler fuses with its neighbors; "runs on the host" means that a Rust function computes it between kernels.
 
 pub(crate) mod array;
 #[cfg(test)]

@@ -5,7 +5,7 @@
 /// A buffer goes to the lowest free offset at which it fits. Buffers must come in the order of their first steps.
 #[derive(Default)]
 pub(crate) struct ArenaPlan {
-    /// Free ranges below `bytes`, as `(offset, length)`: sorted, and joined with their neighbours.
+    /// Free ranges below `bytes`, as `(offset, length)`: sorted, and joined with their neighbors.
     free: Vec<(usize, usize)>,
     live: Vec<LiveBuffer>,
     bytes: usize,
@@ -64,7 +64,7 @@ impl ArenaPlan {
         Some(offset)
     }
 
-    /// Adds a range to the free ranges, and joins the range with its neighbours.
+    /// Adds a range to the free ranges, and joins the range with its neighbors.
     fn release(&mut self, offset: usize, bytes: usize) {
         if bytes == 0 {
             return;
@@ -95,7 +95,7 @@ mod tests {
         assert_eq!(plan.place(2, 3, 64), Some(0), "the first buffer is dead");
         assert_eq!(plan.place(3, 3, 192), Some(64), "the free range at the end grows");
         assert_eq!(plan.bytes(), 256);
-        assert_eq!(plan.place(4, 4, 256), Some(0), "neighbours are joined");
+        assert_eq!(plan.place(4, 4, 256), Some(0), "neighbors are joined");
         assert_eq!(plan.bytes(), 256);
     }
 

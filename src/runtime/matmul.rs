@@ -102,7 +102,7 @@ impl MatMul {
         let [count, positions @ .., _] = out.1 else { panic!("images have channels, got {:?}", out.1) };
         let ranks = [extents, window, positions, dilations].map(<[usize]>::len);
         assert!(ranks == [strides.len(); 4], "windows have one entry for each spatial axis, got {ranks:?}");
-        // The distance between neighbours along each spatial axis, and between images, in elements.
+        // The distance between neighbors along each spatial axis, and between images, in elements.
         let mut distances: SmallVec<[usize; 3]> = SmallVec::from_elem(0, extents.len());
         let mut image = *channels;
         for (distance, extent) in distances.iter_mut().zip(extents).rev() {

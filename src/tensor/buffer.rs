@@ -11,7 +11,7 @@ use crate::error::Result;
 ///
 /// Every byte counts as initialized: a new buffer holds unspecified bytes ([`Buffer::new`]) or zeros
 /// ([`Buffer::zeroed`]). Reading a byte that no kernel has written is therefore a wrong answer, but not undefined
-/// behaviour. Code that writes through [`Buffer::as_ptr`] must ensure that no slice of the same bytes exists.
+/// behavior. Code that writes through [`Buffer::as_ptr`] must ensure that no slice of the same bytes exists.
 pub(crate) struct Buffer {
     memory: AlignedMemory,
     /// The number of bytes in use, at most `memory.len()`.

@@ -123,7 +123,7 @@ fn write_element(f: &mut impl Write, view: &TensorView<'_>, index: &[i64]) -> fm
     view.datum(index).map_or(Ok(()), |datum| write!(f, "{datum}"))
 }
 
-/// Writes the separator between two neighbours along an axis. `inner` axes are inside the axis, and `outer` axes are
+/// Writes the separator between two neighbors along an axis. `inner` axes are inside the axis, and `outer` axes are
 /// outside.
 fn separate(f: &mut impl Write, style: &Style, inner: usize, outer: usize) -> fmt::Result {
     if inner == 0 || !style.lines {

@@ -114,18 +114,13 @@ impl StringsBuilder {
         Ok(())
     }
 
-    /// Adds every run of `width` neighbouring strings (strings `i..i + width` for each `i`) as one string, without the
+    /// Adds every run of `width` neighboring strings (strings `i..i + width` for each `i`) as one string, without the
     /// last `suffix` bytes of the run. Every string must have at least `suffix` bytes.
     ///
     /// # Errors
     /// `Memory`: the allocation fails.
     #[cfg(feature = "strings")]
-    pub(crate) fn push_neighbours(
-        &mut self,
-        strings: Strings<'_>,
-        width: usize,
-        suffix: usize,
-    ) -> Result<()> {
+    pub(crate) fn push_neighbors(&mut self, strings: Strings<'_>, width: usize, suffix: usize) -> Result<()> {
         let Some(ends) = strings.offsets.get(width..) else { return Ok(()) };
         let runs = strings.offsets.iter().zip(ends).map(|(start, end)| (*start, *end - suffix));
         let more: usize = runs.clone().map(|(start, end)| end - start).sum();

@@ -13,7 +13,7 @@ pub(super) struct CopyLoop {
 /// The loops of a copy, from the outermost to the innermost.
 ///
 /// Destination strides are positive and do not increase inwards. No loop has a single iteration, and no two
-/// neighbouring loops could be one longer loop.
+/// neighboring loops could be one longer loop.
 pub(super) struct CopyLoops {
     pub axes: SmallVec<[CopyLoop; 6]>,
     /// Byte offset of the element that the loops copy first, in the destination and in the source.

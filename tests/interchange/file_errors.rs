@@ -63,7 +63,7 @@ fn errors_of_safetensors_files_have_a_path_and_a_line() {
 fn errors_of_an_export_have_a_line() {
     let (g, other) = (Graph::new(), Graph::new());
     let x = other.constant(1.0f32).unwrap();
-    let text = "must belong to the exported graph";
+    let text = "output 0 must belong to the graph made at ";
     check(to_graphdef(&g, &[x]), ErrorKind::ForeignValue, text);
     check(to_pbtxt(&g, &[x]), ErrorKind::ForeignValue, text);
     check(tensor_names(&g, &[x]), ErrorKind::ForeignValue, text);

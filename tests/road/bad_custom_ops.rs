@@ -6,6 +6,7 @@ use shapeflow::{
     Attr, Attribute, Backend, CompileOptions, DType, Error, Graph, HostCx, OpDef, Operand, Registry, Result,
     Tensor, TensorView, shape, shape_fns,
 };
+use shapeflow_shape_fns::{Dim, InferenceContext, ShapeError, TensorShape};
 
 use crate::bad_programs::f32;
 use crate::error_snapshots::error_text;
@@ -177,5 +178,95 @@ fn an_operand_that_is_given_twice_is_refused() -> Result<()> {
             "{error}"
         );
     }
+    Ok(())
+}
+
+/// An own op whose shape function gives `[7]` for a size that is unknown and `[3]` for a known one.
+fn unstable(cx: &mut InferenceContext<'_>) -> std::result::Result<(), ShapeError> {
+    let is_known = cx.input(0).is_fully_defined();
+    cx.set_output(0, TensorShape::new([Dim::known(if is_known { 3 } else { 7 })]));
+    Ok(())
+}
+
+#[test]
+fn a_shape_function_that_contradicts_itself_is_to_blame() -> Result<()> {
+    static ON_HOST: OpDef = OpDef::host("unstable", |cx: &mut HostCx<'_>| {
+        let count = cx.input(0)?.len();
+        cx.output(0, &[count]).map(drop)
+    })
+    .operands(&[Operand::Data("x")])
+    .shape_fn(unstable);
+    static IN_KERNEL: OpDef =
+        OpDef::compute("unstable", |cx, _output, _index| cx.operand(0, &[Index::from(0)]))
+            .operands(&[Operand::Data("x")])
+            .shape_fn(unstable);
+    let expected = "unstable(f32[n]): the shape function of unstable gave [7] when the graph was built, and [3] in \
+                    the run";
+    for op in [&ON_HOST, &IN_KERNEL] {
+        let g = Graph::new();
+        let x = g.input("x", DType::F32, shape!["n"])?;
+        let line = line!() + 1;
+        let y = g.op(op).data(x).finish()?;
+        let counts = g.op(op).data(x.unique()?[0]).finish()?;
+        for backend in [Backend::Jit, Backend::Interpreter] {
+            let options = CompileOptions::new().backend(backend);
+            let outputs = [vec![y], vec![(y + 1.0).ok()?], vec![(y + 1.0).ok()?.reduce_sum(0)?]];
+            for outputs in outputs {
+                let exe = g.compile_with(&options, &outputs)?;
+                // The kernel on the host makes as many elements as `x` has: in the run the function says 3.
+                for count in [2, 3, 7] {
+                    let error = exe.run_all(&[TensorView::new(&[count], &vec![1.0f32; count])?]).unwrap_err();
+                    assert_eq!(error.message(), expected, "{backend:?} {count}");
+                    assert_eq!(error.location().map(|at| at.line()), Some(line));
+                }
+            }
+            let exe = g.compile_with(&options, counts)?;
+            let error = exe.run_all(&[TensorView::new(&[2], &[1.0f32, 2.0])?]).unwrap_err();
+            let problem =
+                "the shape function of unstable gave [7] when the graph was built, and [3] in the run";
+            assert!(error.message().ends_with(problem), "{error}");
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn a_kernel_keeps_the_promise_of_its_shape_function() -> Result<()> {
+    /// `[7]` for an unknown size, `[?]` for a known one.
+    fn forgetful(cx: &mut InferenceContext<'_>) -> std::result::Result<(), ShapeError> {
+        let size = if cx.input(0).is_fully_defined() { cx.fresh() } else { Dim::known(7) };
+        cx.set_output(0, TensorShape::new([size]));
+        Ok(())
+    }
+    static FORGETFUL: OpDef = OpDef::host("forgetful", |cx: &mut HostCx<'_>| {
+        let count = cx.input(0)?.len();
+        cx.output(0, &[count]).map(drop)
+    })
+    .operands(&[Operand::Data("x")])
+    .shape_fn(forgetful);
+    let g = Graph::new();
+    let x = g.input("x", DType::F32, shape!["n"])?;
+    let y = (g.op(&FORGETFUL).data(x).finish()? + 1.0).ok()?;
+    let exe = g.compile(y)?;
+    let run = |count: usize| exe.run_all(&[TensorView::new(&[count], &vec![1.0f32; count])?]);
+    assert_eq!(run(7)?[0].sizes(), [7]);
+    let error = run(3).unwrap_err();
+    assert_eq!(error.message(), "forgetful(f32[n]): output 0 must have shape [7], the kernel made [3]");
+    // A later equality is no promise of the shape function.
+    static COUNTED: OpDef = OpDef::host("counted", |cx: &mut HostCx<'_>| {
+        let count = cx.input(0)?.len();
+        cx.output(0, &[count]).map(drop)
+    })
+    .operands(&[Operand::Data("x")])
+    .shape_fn(|cx| {
+        let size =
+            if cx.input(0).is_fully_defined() { cx.input(0).dims().unwrap()[0].clone() } else { cx.fresh() };
+        cx.set_output(0, TensorShape::new([size]));
+        Ok(())
+    });
+    let y = g.op(&COUNTED).data(x).finish()?.ensure_shape([4])?;
+    let exe = g.compile(y)?;
+    let error = exe.run_all(&[TensorView::new(&[3], &[1.0f32; 3])?]).unwrap_err();
+    assert!(error.message().contains("must be 4, got 3"), "{error}");
     Ok(())
 }

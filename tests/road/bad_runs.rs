@@ -154,11 +154,12 @@ fn errors_of_fed_parameters_are_explained() -> Result<()> {
     let sizes = g.input("sizes", DType::I64, shape![2])?;
     let reshaped = x.reshape(sizes)?;
     let exe = g.compile(reshaped)?;
-    assert_snapshot!(error_text(exe.run_all(&[zeros(&[3, 4])?, TensorView::new(&[2], &[5i64, 2])?])), @r"
+    assert_snapshot!(error_text(exe.run_all(&[zeros(&[3, 4])?, TensorView::new(&[2], &[5i64, 2])?])), @r#"
     error: reshape(f32[n, 4], i64[2]): shape must keep the number of elements, got 12 in [3, 4] and 10 in [5, 2]
       --> `let reshaped = x.reshape(sizes)?;`
+      shape is [5, 2], from sizes at `let sizes = g.input("sizes", DType::I64, shape![2])?;`
       help: give -1 at axis 0 to have its size inferred: [6, 2]
-    ");
+    "#);
     let g = Graph::new();
     let x = g.input("x", DType::F32, shape!["n", 4])?;
     let axis = g.input("axis", DType::I64, shape![])?;

@@ -114,11 +114,11 @@ fn interpreters_host_ops_returned_inputs_and_unknown_ranks_prevent_fixed_memory(
 }
 
 #[test]
-fn k_means_feeds_its_centres_back() -> Result<()> {
+fn k_means_feeds_its_centers_back() -> Result<()> {
     let g = Graph::new();
     let points = g.input("points", DType::F32, shape!["n", 2])?;
-    let centres = g.input("centres", DType::F32, shape![2, 2])?;
-    let offsets = (points.expand_dims(1)? - centres).ok()?;
+    let centers = g.input("centers", DType::F32, shape![2, 2])?;
+    let offsets = (points.expand_dims(1)? - centers).ok()?;
     let nearest = offsets.square()?.reduce_sum(2)?.argmin(1)?;
     let sums = points.unsorted_segment_sum(nearest, 2)?;
     let ones = points.slice([0, 0], [-1, 1])?.ones_like()?;
@@ -128,7 +128,7 @@ fn k_means_feeds_its_centres_back() -> Result<()> {
     let mut bound = exe.bind(&[TensorView::new(&[5, 2], &data)?, TensorView::new(&[2, 2], &data[4..8])?])?;
     for _ in 0..10 {
         bound.run()?;
-        bound.feed_back("next", "centres")?;
+        bound.feed_back("next", "centers")?;
     }
     assert_eq!(bound.output("nearest")?.as_slice::<i64>()?, [1, 1, 0, 0, 1]);
     let next = bound.output("next")?;

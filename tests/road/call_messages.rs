@@ -18,19 +18,19 @@ fn an_error_names_the_composite_that_the_program_called() -> Result<()> {
     let b = g.input("b", DType::F32, shape![4, 5])?;
     assert_eq!(einsum("ij,jk->ik", &[a, b]).unwrap_err().op(), Some("einsum"));
     assert_snapshot!(error_text(einsum("ij,jk->ik", &[a, b])), @r#"
-    error: einsum(f32[2, 3], f32[4, 5], equation="ij,jk->ik"): all axes labelled j must have the same size, got 3 and 4
+    error: einsum(f32[2, 3], f32[4, 5], equation="ij,jk->ik"): all axes labeled j must have the same size, got 3 and 4
       --> `error_text(einsum("ij,jk->ik", &[a, b]))`
       operand 0 comes from a at `let a = g.input("a", DType::F32, shape![2, 3])?;`
       operand 1 comes from b at `let b = g.input("b", DType::F32, shape![4, 5])?;`
     "#);
     // Only operand 0 is at fault, so the error shows the step that refuses it.
     assert_snapshot!(error_text(einsum("ii,ij->ij", &[a, b])), @r#"
-    error: einsum(f32[2, 3], f32[4, 5], equation="ii,ij->ij"): sum_of_products(f32[2, 3], equation="ii->i"): all axes labelled i must have the same size, got 2 and 3
+    error: einsum(f32[2, 3], f32[4, 5], equation="ii,ij->ij"): sum_of_products(f32[2, 3], equation="ii->i"): all axes labeled i must have the same size, got 2 and 3
       --> `error_text(einsum("ii,ij->ij", &[a, b]))`
       operand 0 comes from a at `let a = g.input("a", DType::F32, shape![2, 3])?;`
     "#);
     assert_snapshot!(error_text(a.tensordot(b, [1], [0])), @r#"
-    error: tensordot: einsum(f32[2, 3], f32[4, 5], equation="ab,bd->ad"): all axes labelled b must have the same size, got 3 and 4
+    error: tensordot: einsum(f32[2, 3], f32[4, 5], equation="ab,bd->ad"): all axes labeled b must have the same size, got 3 and 4
       --> `error_text(a.tensordot(b, [1], [0]))`
       operand 0 comes from a at `let a = g.input("a", DType::F32, shape![2, 3])?;`
       operand 1 comes from b at `let b = g.input("b", DType::F32, shape![4, 5])?;`

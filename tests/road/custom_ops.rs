@@ -67,9 +67,9 @@ fn a_layer_norm_is_one_kernel() -> Result<()> {
     let g = Graph::new();
     let x = g.input("x", DType::F32, shape!["rows", "columns"])?;
     let scale = g.input("scale", DType::F32, shape!["columns"])?;
-    let centred = x - x.reduce_mean(Axes::of(-1).keep_dims())?;
-    let variance = centred.square()?.reduce_mean(Axes::of(-1).keep_dims())?;
-    let exe = g.compile((centred * (variance + 1e-5).rsqrt()? * scale).ok()?)?;
+    let centered = x - x.reduce_mean(Axes::of(-1).keep_dims())?;
+    let variance = centered.square()?.reduce_mean(Axes::of(-1).keep_dims())?;
+    let exe = g.compile((centered * (variance + 1e-5).rsqrt()? * scale).ok()?)?;
     assert_eq!(exe.stats().kernels, 1, "{}", exe.kernels());
     for columns in [3usize, 200] {
         let data: Vec<f32> = (0..2 * columns).map(|k| (k * k % 17) as f32 - 4.0).collect();
@@ -81,10 +81,10 @@ fn a_layer_norm_is_one_kernel() -> Result<()> {
             let mean = |values: &dyn Fn(f64) -> f64| {
                 row.iter().map(|x| values(f64::from(*x))).sum::<f64>() / columns as f64
             };
-            let centre = mean(&|x| x);
-            let root = (mean(&|x| (x - centre).powi(2)) + 1e-5).sqrt();
+            let center = mean(&|x| x);
+            let root = (mean(&|x| (x - center).powi(2)) + 1e-5).sqrt();
             expected.extend(
-                row.iter().zip(&scales).map(|(x, s)| (f64::from(*x) - centre) / root * f64::from(*s)),
+                row.iter().zip(&scales).map(|(x, s)| (f64::from(*x) - center) / root * f64::from(*s)),
             );
         }
         for (got, expected) in y.to_vec::<f32>()?.iter().zip(expected) {

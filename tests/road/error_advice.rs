@@ -120,6 +120,67 @@ fn a_size_in_an_attribute_names_its_input() -> Result<()> {
 }
 
 #[test]
+fn a_size_that_a_run_feeds_is_named() -> Result<()> {
+    let g = Graph::new();
+    let x = g.input("x", DType::F32, shape!["n"])?;
+    let count = g.input("count", DType::I32, shape![])?;
+    let k = count.as_dim("k")?;
+    let (rows, five) = (Tensor::from([1.0f32, 2.0]), Tensor::scalar(5i32));
+    let refused = |value: Value<'_>| -> Result<String> {
+        let exe = g.compile([("y", value)])?;
+        let error = exe.run_named(&[("x", rows.view()), ("count", five.view())]).unwrap_err();
+        assert!(error.message().contains("must lie within the tensor, got 0 to "), "{error}");
+        Ok(error.to_string())
+    };
+    for value in [x.slice(0, &k)?, x.slice(0, 2 * &k)?] {
+        let text = refused(value)?;
+        assert!(text.contains("k is 5, from count at "), "{text}");
+    }
+    let text = refused(x.slice([0], count.reshape([1])?.named("sizes"))?)?;
+    assert!(text.contains("size is [5], from sizes at "), "{text}");
+    Ok(())
+}
+
+#[test]
+fn errors_of_control_flow_name_the_values() -> Result<()> {
+    let g = Graph::new();
+    let x = g.input("x", DType::F32, shape!["n"])?;
+    let p = g.input("p", DType::Bool, shape![])?;
+    fn cast(x: Value<'_>) -> Result<Value<'_>> {
+        Ok(x.cast(DType::F64)?.named("wide"))
+    }
+    let many = x.greater(0.0)?.named("many");
+    for (error, origins) in [
+        (g.cond(x, || Ok(x), || Ok(x)), &["the predicate comes from x at "][..]),
+        (g.cond(many, || Ok(x), || Ok(x)), &["the predicate comes from many at "]),
+        (g.case(p, &[]), &["the index comes from p at "]),
+        (
+            g.cond(p, || Ok(x), || cast(x)),
+            &["output 0 of then comes from x at ", "output 0 of else comes from else/wide at "],
+        ),
+        (g.while_loop(&[x], |_| Ok(many), |s| Ok(s[0])), &["the condition comes from many at "]),
+        (
+            g.while_loop(&[x], |_| Ok(p), |s| cast(s[0])),
+            &["the initial value of state 0 is x at ", "the returned value comes from body/wide at "],
+        ),
+        (g.map(&[p], |x| Ok(x[0])), &["x0 comes from p at "]),
+    ] {
+        let text = error.unwrap_err().to_string();
+        for origin in origins {
+            assert!(text.contains(origin), "no {origin:?} in {text}");
+        }
+    }
+    let other = Graph::new();
+    let y = other.input("y", DType::F32, shape!["n"])?;
+    let text = here(g.cond(p, || Ok(x), || Ok(y))).to_string();
+    assert!(text.contains("the value of the other graph comes from y at "), "{text}");
+    // A value of another graph is no operand: the numbers of the operands behind it are unknown.
+    let text = here(g.while_loop(&[x, y], |_| Ok(p), |s| Ok([s[0], s[1]]))).to_string();
+    assert!(!text.contains("operand 1"), "{text}");
+    Ok(())
+}
+
+#[test]
 fn errors_without_a_node_have_the_line_of_the_call() -> Result<()> {
     let tensor = Tensor::from([1.0f32]);
     here(tensor.as_strings());

@@ -190,9 +190,15 @@ fn lines_have_the_fields_that_were_written() {
         let read = run(&[line.into()], |x| x.decode_csv(&defaults, &CsvOptions::new().delimiter(b';')));
         message_of(&read.unwrap_err())
     };
-    assert_eq!(refused("1;2;3"), "there must be 2 fields, got 3 in the line \"1;2;3\" at [0]");
-    assert!(refused("1;").starts_with("field 1 must not be missing, because it has no default"));
-    assert!(refused("x;1").starts_with("field 0 must be a number of i32, got \"x\""));
+    assert_eq!(refused("1;2;3"), "there must be 2 fields, got 3 in line 1, \"1;2;3\"");
+    assert!(refused("1;").starts_with("field 2 must not be missing, because it has no default"));
+    assert!(refused("x;1").starts_with("field 1 must be a number of i32, got \"x\""));
+    // Lines count from 1, and so do the fields of the line, also of those that are not read.
+    let lines: Vec<Vec<u8>> = vec!["1,2,3".into(), "4,5,six".into()];
+    let options = CsvOptions::new().columns(&[2]);
+    let read = run(&lines, |x| x.decode_csv(&[Tensor::from([0i32])], &options));
+    let expected = "field 3 must be a number of i32, got \"six\" in line 2, \"4,5,six\"";
+    assert_eq!(message_of(&read.unwrap_err()), expected);
     assert!(refused("\"1;2").starts_with("a quoted field must end with a quote"));
     let text = TensorView::new(&[1], &[1.5f32]).unwrap();
     let g = Graph::new();

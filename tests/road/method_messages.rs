@@ -265,7 +265,7 @@ fn arguments_that_do_not_fit_each_other_are_named() -> Result<()> {
     assert_snapshot!(
         error_text(words.table_lookup(keys, g.constant([1i64])?, g.constant(0i64)?)),
         @r#"
-        error: table_lookup(string[n], string[2], i64[1], i64[]): a table must have one value for each key, got 2 keys and 1 values
+        error: table_lookup(string[n], string[2], i64[1], i64[]): a table must have one value for each key, got 2 keys and 1 value
           --> `error_text(words.table_lookup(keys, g.constant([1i64])?, g.constant(0i64)?)),`
           operand 0 comes from words at `let words = g.input("words", DType::String, shape!["n"])?;`
           operand 1 comes from constant at `let keys = g.constant(["a", "b"])?;`

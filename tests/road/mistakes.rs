@@ -1,7 +1,7 @@
 //! Error messages of programs that feed ragged inputs wrongly, cast strings, or pass weights of another dtype.
 
 use shapeflow::{
-    AnyValue, DType, ErrorKind, Graph, RaggedTensor, RaggedValue, Result, Tensor, TensorView, shape,
+    AnyValue, DType, ErrorKind, Graph, RaggedTensor, RaggedValue, Result, Tensor, TensorView, ragged, shape,
 };
 
 fn feeds(parts: &[(String, Tensor)]) -> Vec<(&str, TensorView<'_>)> {
@@ -50,6 +50,72 @@ fn parts_of_ragged_ops_have_the_line_of_the_caller() -> Result<()> {
     let text = g.to_string();
     let nodes = text.lines().filter(|line| line.contains(" = ")).count();
     assert_eq!(text.matches(file!()).count(), nodes, "{text}");
+    Ok(())
+}
+
+#[test]
+fn a_ragged_feed_that_does_not_fit_is_named_as_the_program_names_it() -> Result<()> {
+    let g = Graph::new();
+    let r = g.ragged_input("r", DType::F32, "rows", shape![2])?;
+    let w = g.input("w", DType::F32, shape!["width"])?;
+    let s = g.ragged_input("s", DType::F32, 1, shape!["width"])?;
+    let exe = g.compile([("sums", r.reduce_sum(1)?), ("s", (s * w).ok()?.reduce_sum(1)?)])?;
+    let weights = Tensor::from([1.0f32, 2.0, 3.0]);
+    let rows = RaggedTensor::from_row_splits(Tensor::from([[1.0f32, 2.0]]), [0i64, 1, 1])?;
+    let wide = RaggedTensor::from_row_splits(Tensor::from([[1.0f32, 2.0, 3.0]]), [0i64, 1])?;
+    let line = line!() + 1;
+    let run = |r: &RaggedTensor, s: &RaggedTensor| exe.feed("r", r).feed("s", s).feed("w", &weights).run();
+    assert_eq!(run(&rows, &wide)?.tensor("sums")?, &Tensor::from([[1.0f32, 2.0], [0.0, 0.0]]));
+    let refused = |r: &RaggedTensor, s: &RaggedTensor, expected: &str| {
+        let error = run(r, s).unwrap_err();
+        assert_eq!((error.kind(), error.message()), (ErrorKind::Feed, expected));
+        assert_eq!(error.location().map(|at| at.line()), Some(line), "{error}");
+    };
+    let scalars = ragged![[1.0f32]];
+    refused(&scalars, &wide, "ragged input \"r\" must be f32[rows, ?, 2], got f32[1, ?]: the rank must be 3");
+    refused(&wide, &wide, "ragged input \"r\" must be f32[rows, ?, 2], got f32[1, ?, 3]: axis 2 must be 2");
+    let why = "axis 2 is width, which is 3 at axis 0 of input \"w\"";
+    let declared = "ragged input \"s\" must be f32[s.rows, ?, width]";
+    refused(&rows, &rows, &format!("{declared}, got f32[2, ?, 2]: {why}"));
+    // A part that is fed by its name has this name.
+    let mut parts = scalars.feeds("r");
+    parts.extend(wide.feeds("s"));
+    parts.push(("w".to_string(), weights.clone()));
+    let error = exe.run_named(&feeds(&parts)).unwrap_err();
+    assert_eq!(
+        error.message(),
+        "input \"r/flat_values\" must be f32[r.values, 2], got f32[1]: the rank must be 2"
+    );
+    Ok(())
+}
+
+#[test]
+fn an_error_of_a_map_over_ragged_rows_has_the_call_of_the_program() -> Result<()> {
+    let g = Graph::new();
+    let r = g.ragged_input("r", DType::F32, "users", shape![])?;
+    let line = line!() + 1;
+    let doubled = r.map(|row| Ok(row.dense()? * 2.0))?;
+    let exe = g.compile([("doubled", doubled)])?;
+    let error = exe.feed("r", &ragged![[1.0f32], [2.0, 3.0]]).run().unwrap_err();
+    assert_eq!(error.message(), "map(f32[users, (r0)]): all rows must have the same sizes, got [1] and [2]");
+    assert_eq!(error.location().map(|at| at.line()), Some(line), "{error}");
+    let line = line!() + 1;
+    let error = r.map(|row| row.dense()?.reshape([2, 3, -1])?.matmul(row.dense()?)).unwrap_err();
+    assert!(error.message().starts_with("matmul("), "{error}");
+    assert_eq!(error.location().map(|at| at.line()), Some(line), "{error}");
+    let error = r.map_rows(|row| row.dense()?.reduce_sum(0)).unwrap_err();
+    let problem = "map_rows: a row must have a known rank and at least one axis, got []";
+    assert_eq!(error.message(), problem);
+    assert!(error.to_string().contains("the row comes from body/reduce_sum at "), "{error}");
+
+    let (v, lengths) = (g.input("v", DType::F32, shape!["n"])?, g.input("lengths", DType::I64, shape!["k"])?);
+    let rows = RaggedValue::from_row_lengths(v, lengths)?;
+    let exe = g.compile([("sums", rows.reduce_sum(1)?)])?;
+    let (v, lengths) = (Tensor::from([1.0f32, 2.0]), Tensor::from([1i64, 2]));
+    let error = exe.feed("v", &v).feed("lengths", &lengths).run().unwrap_err();
+    let problem = "from_row_lengths: the sum of row_lengths must be the number of values, 2, got 3";
+    assert_eq!(error.message(), problem);
+    assert!(!error.to_string().contains("concat"), "{error}");
     Ok(())
 }
 

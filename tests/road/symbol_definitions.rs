@@ -297,17 +297,34 @@ fn a_size_that_nothing_determines_is_refused_when_compiled() -> Result<()> {
     let filled = g.fill(shape!["nowhere", 2], 1.0f32)?;
     let error = g.compile([x, filled]).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Compile);
-    assert_eq!(
-        error.message(),
-        "fill(f32[], dims=[nowhere, 2]): dims must be known when the op runs, but nothing determines nowhere"
-    );
+    let message =
+        "fill(f32[], dims=[nowhere, 2]): dims must be known when the op runs, but nothing determines nowhere";
+    assert_eq!(error.message(), format!("{message}; try n"));
+    Ok(())
+}
+
+#[test]
+fn a_misspelled_size_is_refused_with_the_near_name() -> Result<()> {
+    let g = Graph::new();
+    let x = g.input("x", DType::F32, shape!["row", "column"])?;
+    let refused = |value: Value<'_>| g.compile([x, value]).map(drop).unwrap_err().message().to_string();
+    let filled = g.fill(shape!["rows", 2], 1.0f32)?;
+    let problem = "must be known when the op runs, but nothing determines";
+    assert_eq!(refused(filled), format!("fill(f32[], dims=[rows, 2]): dims {problem} rows; is it row?"));
+    let column = g.constant([1.0f32])?.broadcast_to(shape!["colum", 1])?;
+    assert!(refused(column).ends_with(&format!("{problem} colum; is it column?")), "{}", refused(column));
+    let other = g.fill(shape!["depth"], 1.0f32)?;
+    assert!(refused(other).ends_with(&format!("{problem} depth; try column, row")), "{}", refused(other));
+    // The names of the graph of a branch.
+    let chosen = g.cond(x.reduce_sum([0, 1])?.greater(0.0)?, || g.fill(shape!["rows"], 1.0f32), || Ok(x))?;
+    assert!(refused(chosen[0]).ends_with(&format!("{problem} rows; is it row?")), "{}", refused(chosen[0]));
     Ok(())
 }
 
 #[test]
 fn beside_unknown_ranks_a_size_is_refused_if_no_shape_could_determine_it() -> Result<()> {
-    let message =
-        "fill(f32[], dims=[nowhere, 2]): dims must be known when the op runs, but nothing determines nowhere";
+    let message = "fill(f32[], dims=[nowhere, 2]): dims must be known when the op runs, but nothing determines \
+                   nowhere";
     let g = Graph::new();
     let x = g.input("x", DType::F32, shape![..])?;
     let axis = g.input("axis", DType::I32, shape![])?;

@@ -70,6 +70,11 @@ use poly::Poly;
 /// dimension may be negative as an intermediate result and as an element of an integer tensor. A shape refuses negative
 /// dimensions.
 ///
+/// A name ([`Dim::symbol`]) stands for a size in every graph. Each graph determines the size anew, by its own inputs.
+/// An unknown dimension without a name (`?`) belongs to the graph that made it, and within the graph to the branch or
+/// the loop body that made it. Outside, it stands for nothing: a graph refuses it with an error of the kind
+/// `ForeignValue`.
+///
 /// Differences from TensorFlow's `Dimension`, which forgets the expression in many cases:
 ///
 /// | | TensorFlow | here |

@@ -83,11 +83,9 @@ fn command() -> Command {
             .help("A GraphDef (.pb, .pbtxt), a SavedModel folder, or - for standard input")
     };
     let shape = || {
-        Arg::new("shape")
-            .long("shape")
-            .value_name("NAME=2,?,n")
-            .action(ArgAction::Append)
-            .help("Sets the shape of an input: sizes, ? and names, or .. for any rank")
+        Arg::new("shape").long("shape").value_name("NAME=2,?,n").action(ArgAction::Append).help(
+            "Sets the shape of an input, within its declared shape: sizes, ? and names, or .. for any rank",
+        )
     };
     let unknown = || {
         Arg::new("allow-unknown")

@@ -51,7 +51,7 @@ const REGISTERS: u32 = 16;
 const UNROLL_BUDGET: u32 = 24;
 
 impl BodyAnalysis {
-    /// Analyses `body`. `roots` are the instructions whose values reductions read after the body.
+    /// Analyzes `body`. `roots` are the instructions whose values reductions read after the body.
     pub fn new(code: &KernelBody, body: &[Inst], roots: &[InstId]) -> BodyAnalysis {
         let uniform = uniform_insts(code, body);
         let mut lane_only = vec![true; body.len()];

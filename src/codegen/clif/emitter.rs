@@ -51,7 +51,7 @@ pub(super) struct ArgumentValues {
     pub extents: Value,
 }
 
-/// One emission of a body: for a group of `elems` neighbouring elements of the inner axis, or (`uniform`) for one
+/// One emission of a body: for a group of `elems` neighboring elements of the inner axis, or (`uniform`) for one
 /// element that stands for all.
 pub(super) struct ElementGroup<'s> {
     pub body: &'s [Inst],

@@ -2,7 +2,7 @@
 //!
 //! An item is a box, or the point where a wire passes a rank between its ends. A link is the section of a wire between
 //! items of adjacent ranks. Sweeps over the ranks, down and up, sort the items of a rank by the mean position of their
-//! neighbours. The order in which the fewest links intersect wins.
+//! neighbors. The order in which the fewest links intersect wins.
 
 use std::cmp::Ordering;
 
@@ -10,7 +10,7 @@ use super::Layers;
 
 /// Orders the items of every rank so that few links intersect.
 pub(super) fn order(layers: &mut Layers) {
-    let neighbours = Neighbours::new(layers);
+    let neighbors = Neighbors::new(layers);
     let mut positions = vec![0.0; layers.items.len()];
     let sweeps = match layers.items.len() {
         0..3_000 => 24,
@@ -22,13 +22,13 @@ pub(super) fn order(layers: &mut Layers) {
     for sweep in 0..sweeps {
         let count = layers.ranks.len();
         for step in 0..count {
-            let (rank, neighbours) = match sweep % 2 {
-                0 => (step, &neighbours.above),
-                _ => (count - 1 - step, &neighbours.below),
+            let (rank, neighbors) = match sweep % 2 {
+                0 => (step, &neighbors.above),
+                _ => (count - 1 - step, &neighbors.below),
             };
-            sort_rank(&mut layers.ranks[rank], neighbours, &mut positions);
+            sort_rank(&mut layers.ranks[rank], neighbors, &mut positions);
         }
-        let intersections = count_intersections(layers, &neighbours, &positions);
+        let intersections = count_intersections(layers, &neighbors, &positions);
         if intersections < fewest {
             fewest = intersections;
             best.clone_from(&layers.ranks);
@@ -40,17 +40,17 @@ pub(super) fn order(layers: &mut Layers) {
     layers.ranks = best;
 }
 
-/// For each item: its neighbours in the rank above and in the rank below. The number beside a neighbour is the place
-/// where the link meets the neighbour: the distance from the neighbour's middle, divided by the neighbour's width.
-struct Neighbours {
+/// For each item: its neighbors in the rank above and in the rank below. The number beside a neighbor is the place
+/// where the link meets the neighbor: the distance from the neighbor's middle, divided by the neighbor's width.
+struct Neighbors {
     above: Vec<Vec<(usize, f64)>>,
     below: Vec<Vec<(usize, f64)>>,
 }
 
-impl Neighbours {
-    fn new(layers: &Layers) -> Neighbours {
+impl Neighbors {
+    fn new(layers: &Layers) -> Neighbors {
         let none = || vec![Vec::new(); layers.items.len()];
-        let mut neighbours = Neighbours { above: none(), below: none() };
+        let mut neighbors = Neighbors { above: none(), below: none() };
         let fraction = |item: usize, port: f64| (port / layers.items[item].width.max(1.0)).clamp(-0.5, 0.5);
         // The links above a box are sorted in the order of its operands.
         let mut links = layers.links.clone();
@@ -58,19 +58,19 @@ impl Neighbours {
             (a.lower, a.lower_port).partial_cmp(&(b.lower, b.lower_port)).unwrap_or(Ordering::Equal)
         });
         for link in &links {
-            neighbours.above[link.lower].push((link.upper, fraction(link.upper, link.upper_port)));
-            neighbours.below[link.upper].push((link.lower, fraction(link.lower, link.lower_port)));
+            neighbors.above[link.lower].push((link.upper, fraction(link.upper, link.upper_port)));
+            neighbors.below[link.upper].push((link.lower, fraction(link.lower, link.lower_port)));
         }
-        neighbours
+        neighbors
     }
 }
 
-/// Sorts the items of a rank by the mean position of their neighbours. An item without neighbours keeps its position.
-fn sort_rank(rank: &mut Vec<usize>, neighbours: &[Vec<(usize, f64)>], positions: &mut [f64]) {
+/// Sorts the items of a rank by the mean position of their neighbors. An item without neighbors keeps its position.
+fn sort_rank(rank: &mut Vec<usize>, neighbors: &[Vec<(usize, f64)>], positions: &mut [f64]) {
     let mut keyed: Vec<(f64, usize)> = Vec::with_capacity(rank.len());
     let mut fixed: Vec<Option<usize>> = vec![None; rank.len()];
     for (slot, &item) in rank.iter().enumerate() {
-        let near = &neighbours[item];
+        let near = &neighbors[item];
         if near.is_empty() {
             fixed[slot] = Some(item);
             continue;
@@ -88,14 +88,14 @@ fn sort_rank(rank: &mut Vec<usize>, neighbours: &[Vec<(usize, f64)>], positions:
 
 /// Counts the pairs of links that intersect between adjacent ranks, with a Fenwick tree. Two links to one box count
 /// too, if the links intersect on the way to the operands of the box.
-fn count_intersections(layers: &Layers, neighbours: &Neighbours, positions: &[f64]) -> u64 {
+fn count_intersections(layers: &Layers, neighbors: &Neighbors, positions: &[f64]) -> u64 {
     let mut intersections = 0;
     for pair in layers.ranks.windows(2) {
         // Links are numbered from left to right along the lower rank.
         let mut number = 0;
         let mut links: Vec<(f64, usize)> = Vec::new();
         for &lower in &pair[1] {
-            for &(upper, part) in &neighbours.above[lower] {
+            for &(upper, part) in &neighbors.above[lower] {
                 links.push((positions[upper] + part, number));
                 number += 1;
             }

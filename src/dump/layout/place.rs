@@ -1,4 +1,4 @@
-//! Places the items (boxes and crossings of wires) along their ranks, as near to their neighbours as their order and
+//! Places the items (boxes and crossings of wires) along their ranks, as near to their neighbors as their order and
 //! widths allow.
 
 use super::{Item, Layers};
@@ -9,8 +9,8 @@ pub(super) const GAP: f64 = 22.0;
 /// Distance between two crossings of a rank.
 const WIRE_GAP: f64 = 6.0;
 
-/// The pull of a neighbour on an item: `(neighbour, distance, weight)`. The item is pulled to the place where its
-/// middle is `distance` to the right of the middle of the neighbour.
+/// The pull of a neighbor on an item: `(neighbor, distance, weight)`. The item is pulled to the place where its
+/// middle is `distance` to the right of the middle of the neighbor.
 type Pull = (usize, f64, f64);
 
 /// Returns the horizontal middles of all items.

@@ -192,7 +192,7 @@ const setFocus = (item, grabs) => {
   if (grabs) shown.get(item)?.focus({ preventScroll: true });
 };
 /** The box that an arrow key leads to: a source or a reader, else the nearest box on that side. */
-const neighbour = (item, key) => {
+const neighbor = (item, key) => {
   const joined = key === "ArrowUp" ? item.above : key === "ArrowDown" ? item.below : [];
   if (joined.length) return joined[0];
   const middle = (of) => [of.x + of.width / 2, of.y + of.labelHeight + (of.isOpen ? HEAD : of.bodyHeight) / 2];
@@ -210,7 +210,7 @@ svg.addEventListener("keydown", (event) => {
   if (!item || event.ctrlKey || event.metaKey || event.altKey) return;
   const step = { PageDown: 1, PageUp: -1 }[event.key];
   let next = null;
-  if (event.key.startsWith("Arrow")) next = neighbour(item, event.key);
+  if (event.key.startsWith("Arrow")) next = neighbor(item, event.key);
   else if (step) next = items[(item.index + step + items.length) % items.length];
   else if (event.key === "Enter" || event.key === " ") {
     event.preventDefault();

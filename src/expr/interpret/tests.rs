@@ -53,8 +53,8 @@ fn index_division_rounds_down_and_a_computed_value_is_an_index() {
 #[test]
 fn reductions_nest_and_reuse_loop_invariant_values() {
     let row = load(&[i(0), i(1)]).reduce(ReduceOp::Max, [(Axis(1), Dim::symbol("n"))].into());
-    let centred = load(&[i(0), i(1)]) - row.clone();
-    let sum = centred.reduce(ReduceOp::Sum, [(Axis(1), Dim::symbol("n"))].into());
+    let centered = load(&[i(0), i(1)]) - row.clone();
+    let sum = centered.reduce(ReduceOp::Sum, [(Axis(1), Dim::symbol("n"))].into());
     // Both reductions bind axis 1. Each reduction loads 3 elements.
     assert_eq!(run(&sum, &[(Axis(0), 2)]), (Ok(Scalar::F32(-3.0)), 6));
     let sum = Interner::new().import(&sum);

@@ -26,7 +26,7 @@ mod inverse;
 mod inverse_hyperbolic;
 mod large_angle;
 mod log;
-mod neighbour;
+mod neighbor;
 mod normal;
 mod power;
 mod trig;
@@ -47,7 +47,7 @@ pub(crate) use gelu::gelu_tanh;
 pub use inverse::atan2;
 pub(crate) use large_angle::LARGE_ANGLE;
 pub use log::log2;
-pub use neighbour::next_after;
+pub use neighbor::next_after;
 pub use normal::{erfinv, ndtri};
 pub use power::cbrt;
 

@@ -13,7 +13,7 @@ use crate::expr::Expr;
 type Quotient = [[f64; 8]; 2];
 
 /// `ndtri(0.5 + q) / q` in powers of `0.180625 - q²` for `|q| <= 0.425`.
-const CENTRE: Quotient = [
+const CENTER: Quotient = [
     [
         2509.0809287301227,
         33430.57558358813,
@@ -106,7 +106,7 @@ pub fn erfinv(x: Expr) -> Expr {
 
 /// Returns `ndtri(0.5 + q)`, where `tail` is `0.5 - |q|`.
 fn inverse(q: &Expr, tail: &Expr) -> Expr {
-    let centre = q * quotient(&(q.like(0.180625) - q * q), &CENTRE);
+    let center = q * quotient(&(q.like(0.180625) - q * q), &CENTER);
     let root = (-log(tail.clone())).sqrt();
     let near = quotient(&plus(&root, -1.6), &TAIL);
     let far = quotient(&plus(&at_most(&root, 28.0), -5.0), &FAR_TAIL);
@@ -114,7 +114,7 @@ fn inverse(q: &Expr, tail: &Expr) -> Expr {
     let is_infinite = tail.clone().equal(tail.like(0.0));
     let side = is_infinite.select(tail.like(f64::INFINITY), side);
     // A number that is not a probability has a negative tail, whose logarithm is NaN.
-    abs(q).less_equal(q.like(0.425)).select(centre, with_sign(&side, q))
+    abs(q).less_equal(q.like(0.425)).select(center, with_sign(&side, q))
 }
 
 #[cfg(test)]

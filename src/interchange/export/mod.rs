@@ -19,7 +19,7 @@ use shapeflow_shape_fns::{DType, Dim, PartialElements, Symbol};
 use super::fields::GRAPH;
 use super::proto::{AttrKind, AttrValue, GraphDef, ListValue, NodeDef, VersionDef};
 use super::{AUXILIARY, OUTPUT_SHAPES, constant, shape, text_print};
-use crate::error::{Error, ErrorKind, Phase, Result, at_caller};
+use crate::error::{Result, at_caller};
 use crate::graph::{Graph, GraphData, Node, NodeIx, Value, ValueIx, needed_nodes};
 use crate::op::dtype_number::number_of;
 use crate::op::{Body, spread};
@@ -99,14 +99,11 @@ pub fn tensor_names(graph: &Graph, values: &[Value<'_>]) -> Result<Vec<String>> 
 /// # Errors
 /// A value is poisoned or belongs to another graph.
 fn indices(graph: &Graph, values: &[Value<'_>]) -> Result<Vec<ValueIx>> {
-    let index = |value: &Value<'_>| {
-        if value.graph().tag() != graph.tag() {
-            let message = "outputs must belong to the exported graph";
-            return Err(Error::new(ErrorKind::ForeignValue, Phase::Build, message));
-        }
+    let index = |(number, value): (usize, &Value<'_>)| {
+        graph.check_own(&format!("output {number}"), *value)?;
         value.index()
     };
-    values.iter().map(index).collect()
+    values.iter().enumerate().map(index).collect()
 }
 
 /// Returns the names of the ops of the exported graph that TensorFlow 2.21 lacks or has removed, sorted. An op that

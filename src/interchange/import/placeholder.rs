@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use shapeflow_shape_fns::TensorShape;
+use shapeflow_shape_fns::{Dim, TensorShape};
 
 use super::built::Built;
 use super::frame::{Frame, damaged};
@@ -34,7 +34,7 @@ impl<'a, 'g> Importer<'a, 'g> {
         frame: &Frame<'a, 'g>,
         fed: &BTreeSet<(usize, usize)>,
     ) -> Result<()> {
-        for (name, _) in &self.options.shapes {
+        for (name, given) in &self.options.shapes {
             let node = name.strip_suffix(":0").unwrap_or(name);
             let found = frame.by_name.get(node).and_then(|index| frame.nodes.get(*index));
             let is_fed = frame.tensor(name).is_some_and(|tensor| fed.contains(&tensor));
@@ -52,8 +52,47 @@ impl<'a, 'g> Importer<'a, 'g> {
                     None => error,
                 });
             }
+            if let Some(index) = frame.by_name.get(node).filter(|_| self.options.check_shapes) {
+                self.check_declared(frame, *index, given)?;
+            }
         }
         Ok(())
+    }
+
+    /// Checks that a given shape agrees with the shape that the model declares for a placeholder.
+    ///
+    /// # Errors
+    /// The given shape has another rank or another known size.
+    fn check_declared(&self, frame: &Frame<'a, 'g>, index: usize, given: &TensorShape) -> Result<()> {
+        let declared = self.declared_shape(frame, index)?;
+        let (Some(expected), Some(got)) = (declared.dims(), given.dims()) else { return Ok(()) };
+        let differs =
+            |(expected, got): (&Dim, &Dim)| expected.is_known() && got.is_known() && expected != got;
+        let requirement = if expected.len() != got.len() {
+            format!("the rank must be {}, got {}", expected.len(), got.len())
+        } else if let Some(axis) = expected.iter().zip(got).position(differs) {
+            format!("axis {axis} must be {}, got {}", expected[axis], got[axis])
+        } else {
+            return Ok(());
+        };
+        let name = frame.nodes[index].name.as_str();
+        let name = self.input_names.get(name).copied().unwrap_or(name);
+        let message = format!("{name} is declared {declared}: {requirement} in {given}");
+        Err(Error::new(ErrorKind::Shape, Phase::Build, message))
+    }
+
+    /// Returns the shape that the model declares for a placeholder; of unknown rank for any other node.
+    fn declared_shape(&self, frame: &Frame<'a, 'g>, index: usize) -> Result<TensorShape> {
+        let producer = self.model.versions.as_ref().map_or(self.model.version, |versions| versions.producer);
+        match frame.attr(index, "shape") {
+            _ if !is_placeholder(&frame.nodes[index].op) => Ok(TensorShape::unranked()),
+            // Producers up to version 21 wrote an unknown rank as a scalar shape.
+            Some(AttrKind::Shape(proto)) if producer <= 21 && proto.dim.is_empty() => {
+                Ok(TensorShape::unranked())
+            }
+            Some(AttrKind::Shape(proto)) => shape::from_proto(proto, &self.budget),
+            _ => Ok(TensorShape::unranked()),
+        }
     }
 
     /// Adds to the error of a refused node the shapes that the options give to the placeholders that the node needs.
@@ -93,15 +132,9 @@ impl<'a, 'g> Importer<'a, 'g> {
             let message = format!("a placeholder of {} is not supported", dtype_number::text_of(number));
             return Err(Error::new(ErrorKind::DType, Phase::Build, message));
         };
-        let producer = self.model.versions.as_ref().map_or(self.model.version, |versions| versions.producer);
-        let shape = match (self.override_of(name), frame.attr(index, "shape")) {
-            (Some(shape), _) => shape.clone(),
-            // Producers up to version 21 wrote an unknown rank as a scalar shape.
-            (None, Some(AttrKind::Shape(proto))) if producer <= 21 && proto.dim.is_empty() => {
-                TensorShape::unranked()
-            }
-            (None, Some(AttrKind::Shape(proto))) => shape::from_proto(proto, &self.budget)?,
-            (None, _) => TensorShape::unranked(),
+        let shape = match self.override_of(name) {
+            Some(shape) => shape.clone(),
+            None => self.declared_shape(frame, index)?,
         };
         let input = self.input_names.get(name).copied().unwrap_or(name);
         let value = self.graph.input_at(input, dtype, shape, self.location)?;

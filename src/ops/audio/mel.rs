@@ -7,7 +7,7 @@ fn mel(hertz: f64) -> f64 {
     1127.0 * (hertz / 700.0).ln_1p()
 }
 
-/// The bands of a spectrum. A bin between the centres of two bands is divided between them.
+/// The bands of a spectrum. A bin between the centers of two bands is divided between them.
 pub(super) struct MelBands {
     /// The first bin of the bands.
     first: usize,
@@ -40,18 +40,18 @@ impl MelBands {
             ));
         }
         let (low, step) = (mel(lowest), (mel(highest) - mel(lowest)) / (count + 1) as f64);
-        // The centre of band `i - 1`; the centre of "band -1" is the lower limit.
-        let centre = |i: usize| low + step * i as f64;
+        // The center of band `i - 1`; the center of "band -1" is the lower limit.
+        let center = |i: usize| low + step * i as f64;
         let width = 0.5 * f64::from(sample_rate) / (bins - 1) as f64;
         let first = (1.5 + lowest / width) as usize;
         let last = (highest / width) as usize;
         let (mut above, mut entries) = (0, Vec::new());
         for bin in first..bins.min(last.saturating_add(1)) {
             let pitch = mel(bin as f64 * width);
-            while above < count && centre(above + 1) < pitch {
+            while above < count && center(above + 1) < pitch {
                 above += 1;
             }
-            entries.push((above, (centre(above + 1) - pitch) / (centre(above + 1) - centre(above))));
+            entries.push((above, (center(above + 1) - pitch) / (center(above + 1) - center(above))));
         }
         Ok(MelBands { first, bins: entries, count, is_beyond: last >= bins })
     }

@@ -186,10 +186,10 @@ mod tests {
     /// The coefficients, by a loop over all pairs of a band and a bin.
     fn naive(spectrum: &[f32], rate: f64, low: f64, high: f64, bands: usize, wanted: usize) -> Vec<f32> {
         let width = rate / 2.0 / (spectrum.len() - 1) as f64;
-        let centre = |i: f64| mel(low) + (mel(high) - mel(low)) * i / (bands + 1) as f64;
+        let center = |i: f64| mel(low) + (mel(high) - mel(low)) * i / (bands + 1) as f64;
         let loudness: Vec<f64> = (0..bands)
             .map(|band| {
-                let [left, middle, right] = [0.0, 1.0, 2.0].map(|i| centre(band as f64 + i));
+                let [left, middle, right] = [0.0, 1.0, 2.0].map(|i| center(band as f64 + i));
                 let of_bin = |bin: usize| {
                     let hertz = bin as f64 * width;
                     let pitch = mel(hertz);

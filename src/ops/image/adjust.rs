@@ -1,4 +1,4 @@
-//! `adjust_contrast`, `adjust_hue`, `adjust_saturation`: colours of images.
+//! `adjust_contrast`, `adjust_hue`, `adjust_saturation`: colors of images.
 
 use shapeflow_shape_fns::{Attrs, DType, TensorShape};
 
@@ -158,7 +158,7 @@ fn scalar<'g>(value: Value<'g>, name: &str) -> Result<Value<'g>> {
 
 pub(crate) static HUE: OpDef = OpDef::compute("adjust_hue", |cx, _, index| {
     let delta = amount(cx);
-    convert(cx, index, |colour| Chroma::of(colour).turned(delta).rgb())
+    convert(cx, index, |color| Chroma::of(color).turned(delta).rgb())
 })
 .operands(&[Operand::Data("images"), Operand::Data("delta")])
 .shape_fn(shape)
@@ -167,8 +167,8 @@ pub(crate) static HUE: OpDef = OpDef::compute("adjust_hue", |cx, _, index| {
 
 pub(crate) static SATURATION: OpDef = OpDef::compute("adjust_saturation", |cx, _, index| {
     let scale = amount(cx);
-    convert(cx, index, |colour| {
-        let [hue, saturation, value] = hsv_of(colour);
+    convert(cx, index, |color| {
+        let [hue, saturation, value] = hsv_of(color);
         let (zero, one) = (hue.like(0.0), hue.like(1.0));
         rgb_of([hue, (saturation * scale).maximum(zero).minimum(one), value])
     })
@@ -186,7 +186,7 @@ fn dtypes(dtypes: &[DType], _: &Attrs) -> Result<Vec<DType>> {
     }
 }
 
-/// The shape function of the colour ops: the images have 3 channels, and the amount is a scalar.
+/// The shape function of the color ops: the images have 3 channels, and the amount is a scalar.
 fn shape(cx: &mut shapeflow_shape_fns::InferenceContext<'_>) -> shapeflow_shape_fns::Result<()> {
     cx.scalar(1)?;
     shape_fns::image::convert_color(cx)

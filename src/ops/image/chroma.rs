@@ -1,9 +1,9 @@
-//! `Chroma`: a colour as its hue and the range of its components.
+//! `Chroma`: a color as its hue and the range of its components.
 
 use crate::expr::Expr;
 
-/// A colour: its hue and the range of its components. Unlike hue, saturation and value, these numbers also describe a
-/// colour with components below 0.
+/// A color: its hue and the range of its components. Unlike hue, saturation and value, these numbers also describe a
+/// color with components below 0.
 pub(super) struct Chroma {
     /// From 0 to 6: 0 is red, 2 is green, 4 is blue.
     hue: Expr,
@@ -12,7 +12,7 @@ pub(super) struct Chroma {
 }
 
 impl Chroma {
-    /// Describes a colour. The hue of a grey is 0.
+    /// Describes a color. The hue of a gray is 0.
     pub fn of([red, green, blue]: [Expr; 3]) -> Chroma {
         let number = |value: f64| red.like(value);
         let is_below = |a: &Expr, b: &Expr| a.clone().less(b.clone());
@@ -37,8 +37,8 @@ impl Chroma {
         let [sextant, least, middle, greatest] = choose(has_more_green, green_first, red_first);
         let share = (middle - &least) / (&greatest - &least);
         let share = is_odd(&sextant).select(number(1.0) - &share, share);
-        let is_grey = greatest.clone().equal(least.clone());
-        Chroma { hue: is_grey.select(number(0.0), sextant + share), least, greatest }
+        let is_gray = greatest.clone().equal(least.clone());
+        Chroma { hue: is_gray.select(number(0.0), sextant + share), least, greatest }
     }
 
     /// Turns the hue, where 1 is a full turn.

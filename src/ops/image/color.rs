@@ -1,4 +1,4 @@
-//! `rgb_to_hsv` and `hsv_to_rgb`: colours as hue, saturation and value.
+//! `rgb_to_hsv` and `hsv_to_rgb`: colors as hue, saturation and value.
 
 use std::panic::Location;
 
@@ -73,12 +73,12 @@ pub(crate) static TO_RGB: OpDef = OpDef::compute("hsv_to_rgb", |cx, _, index| co
 /// Applies `f` to the three components at `index` and selects the component whose number is the last entry of `index`.
 pub(super) fn convert(cx: &mut dyn LowerCx, index: &[Index], f: impl FnOnce([Expr; 3]) -> [Expr; 3]) -> Expr {
     let (component, leading) = index.split_last().expect("an image has an axis of components");
-    let colour = [0, 1, 2].map(|number| {
+    let color = [0, 1, 2].map(|number| {
         let mut read = leading.to_vec();
         read.push(Index::from(number));
         widen(cx.operand(0, &read))
     });
-    let [first, second, third] = f(colour);
+    let [first, second, third] = f(color);
     let is = |number: i64| Expr::iota(component.clone()).equal(Expr::constant(number));
     let dtype = cx.dtype(0);
     is(0).select(first, is(1).select(second, third)).cast(dtype)
@@ -111,8 +111,8 @@ pub(super) fn rgb_of([hue, saturation, value]: [Expr; 3]) -> [Expr; 3] {
     let red = clamped(distance(3.0) - number(1.0));
     let green = clamped(number(2.0) - distance(2.0));
     let blue = clamped(number(2.0) - distance(4.0));
-    let grey = number(1.0) - &saturation;
-    [red, green, blue].map(|share| (&grey + &saturation * share) * &value)
+    let gray = number(1.0) - &saturation;
+    [red, green, blue].map(|share| (&gray + &saturation * share) * &value)
 }
 
 #[cfg(test)]
@@ -129,13 +129,13 @@ mod tests {
     }
 
     #[test]
-    fn colours_survive_a_round_trip() {
-        let colours: Vec<f64> =
+    fn colors_survive_a_round_trip() {
+        let colors: Vec<f64> =
             (0..27).flat_map(|n| [n / 9, n / 3 % 3, n % 3]).map(|x| f64::from(x) / 2.0).collect();
-        let x = tensor(&[27, 3], &colours);
+        let x = tensor(&[27, 3], &colors);
         let hsv = run_one(&TO_HSV, &Attrs::new(), std::slice::from_ref(&x));
         let back = run_one(&TO_RGB, &Attrs::new(), &[hsv]).to_vec::<f64>().unwrap();
-        assert!(back.iter().zip(&colours).all(|(a, b)| (a - b).abs() < 1e-15), "{back:?}");
+        assert!(back.iter().zip(&colors).all(|(a, b)| (a - b).abs() < 1e-15), "{back:?}");
         let hsv = run_one(&TO_HSV, &Attrs::new(), &[tensor(&[3], &[0.0f32, 0.5, 0.0])]);
         check_tensor(&hsv, &tensor(&[3], &[1.0f32 / 3.0, 1.0, 0.5]), "green");
     }

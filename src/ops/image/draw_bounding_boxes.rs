@@ -14,9 +14,9 @@ use crate::ops::rows::narrow;
 use crate::shape_fns;
 use crate::tensor::Tensor;
 
-/// The colours of TensorFlow's `DrawBoundingBoxes`: yellow, blue, red, lime, purple, olive, maroon, navy, aqua,
+/// The colors of TensorFlow's `DrawBoundingBoxes`: yellow, blue, red, lime, purple, olive, maroon, navy, aqua,
 /// fuchsia.
-const COLOURS: [[f32; 4]; 10] = [
+const COLORS: [[f32; 4]; 10] = [
     [1.0, 1.0, 0.0, 1.0],
     [0.0, 0.0, 1.0, 1.0],
     [1.0, 0.0, 0.0, 1.0],
@@ -30,12 +30,12 @@ const COLOURS: [[f32; 4]; 10] = [
 ];
 
 impl<'g> Value<'g> {
-    /// Draws the outline of each box into its image, one pixel wide. Box `i` has colour `i % m` of the `m` colours.
+    /// Draws the outline of each box into its image, one pixel wide. Box `i` has color `i % m` of the `m` colors.
     ///
     /// `[n, h, w, c], boxes f32[n, b, 4], colors f32[m, k] -> [n, h, w, c]`, f16 or f32; `c` is 1, 3 or 4, and `k` is
     /// at least `c`. A box is `[y1, x1, y2, x2]`; 0 is the first row or column of the image and 1 is the last one. A
     /// later box covers an earlier box. A box outside the image, with `y1 > y2` or `x1 > x2`, or with a NaN, is not
-    /// drawn. Without colours (`m` is 0), ten colours from yellow to fuchsia are used, or white if the images have one
+    /// drawn. Without colors (`m` is 0), ten colors from yellow to fuchsia are used, or white if the images have one
     /// channel. As TensorFlow's `DrawBoundingBoxesV2`. Runs on the host.
     ///
     /// ```
@@ -52,7 +52,7 @@ impl<'g> Value<'g> {
     ///
     /// # Errors
     /// A dtype is not supported, a rank is wrong, the numbers of images of the operands differ, or the images do not
-    /// have 1, 3 or 4 channels. The run fails if the colours have fewer channels than the images.
+    /// have 1, 3 or 4 channels. The run fails if the colors have fewer channels than the images.
     #[track_caller]
     pub fn draw_bounding_boxes(
         self,
@@ -75,7 +75,7 @@ pub(crate) static DEF: OpDef = OpDef::host("draw_bounding_boxes", run)
     .dtype_rule(dtypes)
     .tensorflow(&[TfOp::new("DrawBoundingBoxesV2")]);
 
-/// An op for import only: `draw_bounding_boxes` with the ten colours.
+/// An op for import only: `draw_bounding_boxes` with the ten colors.
 pub(crate) static V1: OpDef = OpDef::host("draw_bounding_boxes_v1", run)
     .operands(&[Operand::Data("images"), Operand::Data("boxes")])
     .shape_fn(shape)
@@ -145,7 +145,7 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
     let boxes = Boxes {
         per_image: cx.input(1)?.sizes()[1],
         edges: cx.input(1)?.to_vec::<f32>()?,
-        colours: colours(cx, channels)?,
+        colors: colors(cx, channels)?,
     };
     let mut output = cx.output(0, images.sizes())?;
     if images.is_empty() {
@@ -162,11 +162,11 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
     narrow(wide.view(), &mut output)
 }
 
-/// The boxes of all images, and the colours of the boxes of an image.
+/// The boxes of all images, and the colors of the boxes of an image.
 struct Boxes {
     per_image: usize,
     edges: Vec<f32>,
-    colours: Vec<Vec<f32>>,
+    colors: Vec<Vec<f32>>,
 }
 
 impl Boxes {
@@ -182,10 +182,10 @@ impl Boxes {
             if !(rows.is_visible() && columns.is_visible()) {
                 continue;
             }
-            let colour = &self.colours[number % self.colours.len()];
+            let color = &self.colors[number % self.colors.len()];
             let mut draw = |row: usize, column: usize| {
                 let start = ((image * height + row) * width + column) * channels;
-                pixels[start..start + channels].copy_from_slice(&colour[..channels]);
+                pixels[start..start + channels].copy_from_slice(&color[..channels]);
             };
             rows.inside().for_each(|row| columns.range().for_each(|column| draw(row, column)));
             columns.inside().for_each(|column| rows.range().for_each(|row| draw(row, column)));
@@ -193,27 +193,27 @@ impl Boxes {
     }
 }
 
-/// Returns the colours of the third operand, or the ten colours.
+/// Returns the colors of the third operand, or the ten colors.
 ///
 /// # Errors
-/// The colours have fewer channels than the images.
-fn colours(cx: &HostCx<'_>, channels: usize) -> Result<Vec<Vec<f32>>> {
+/// The colors have fewer channels than the images.
+fn colors(cx: &HostCx<'_>, channels: usize) -> Result<Vec<Vec<f32>>> {
     if cx.inputs() > 2 {
         let given = cx.input(2)?;
-        let of_colours = given.sizes()[1];
-        if of_colours < channels {
+        let of_colors = given.sizes()[1];
+        if of_colors < channels {
             let message = format!(
-                "colors must have at least {channels}, got {of_colours}",
+                "colors must have at least {channels}, got {of_colors}",
                 channels = counted(channels, "channel")
             );
             return Err(Error::new(ErrorKind::Shape, Phase::Run, message));
         }
         if !given.is_empty() {
-            return Ok(given.to_vec::<f32>()?.chunks_exact(of_colours).map(<[f32]>::to_vec).collect());
+            return Ok(given.to_vec::<f32>()?.chunks_exact(of_colors).map(<[f32]>::to_vec).collect());
         }
     }
     // White in images with one channel.
-    Ok(if channels == 1 { vec![vec![1.0]] } else { COLOURS.iter().map(|colour| colour.to_vec()).collect() })
+    Ok(if channels == 1 { vec![vec![1.0]] } else { COLORS.iter().map(|color| color.to_vec()).collect() })
 }
 
 #[cfg(test)]
@@ -250,11 +250,11 @@ mod tests {
     }
 
     #[test]
-    fn colours_need_the_channels_of_the_images() {
+    fn colors_need_the_channels_of_the_images() {
         let image = tensor(&[1, 1, 1, 3], &[0.0f32; 3]);
         let boxes = tensor(&[1, 1, 4], &[0.0f32, 0.0, 1.0, 1.0]);
-        for colours in [tensor(&[1, 2], &[0.5f32; 2]), tensor::<f32>(&[0, 2], &[])] {
-            let error = run(&DEF, &Attrs::new(), &[image.clone(), boxes.clone(), colours]).unwrap_err();
+        for colors in [tensor(&[1, 2], &[0.5f32; 2]), tensor::<f32>(&[0, 2], &[])] {
+            let error = run(&DEF, &Attrs::new(), &[image.clone(), boxes.clone(), colors]).unwrap_err();
             assert_eq!(error.message(), "colors must have at least 3 channels, got 2");
         }
     }

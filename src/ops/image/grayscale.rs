@@ -14,7 +14,7 @@ use crate::ops::reduce::Axes;
 const WEIGHTS: [f64; 3] = [0.2989, 0.5870, 0.1140];
 
 impl<'g> Value<'g> {
-    /// Returns the brightness of every pixel: `0.2989 * red + 0.587 * green + 0.114 * blue`. The colours are the last
+    /// Returns the brightness of every pixel: `0.2989 * red + 0.587 * green + 0.114 * blue`. The colors are the last
     /// axis.
     ///
     /// `[.., 3] -> [.., 1]`, floats. f16 and bf16 are computed as f32 and rounded once. As TensorFlow's
@@ -109,9 +109,9 @@ mod tests {
         let y = x.rgb_to_grayscale().unwrap();
         let exe = g.compile([y, y.grayscale_to_rgb().unwrap()]).unwrap();
         let x = tensor(&[1, 2, 3], &[0.25f32, 0.5, 1.0, 1.5, -2.0, 0.125]);
-        let [grey, rgb] = exe.run(&[x.view()]).unwrap();
+        let [gray, rgb] = exe.run(&[x.view()]).unwrap();
         let expected = [0.482225f32, -0.7114];
-        check_tensor(&grey, &tensor(&[1, 2, 1], &expected), "rgb_to_grayscale");
+        check_tensor(&gray, &tensor(&[1, 2, 1], &expected), "rgb_to_grayscale");
         let repeated: Vec<f32> = expected.iter().flat_map(|value| [*value; 3]).collect();
         check_tensor(&rgb, &tensor(&[1, 2, 3], &repeated), "grayscale_to_rgb");
         let none = tensor::<f32>(&[0, 2, 3], &[]);
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_axis_has_the_colours() {
+    fn the_last_axis_has_the_colors() {
         let g = Graph::new();
         let x =
             g.input("x", DType::F32, "[n, c]".parse::<shapeflow_shape_fns::TensorShape>().unwrap()).unwrap();

@@ -86,7 +86,7 @@ fn inside(pixels: [f32; 4], mut weights: [f32; 4], size: usize) -> [f32; 4] {
 }
 
 /// The pixels and weights of each pixel of a resized axis. A pixel is given by the position of its first element, if
-/// neighbouring pixels are `stride` elements apart.
+/// neighboring pixels are `stride` elements apart.
 pub(super) fn all_taps<const TAPS: usize, I: ResampleRule<TAPS>>(
     rule: I,
     sampling: Sampling,

@@ -1,4 +1,4 @@
-//! Ops on images: resizing, crops and colours.
+//! Ops on images: resizing, crops and colors.
 //!
 //! ```
 //! use shapeflow::{DType, Graph, Sampling, shape};

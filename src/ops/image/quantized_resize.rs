@@ -54,7 +54,7 @@ fn lower(cx: &mut dyn LowerCx, output: usize, index: &[Index]) -> Expr {
         return cx.operand(cx.operands() - 3 + output, &[]);
     }
     let dtype = cx.dtype(0);
-    let mut neighbours = |axis: usize| {
+    let mut neighbors = |axis: usize| {
         let resized = Resized::new(cx, index, axis);
         let position = resized.position();
         let below = position.clone().floor();
@@ -62,7 +62,7 @@ fn lower(cx: &mut dyn LowerCx, output: usize, index: &[Index]) -> Expr {
         let above = position.unary(UnaryOp::Ceil);
         ([resized.at(cx, below), resized.at(cx, above)], fraction)
     };
-    let ((rows, down), (columns, right)) = (neighbours(1), neighbours(2));
+    let ((rows, down), (columns, right)) = (neighbors(1), neighbors(2));
     let bits = weight_bits(dtype);
     // Sums of products of pixels and weights fit this type.
     let wide = match dtype {

@@ -158,7 +158,7 @@ fn lower_nearest(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr 
 }
 
 fn lower_bilinear(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
-    let mut neighbours = |axis: usize| {
+    let mut neighbors = |axis: usize| {
         let resized = Resized::new(cx, index, axis);
         let position = resized.position();
         let below = position.clone().floor();
@@ -166,7 +166,7 @@ fn lower_bilinear(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr
         let above = position.unary(UnaryOp::Ceil);
         ([resized.at(cx, below), resized.at(cx, above)], fraction)
     };
-    let ((rows, down), (columns, right)) = (neighbours(1), neighbours(2));
+    let ((rows, down), (columns, right)) = (neighbors(1), neighbors(2));
     let mut row = |row: &Index| {
         let left = load(cx, index, row, &columns[0]).cast(DType::F32);
         let next = load(cx, index, row, &columns[1]).cast(DType::F32);

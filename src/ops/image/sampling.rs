@@ -34,7 +34,7 @@ impl Sampling {
         }
     }
 
-    /// Returns the distance between the points of neighbouring pixels, an f32.
+    /// Returns the distance between the points of neighboring pixels, an f32.
     pub(super) fn scale(self, size: &Dim, resized: &Dim) -> Expr {
         let (size, resized) = (Expr::size(size.clone()), Expr::size(resized.clone()));
         let quotient = |a: Expr, b: Expr| a.cast(DType::F32) / b.cast(DType::F32);

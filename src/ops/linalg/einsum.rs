@@ -1,17 +1,17 @@
-//! `einsum`: sums of products over labelled axes, as matrix products where they help.
+//! `einsum`: sums of products over labeled axes, as matrix products where they help.
 
 use std::panic::Location;
 
 use shapeflow_shape_fns::linalg::{EinsumTerm, einsum_terms};
 use shapeflow_shape_fns::{Attribute, DType, counted};
 
-use super::labelled::{Labelled, labels_of};
+use super::labeled::{Labeled, labels_of};
 use super::sum_of_products;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::{IntoParam, Param, Value};
 use crate::op::{CompositeCx, OpDef, Operand, TfOp};
 
-/// Sums products of elements over labelled axes, as an equation in Einstein's notation says.
+/// Sums products of elements over labeled axes, as an equation in Einstein's notation says.
 ///
 /// `"ij,jk->ik"` multiplies matrices: `[m, k], [k, n] -> [m, n]`. Every operand has a term with one label per axis.
 /// Axes with the same label have the same size. The sum runs over the labels that the output's term lacks. A label that
@@ -50,7 +50,7 @@ pub fn einsum<'g>(equation: &str, operands: &[Value<'g>]) -> Result<Value<'g>> {
     first.graph().op(&DEF).data_all(operands).attr("equation", explicit(equation)).finish_at(location)
 }
 
-/// Checks that every label of an equation is a letter or a digit. A misspelt arrow would be a label.
+/// Checks that every label of an equation is a letter or a digit. A misspelled arrow would be a label.
 fn check_labels(equation: &str) -> Result<()> {
     let parts = equation.replace("->", "").replace(['.', ','], "");
     let is_label = |c: char| c.is_alphanumeric() || c.is_whitespace();
@@ -189,7 +189,7 @@ fn build<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value<'g>
     let mut operands = Vec::new();
     for ((value, term), kept) in values.iter().zip(&terms).zip(&kept) {
         let value = if is_wide { value.cast(DType::F32)? } else { *value };
-        operands.push(Labelled::new(value, term, kept)?);
+        operands.push(Labeled::new(value, term, kept)?);
     }
     let wanted: Vec<char> = labels_of(&output).collect();
     while operands.len() > 1 {
@@ -227,7 +227,7 @@ fn contracts_in_pairs(values: &[Value<'_>], terms: &[EinsumTerm], output: &Einsu
 }
 
 /// Returns the pair whose result adds the least to the memory in use; among equals, the one with the fewest products.
-fn cheapest_pair(operands: &[Labelled<'_>], wanted: &[char]) -> (usize, usize) {
+fn cheapest_pair(operands: &[Labeled<'_>], wanted: &[char]) -> (usize, usize) {
     let pairs =
         (0..operands.len()).flat_map(|first| (first + 1..operands.len()).map(move |second| (first, second)));
     let cost = |&(first, second): &(usize, usize)| {

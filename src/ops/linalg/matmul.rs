@@ -19,7 +19,7 @@ impl<'g> Value<'g> {
     /// `[..batch, m, k], [..batch, k, n] -> [..batch, m, n]`, integers, floats and complex numbers of one dtype.
     /// Leading axes broadcast. The sum is computed in the dtype of the operands; f16 and bf16 are summed in f32 and
     /// rounded once; integers wrap; a complex product is made of four products of the parts. As TensorFlow's `MatMul`
-    /// and `BatchMatMulV2`. Runs in matmul kernels, into which elementwise neighbours may fuse.
+    /// and `BatchMatMulV2`. Runs in matmul kernels, into which elementwise neighbors may fuse.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor};

@@ -20,7 +20,7 @@ pub(crate) mod einsum;
 pub(crate) mod fourier;
 mod in_tensorflow;
 mod jacobi;
-mod labelled;
+mod labeled;
 pub(crate) mod least_squares;
 pub(crate) mod lu;
 pub(crate) mod lu_factors;

@@ -1,4 +1,4 @@
-//! `sum_of_products`: sums of products over labelled axes, element by element.
+//! `sum_of_products`: sums of products over labeled axes, element by element.
 
 use shapeflow_shape_fns::linalg::{EinsumTerm, einsum_terms};
 use shapeflow_shape_fns::{Attribute, Attrs, DType, Dim};

@@ -42,7 +42,7 @@ pub(crate) static DEF: OpDef = OpDef::compute("population_count", lower)
     .dtype_rule(dtype::count::integer)
     .tensorflow(&[TfOp::new("PopulationCount")]);
 
-/// Adds neighbouring groups of bits, whose width doubles in every step.
+/// Adds neighboring groups of bits, whose width doubles in every step.
 fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
     let x = cx.operand(0, index);
     let (word, bits) = match x.dtype() {

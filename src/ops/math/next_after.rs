@@ -1,4 +1,4 @@
-//! `next_after`: the neighbouring float.
+//! `next_after`: the neighboring float.
 
 use std::panic::Location;
 

@@ -20,7 +20,7 @@ use crate::shape_fns;
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ImageDecoding {
-    /// The number of channels: 1 for gray, 3 for colour, 4 for colour and alpha, or 0 for those of the file.
+    /// The number of channels: 1 for gray, 3 for color, 4 for color and alpha, or 0 for those of the file.
     pub channels: i64,
     /// `u8`, `u16` or `f32` from 0 to 1.
     pub dtype: DType,
@@ -70,7 +70,7 @@ impl<'g> Value<'g> {
     /// Decodes a PNG file, whose bit depth may be from 1 to 16, with or without a palette, alpha and interlacing.
     ///
     /// `string[] -> dtype[height, width, channels]`, u8 or u16. `channels` is 1, 3, 4, or 0 for those of the file: 1 to
-    /// 4. An image of 16 bits becomes u8 by its upper bits, and an image of 8 bits becomes u16 times 257. Colour
+    /// 4. An image of 16 bits becomes u8 by its upper bits, and an image of 8 bits becomes u16 times 257. Color
     /// becomes gray by `0.299 r + 0.587 g + 0.114 b`, of light if the file has a chunk gAMA or sRGB. As TensorFlow's
     /// `DecodePng` (`tf.io.decode_png`), bit for bit; as there, the op also reads JPEG files and GIF files of one
     /// frame. Runs on the host, with the feature `media`.

@@ -73,7 +73,7 @@ impl<'g> Value<'g> {
     /// Decodes a JPEG file: baseline or progressive, gray, RGB, YCbCr or CMYK.
     ///
     /// `string[] -> u8[height, width, channels]`. `channels` is 1 for the luma, 3, or 0 for those of the file. As
-    /// TensorFlow's `DecodeJpeg` (`tf.io.decode_jpeg`), bit for bit: the transforms, the interpolation and the colours
+    /// TensorFlow's `DecodeJpeg` (`tf.io.decode_jpeg`), bit for bit: the transforms, the interpolation and the colors
     /// are those of libjpeg-turbo. A file that ends early may give other pixels after its last whole block, and
     /// `acceptable_fraction` changes nothing, because every row is filled. As in TensorFlow, the op also reads PNG
     /// files and GIF files of one frame; unlike there, it refuses WebP files. Files with arithmetic codes or with 12

@@ -55,7 +55,7 @@ impl<'g> Value<'g> {
     /// Encodes each image of a batch as a PNG file.
     ///
     /// `[batch.., height, width, channels] -> string[batch..]`, u8 and u16, with 1 to 4 channels: gray, gray and alpha,
-    /// colour, colour and alpha. As TensorFlow's `EncodePng` (`tf.io.encode_png`); the bytes may differ, the image of
+    /// color, color and alpha. As TensorFlow's `EncodePng` (`tf.io.encode_png`); the bytes may differ, the image of
     /// the file does not. Imported graphs may choose the compression from 0 to 9; by default it is 6. Runs on the host,
     /// with the feature `media`.
     ///
@@ -82,7 +82,7 @@ impl<'g> Value<'g> {
 
     /// Encodes an image as a JPEG file.
     ///
-    /// `u8[height, width, channels] -> string[]`; 1 channel is gray, 3 are colour. As TensorFlow's `EncodeJpeg`
+    /// `u8[height, width, channels] -> string[]`; 1 channel is gray, 3 are color. As TensorFlow's `EncodeJpeg`
     /// (`tf.io.encode_jpeg`); the bytes may differ, because TensorFlow rounds with fewer bits. Quality 0 counts as 1.
     /// Runs on the host, with the feature `media`.
     ///

@@ -112,8 +112,8 @@ fn build<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value<'g>
     let vector = |name, vector| channels.vector(x, name, vector);
     let scale = vector("scale", scale)?;
     let (mean, variance) = (vector("reserve_space_1", mean)?, vector("reserve_space_2", variance)?);
-    let centred = x.sub(channels.beside_images(mean)?)?;
-    let products = gradient.mul(centred)?;
+    let centered = x.sub(channels.beside_images(mean)?)?;
+    let products = gradient.mul(centered)?;
     let factor = variance.add(cx.attrs().float("epsilon"))?.rsqrt()?;
     let of_scale = channels.sums(products)?.mul(factor)?;
     let of_offset = channels.sums(gradient)?;
@@ -122,7 +122,7 @@ fn build<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value<'g>
         // The mean and the variance depend on every element of the channel.
         true => {
             let shared = channels.means(products)?.mul(factor.square()?)?;
-            let shared = centred.mul(channels.beside_images(shared)?)?;
+            let shared = centered.mul(channels.beside_images(shared)?)?;
             let of_mean = channels.beside_images(channels.means(gradient)?)?;
             gradient.sub(of_mean)?.sub(shared)?.mul(slope)?
         }

@@ -168,10 +168,10 @@ fn build<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>], outputs: usize) -> Resu
     let x = channels.widened(*x, "x")?;
     let (scale, offset) = (channels.vector(x, "scale", *scale)?, channels.vector(x, "offset", *offset)?);
     let mean = channels.means(x)?;
-    let centred = x.sub(channels.beside_images(mean)?)?;
-    let variance = channels.means(centred.square()?)?;
+    let centered = x.sub(channels.beside_images(mean)?)?;
+    let variance = channels.means(centered.square()?)?;
     let factor = variance.add(cx.attrs().float("epsilon"))?.rsqrt()?.mul(scale)?;
-    let y = centred.mul(channels.beside_images(factor)?)?.add(channels.beside_images(offset)?)?;
+    let y = centered.mul(channels.beside_images(factor)?)?.add(channels.beside_images(offset)?)?;
     let count = channels.count(x)?;
     let others = count.sub(1i64)?.maximum(1i64)?.cast(variance.dtype())?;
     let unbiased = variance.mul(count.cast(variance.dtype())?.div(others)?)?;

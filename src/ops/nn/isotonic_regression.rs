@@ -20,7 +20,7 @@ impl<'g> Value<'g> {
     ///
     /// `[.., d] -> [.., d], i32[.., d]`. The first result is f32 for i8 and i16, f64 for i32 and i64, and has the dtype
     /// of the operand for f16, bf16, f32 and f64. As TensorFlow's `IsotonicRegression`: every sum is rounded to the
-    /// dtype of the result, and neighbours merge only if the latter is greater, so that a NaN keeps its place. Runs on
+    /// dtype of the result, and neighbors merge only if the latter is greater, so that a NaN keeps its place. Runs on
     /// the host.
     ///
     /// ```

@@ -13,7 +13,7 @@ use crate::graph::{IntoParam, Value};
 use crate::op::{CompositeCx, OpDef, Operand, TfOp};
 
 impl<'g> Value<'g> {
-    /// Divides every element by a power of the sum of squares of its neighbours among the channels:
+    /// Divides every element by a power of the sum of squares of its neighbors among the channels:
     /// `x / (bias + alpha * Σ x²) ^ beta`. The sum is over the element's channel and `radius` channels on each side.
     ///
     /// `[n, h, w, c] -> [n, h, w, c]`, floats; f16 and bf16 are computed as f32 and rounded once. As TensorFlow's `LRN`
@@ -70,7 +70,7 @@ fn widened<'g>(x: Value<'g>, name: &str) -> Result<Value<'g>> {
 }
 
 /// Adds for each element the elements of its channel and of the channels at most `depth_radius` from it.
-fn sums_of_neighbours<'g>(attrs: &Attrs, x: Value<'g>) -> Result<Value<'g>> {
+fn sums_of_neighbors<'g>(attrs: &Attrs, x: Value<'g>) -> Result<Value<'g>> {
     let radius = attrs.int("depth_radius");
     if !(0..i64::from(i32::MAX)).contains(&radius) {
         return refuse(format!("depth_radius must be from 0 to {}, got {radius}", i32::MAX - 1));
@@ -85,9 +85,9 @@ fn sums_of_neighbours<'g>(attrs: &Attrs, x: Value<'g>) -> Result<Value<'g>> {
     sums.size("positions", &dims_of(x)[..]).finish()
 }
 
-/// Returns `bias + alpha * Σ x²` for each element of `x`, with the sum over neighbours.
+/// Returns `bias + alpha * Σ x²` for each element of `x`, with the sum over neighbors.
 fn norms<'g>(attrs: &Attrs, x: Value<'g>) -> Result<Value<'g>> {
-    sums_of_neighbours(attrs, x.square()?)?.mul(attrs.float("alpha"))?.add(attrs.float("bias"))
+    sums_of_neighbors(attrs, x.square()?)?.mul(attrs.float("alpha"))?.add(attrs.float("bias"))
 }
 
 fn build<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value<'g>>> {
@@ -97,7 +97,7 @@ fn build<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value<'g>
     Ok(vec![x.mul(norms.pow(-cx.attrs().float("beta"))?)?.cast(dtype)?])
 }
 
-/// `g * norm^-beta - 2 * alpha * beta * x * Σ g * y / norm`, with the sum over neighbours.
+/// `g * norm^-beta - 2 * alpha * beta * x * Σ g * y / norm`, with the sum over neighbors.
 fn build_gradient<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value<'g>>> {
     let dtypes: Vec<DType> = values.iter().map(|value| value.dtype()).collect();
     let dtype = dtype::common(&dtypes, 0, 3, dtype::Class::Float)?;
@@ -111,7 +111,7 @@ fn build_gradient<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<
     let norms = norms(cx.attrs(), x)?;
     let [alpha, beta] = ["alpha", "beta"].map(|name| cx.attrs().float(name));
     let direct = gradient.mul(norms.pow(-beta)?)?;
-    let shared = sums_of_neighbours(cx.attrs(), gradient.mul(y)?.div(norms)?)?;
+    let shared = sums_of_neighbors(cx.attrs(), gradient.mul(y)?.div(norms)?)?;
     Ok(vec![direct.sub(shared.mul(x)?.mul(2.0 * alpha * beta)?)?.cast(dtype)?])
 }
 

@@ -219,7 +219,7 @@ pub(super) fn is_empty_range(min: &Expr, max: &Expr) -> Expr {
 pub(super) struct NudgedRange {
     pub min: Expr,
     pub max: Expr,
-    /// The distance of neighbouring numbers.
+    /// The distance of neighboring numbers.
     scale: Expr,
     /// The number of steps per unit: the inverse of `scale`, computed from the range instead of from `scale`.
     steps_per_unit: Expr,

@@ -208,9 +208,9 @@ fn in_fixed_point(x: Expr, [min, max]: [Expr; 2], [low, high]: [Expr; 2]) -> Exp
         is_empty.clone().select(zero, value)
     };
     let inverse = or_zero(double(255.0) / wide(&width)).cast(DType::F32);
-    let centre = (wide(&(&min + &max)) * double(0.5)).cast(DType::F32);
+    let center = (wide(&(&min + &max)) * double(0.5)).cast(DType::F32);
     let scale = or_zero(double(255.0 * ONE) * wide(&(max - min)) / wide(&width)).cast(DType::I64);
-    let offset = (centre * &inverse * inverse.like(ONE)).cast(DType::I64);
+    let offset = (center * &inverse * inverse.like(ONE)).cast(DType::I64);
     let start =
         or_zero(round_half_away(wide(&low) * double(255.0) * double(ONE) / wide(&width))).cast(DType::I64);
     let bits = |count: i64| Expr::constant(count);

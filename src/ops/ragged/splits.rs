@@ -20,6 +20,7 @@ use crate::ragged::{
 pub(crate) static CHECKED: OpDef = OpDef::host("ragged_row_splits", run_checked)
     .attrs(&[Attribute::bool_or("validate", true), Attribute::str_or("encoding", "row_splits")])
     .in_tensorflow(TfFunction::Composed(in_tensorflow::checked_splits))
+    .internal()
     .operands(&[Operand::Data("row_splits"), Operand::Size("nvals")])
     .reinterprets()
     .shape_fn(|cx| {

@@ -13,7 +13,7 @@ use crate::ops::SliceItem;
 
 impl<'g> RaggedValue<'g> {
     /// Reorders the axes: axis `i` of the result is axis `perm[i]` of `self`. `perm` may swap axis 0 or a partitioned
-    /// axis with its neighbour, and may move the inner axes.
+    /// axis with its neighbor, and may move the inner axes.
     ///
     /// `[n, (r), ..] -> [?, (c), ..]` for `perm` `[1, 0, ..]`, any dtype. Row `j` of the result has item `j` of each
     /// row that is long enough, in the order of the rows. A second transpose gives the original value if no row is
@@ -60,7 +60,7 @@ impl<'g> RaggedValue<'g> {
                 self.shape_text()
             );
             return Err(refuse(self.graph(), ErrorKind::Shape, message).with_help(
-                "use one transpose for each pair of neighbouring axes, or to_tensor, which pads the rows",
+                "use one transpose for each pair of neighboring axes, or to_tensor, which pads the rows",
             ));
         }
         if first < depth {

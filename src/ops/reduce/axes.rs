@@ -37,8 +37,8 @@ impl<'g> Axes<'g> {
     /// let x = g.constant([[1.0, 3.0], [5.0, 9.0]])?;
     /// let means = x.reduce_mean(Axes::of(1).keep_dims())?;
     /// assert_eq!(means.shape().to_string(), "[2, 1]");
-    /// let [centred] = g.compile((x - means).ok()?)?.run(&[])?;
-    /// assert_eq!(centred, Tensor::from([[-1.0, 1.0], [-2.0, 2.0]]));
+    /// let [centered] = g.compile((x - means).ok()?)?.run(&[])?;
+    /// assert_eq!(centered, Tensor::from([[-1.0, 1.0], [-2.0, 2.0]]));
     /// # Ok::<(), shapeflow::Error>(())
     /// ```
     #[doc(alias = "keepdims")]

@@ -111,7 +111,7 @@ const MANY: usize = 16;
 const TABLES: usize = 4;
 
 /// Sets `counts` to the counts of the numbers below `counts.len()`. Returns whether every number has a count.
-/// Neighbours count in different tables, so that equal neighbours do not wait for each other.
+/// Neighbors count in different tables, so that equal neighbors do not wait for each other.
 fn count_in_tables<T, I: Copy + Into<i64>>(
     counts: &mut [T],
     numbers: &[I],

@@ -87,7 +87,8 @@ impl<'g> Value<'g> {
     /// # Errors
     /// The elements are not strings, a default has another dtype or more elements, there are no defaults, or the
     /// columns do not ascend or differ in number from the defaults. The run fails if a line has another number of
-    /// fields than there are defaults, a quote is misplaced, or a field is not a number of its column.
+    /// fields than there are defaults, a quote is misplaced, or a field is not a number of its column. Errors count
+    /// lines and the fields of a line from 1.
     #[doc(alias = "read_csv")]
     #[track_caller]
     pub fn decode_csv(self, defaults: &[Tensor], options: &CsvOptions) -> Result<Vec<Value<'g>>> {
@@ -301,16 +302,18 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
         (1..cx.inputs()).map(|operand| RowMajor::new(cx.input(operand)?)).collect::<Result<_>>()?;
     let defaults: Vec<TensorView<'_>> = defaults.iter().map(RowMajor::view).collect();
     if let Some((index, default)) = defaults.iter().enumerate().find(|(_, default)| default.len() > 1) {
-        let message =
-            format!("the default of field {index} must have at most one element, got {}", default.len());
+        let message = format!("default {index} must have at most one element, got {}", default.len());
         return Err(Error::new(ErrorKind::Shape, Phase::Run, message));
     }
     let mut columns: Vec<Column> = defaults.iter().map(|default| Column::new(default.dtype())).collect();
     let (mut text, mut ends) = (Vec::new(), Vec::new());
     for (number, line) in lines.iter().enumerate() {
-        let place = || place_text(number, view.sizes());
-        let wrong =
-            |message: String| value_error(format!("{message} in the line {}{}", quoted(line), place()));
+        let wrong = |message: String| {
+            // The sizes of a vector of lines say no more than the number of the line.
+            let place =
+                if view.sizes().len() == 1 { String::new() } else { place_text(number, view.sizes()) };
+            value_error(format!("{message} in line {}{place}, {}", number + 1, quoted(line)))
+        };
         dialect.split(line, &mut text, &mut ends).map_err(|message| wrong(message.to_string()))?;
         if ends.len() != dialect.fields {
             let expected = dialect.fields;
@@ -324,14 +327,17 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
         for (index, (column, default)) in columns.iter_mut().zip(&defaults).enumerate() {
             let field = &text[start..ends[index]];
             start = ends[index];
+            let column_number = dialect.columns.get(index).map_or(index, |column| *column as usize) + 1;
             let field = Some(field).filter(|field| !field.is_empty() && *field != dialect.missing);
             if field.is_none() && default.is_empty() {
-                return Err(wrong(format!("field {index} must not be missing, because it has no default")));
+                return Err(wrong(format!(
+                    "field {column_number} must not be missing, because it has no default"
+                )));
             }
             if !column.push(field, default)? {
                 let field = quoted(field.unwrap_or_default());
                 return Err(wrong(format!(
-                    "field {index} must be a number of {}, got {field}",
+                    "field {column_number} must be a number of {}, got {field}",
                     default.dtype()
                 )));
             }

@@ -1,4 +1,4 @@
-//! `string_ngrams`: runs of neighbouring strings of a ragged vector, joined.
+//! `string_ngrams`: runs of neighboring strings of a ragged vector, joined.
 
 use std::panic::Location;
 
@@ -14,7 +14,7 @@ use crate::ragged::Unchecked;
 use crate::tensor::{Strings, StringsBuilder};
 
 impl<'g> Value<'g> {
-    /// Joins every run of `widths[0]` neighbouring strings of a row with `separator`, then every run of `widths[1]`,
+    /// Joins every run of `widths[0]` neighboring strings of a row with `separator`, then every run of `widths[1]`,
     /// and so on. Row `i` is `self[splits[i]..splits[i + 1]]`.
     ///
     /// `string[n], splits [s] -> ngrams string[u], splits [s]`; `splits` is i32 or i64. As TensorFlow's `StringNGrams`
@@ -51,7 +51,7 @@ impl<'g> Value<'g> {
 }
 
 impl<'g> RaggedValue<'g> {
-    /// Joins every run of `widths[0]` neighbouring strings of a row with `separator`, then every run of `widths[1]`,
+    /// Joins every run of `widths[0]` neighboring strings of a row with `separator`, then every run of `widths[1]`,
     /// and so on. The rows are the rows of the innermost partition.
     ///
     /// `string[n, (r)] -> string[n, (ngrams)]`. As TensorFlow's `tf.strings.ngrams` without padding. Runs on the host.
@@ -159,7 +159,7 @@ impl<'a> Options<'a> {
     ) -> Result<()> {
         let pads = self.pads(width) as usize;
         if self.separator.is_empty() && pads == 0 {
-            return made.push_neighbours(row, width as usize, 0);
+            return made.push_neighbors(row, width as usize, 0);
         }
         line.clear();
         let pad = |line: &mut StringsBuilder, pad: &[u8]| {
@@ -171,7 +171,7 @@ impl<'a> Options<'a> {
         pad(line, self.left_pad)?;
         line.push_each_with(row, self.separator)?;
         pad(line, self.right_pad)?;
-        made.push_neighbours(line.strings(), width as usize, self.separator.len())
+        made.push_neighbors(line.strings(), width as usize, self.separator.len())
     }
 }
 

@@ -1,6 +1,6 @@
 //! `table_lookup`: the values that a table has for keys.
 
-use shapeflow_shape_fns::{Attrs, DType, InferenceContext, ShapeError};
+use shapeflow_shape_fns::{Attrs, DType, InferenceContext, ShapeError, counted};
 
 use crate::dtype::{self, Class};
 use crate::error::{Error, ErrorKind, Phase, Result};
@@ -50,9 +50,8 @@ fn shape(cx: &mut InferenceContext<'_>) -> shapeflow_shape_fns::Result<()> {
     let [keys] = cx.axes::<1>(1)?;
     let [values] = cx.axes::<1>(2)?;
     cx.merge(&keys, &values).map_err(|_| {
-        let message =
-            format_args!("a table must have one value for each key, got {keys} keys and {values} values");
-        ShapeError::new(message)
+        let (keys, values) = (counted(keys, "key"), counted(values, "value"));
+        ShapeError::new(format_args!("a table must have one value for each key, got {keys} and {values}"))
     })?;
     cx.scalar(3)?;
     cx.set_output(0, cx.input(0).clone());

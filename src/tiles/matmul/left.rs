@@ -14,7 +14,7 @@ pub(crate) struct NestedAxes {
 }
 
 impl NestedAxes {
-    /// Makes the axes with these sizes and strides, in elements: at most [`MAX_AXES`] axes. Neighbouring axes become
+    /// Makes the axes with these sizes and strides, in elements: at most [`MAX_AXES`] axes. Neighboring axes become
     /// one axis if the outer stride is the size times the stride of the inner axis.
     pub(crate) fn new(axes: impl IntoIterator<Item = (usize, usize)>) -> NestedAxes {
         let mut merged = [(1, 0); MAX_AXES];
@@ -48,7 +48,7 @@ impl NestedAxes {
         self.axes[MAX_AXES - 1].0
     }
 
-    /// Returns the distance, in elements, between neighbouring indices of a run.
+    /// Returns the distance, in elements, between neighboring indices of a run.
     pub(crate) fn stride(&self) -> usize {
         self.axes[MAX_AXES - 1].1
     }

@@ -210,7 +210,7 @@ pub(super) unsafe fn sort_all<V: Lanes, const N: usize>(vectors: &mut [V; N]) {
 /// Sorts the keys of `ROWS` vectors from vector `first` on. There are 1, 2, 4, 8 or 16 of them.
 ///
 /// The vectors are the rows of a matrix. Its columns are sorted first, all at once, because the comparison of two rows
-/// needs no permutation. Then each column is merged with its neighbour, each pair of columns with the next pair, and so
+/// needs no permutation. Then each column is merged with its neighbor, each pair of columns with the next pair, and so
 /// on. The keys of merged columns ascend down the first column, then down the second column. In the end the matrix is
 /// transposed.
 ///

@@ -150,7 +150,7 @@ impl<V: Lanes> Stored<V> {
     }
 }
 
-/// Loads neighbouring vectors.
+/// Loads neighboring vectors.
 ///
 /// # Safety
 /// `N` vectors are readable at `from`. The processor has the instructions of `V`.

@@ -1,4 +1,4 @@
-//! Ops on images: resizing, crops and colours.
+//! Ops on images: resizing, crops and colors.
 
 use shapeflow::{FillMode, Graph, ProjectiveTransform, Result, Sampling, Value, WindowPadding};
 
@@ -90,9 +90,9 @@ fn dilated(x: &[Numbers]) -> Numbers {
     })
 }
 
-/// Hue, saturation and value of a colour.
-fn hsv(colour: [f64; 3]) -> [f64; 3] {
-    let [red, green, blue] = colour;
+/// Hue, saturation and value of a color.
+fn hsv(color: [f64; 3]) -> [f64; 3] {
+    let [red, green, blue] = color;
     let (most, least) = (red.max(green).max(blue), red.min(green).min(blue));
     let range = most - least;
     let sixths = match () {
@@ -104,7 +104,7 @@ fn hsv(colour: [f64; 3]) -> [f64; 3] {
     [sixths / 6.0, if most > 0.0 { range / most } else { 0.0 }, most]
 }
 
-/// The colour of a hue, a saturation and a value.
+/// The color of a hue, a saturation and a value.
 fn rgb([hue, saturation, value]: [f64; 3]) -> [f64; 3] {
     [5.0, 3.0, 1.0].map(|from: f64| {
         let place = (from + hue * 6.0).rem_euclid(6.0);
@@ -112,7 +112,7 @@ fn rgb([hue, saturation, value]: [f64; 3]) -> [f64; 3] {
     })
 }
 
-fn colours(x: &Numbers, f: impl Fn([f64; 3]) -> [f64; 3]) -> Numbers {
+fn colors(x: &Numbers, f: impl Fn([f64; 3]) -> [f64; 3]) -> Numbers {
     Numbers::reals(&x.sizes, |i| f([0, 1, 2].map(|part| x.real(&[i[0], part])))[i[1]])
 }
 
@@ -127,14 +127,14 @@ fn named<'g>(g: &'g Graph, op: &'static str, x: &[Value<'g>]) -> Result<Value<'g
 
 #[rustfmt::skip]
 pub const ROWS: &[Row] = &[
-    row("adjust_hue", &["[n, 3]", "f32[]"], |g, x| named(g, "adjust_hue", x), |x| colours(&x[0], |colour| {
-        let least = colour[0].min(colour[1]).min(colour[2]);
-        // A colour without its least component has no part below 0.
-        let [hue, saturation, value] = hsv(colour.map(|part| part - least));
+    row("adjust_hue", &["[n, 3]", "f32[]"], |g, x| named(g, "adjust_hue", x), |x| colors(&x[0], |color| {
+        let least = color[0].min(color[1]).min(color[2]);
+        // A color without its least component has no part below 0.
+        let [hue, saturation, value] = hsv(color.map(|part| part - least));
         rgb([hue + x[1].real(&[]), saturation, value]).map(|part| part + least)
     })).slack(16.0),
-    row("adjust_saturation", &["[n, 3]", "f32[]"], |g, x| named(g, "adjust_saturation", x), |x| colours(&x[0], |colour| {
-        let [hue, saturation, value] = hsv(colour);
+    row("adjust_saturation", &["[n, 3]", "f32[]"], |g, x| named(g, "adjust_saturation", x), |x| colors(&x[0], |color| {
+        let [hue, saturation, value] = hsv(color);
         rgb([hue, (saturation * x[1].real(&[])).clamp(0.0, 1.0), value])
     })).domain(SHARES_FIRST).slack(16.0),
     row("crop_and_resize", &["[2, 3, 4, 1]", "f32[n, 4]", "i32[n]"], |_, x| {
@@ -145,7 +145,7 @@ pub const ROWS: &[Row] = &[
         cropped(&[part(0), part(1), numbers])
     }).domain(|operand, x| if operand == 1 { (x * 2.0).floor().abs() / 8.0 } else { x }).slack(16.0),
     row("dilation_2d", &["[n, 5, 4, 2]", "[2, 3, 2]"], |_, x| x[0].dilation_2d(x[1], [2, 1], [1, 2], WindowPadding::Same), dilated),
-    row("hsv_to_rgb", &["[n, 3]"], |_, x| x[0].hsv_to_rgb(), |x| colours(&x[0], rgb)).domain(SHARES).slack(16.0),
+    row("hsv_to_rgb", &["[n, 3]"], |_, x| x[0].hsv_to_rgb(), |x| colors(&x[0], rgb)).domain(SHARES).slack(16.0),
     row("projective_transform", &["[n, 3, 4, 2]", "f32[n, 8]"], |g, x| {
         let keep = g.constant([0.0f32, 0.0, 1.0, 0.0, 0.0, 1.0, 0.0, 0.0])?;
         let turn = g.constant([0.0f32, -1.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0])?;
@@ -164,7 +164,7 @@ pub const ROWS: &[Row] = &[
         let nearest = |i: usize, size: usize, resized: usize| (2 * i + 1) * size / (2 * resized);
         Numbers::reals(&[x[0].sizes[0], 5, 2, 2], |i| x[0].real(&[i[0], nearest(i[1], 3, 5), nearest(i[2], 4, 2), i[3]]))
     }),
-    row("rgb_to_hsv", &["[n, 3]"], |_, x| x[0].rgb_to_hsv(), |x| colours(&x[0], hsv)).domain(SHARES).slack(16.0),
+    row("rgb_to_hsv", &["[n, 3]"], |_, x| x[0].rgb_to_hsv(), |x| colors(&x[0], hsv)).domain(SHARES).slack(16.0),
 ];
 
 #[test]

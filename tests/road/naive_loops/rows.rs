@@ -156,7 +156,7 @@ fn casts_give_what_conversions_of_numbers_give() {
             continue;
         }
         pairs += 1;
-        // A number beyond the range of a float of 8 bits has no finite neighbour.
+        // A number beyond the range of a float of 8 bits has no finite neighbor.
         let fits = |x: &f64| !to.is_float8() || x.abs() <= 100.0;
         let casts: Vec<f64> = CASTS.into_iter().filter(fits).collect();
         let parts = if from.is_complex() { 2 } else { 1 };
@@ -194,7 +194,7 @@ fn next_after_gives_the_next_bits() {
                 vec![operand(), operand()]
             })
             .into();
-        // The distance of neighbours, as an integer of the bits: away from 0 if the numbers have one sign.
+        // The distance of neighbors, as an integer of the bits: away from 0 if the numbers have one sign.
         macro_rules! next {
             ($T:ty, $x:expr, $y:expr) => {{
                 let (x, y): ($T, $T) = ($x, $y);

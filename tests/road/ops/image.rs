@@ -159,7 +159,7 @@ pub fn draw(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex> 
     g.add_step(Call::new(op), &operands, &[], props)
 }
 
-/// Adds a conversion or an adjustment of colours.
+/// Adds a conversion or an adjustment of colors.
 pub fn color(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex> {
     let is_first = op == "adjust_contrast_v1";
     let dtype = match is_first {

@@ -24,7 +24,7 @@ fn random_deep(rng: &mut Rng, count: usize) -> Vec<Rows> {
 }
 
 #[test]
-fn neighbouring_axes_are_swapped() {
+fn neighboring_axes_are_swapped() {
     check(|x| Ok(x.transpose([1, 0])?.into()), |rows| text(&columns(rows)));
     let g = Graph::new();
     let x = input(&g, "x", 2);

@@ -1,4 +1,4 @@
-//! `einsum(inputs, equation)`: sums of products over labelled axes.
+//! `einsum(inputs, equation)`: sums of products over labeled axes.
 
 use crate::error::bail;
 use crate::{Dim, InferenceContext, Result, ShapeError, TensorShape, counted};
@@ -77,7 +77,7 @@ impl LabelDims {
             Some((_, bound)) => {
                 *bound = cx.merge(bound, dim).map_err(|_| {
                     ShapeError::new(format_args!(
-                        "all axes labelled {label} must have the same size, got {bound} and {dim}"
+                        "all axes labeled {label} must have the same size, got {bound} and {dim}"
                     ))
                     .operand(operand)
                 })?;
@@ -219,7 +219,7 @@ mod tests {
         {equation: "abc->d"} "[?, ?, ?]" => "error every label of the output must occur in an operand, got d";
         {equation: "abc->c"} "[?, ?]" => "error operand 0 must have 3 axes, one per label, got [?, ?]";
         {equation: "...abc->c"} "[?, ?]" => "error operand 0 must have at least 3 axes";
-        {equation: "aa,bb->a"} "[1, 2]; [2, 2]" => "error all axes labelled a must have the same size, got 1 and 2";
+        {equation: "aa,bb->a"} "[1, 2]; [2, 2]" => "error all axes labeled a must have the same size, got 1 and 2";
         {equation: "i...j,jk...->ik"} "[?, 2, ?]; [?, ?]" => "error the output must have an ellipsis for the operands' axes [2], got \"i...j,jk...->ik\"";
         {equation: "...i,...i->..."} "[2, ?]; [3, ?]" => "error must be equal or 1 to broadcast, got 2 and 3";
     }

@@ -80,7 +80,7 @@ pub(crate) struct FrameDemands {
     pub lane_scalars: Vec<LaneScalar>,
     /// The number of words for index arithmetic: one per instruction of the longest body.
     pub index_words: usize,
-    /// The largest number of copies of a loop body, for neighbouring positions, if the code prefetches gathered rows.
+    /// The largest number of copies of a loop body, for neighboring positions, if the code prefetches gathered rows.
     /// `None` if it does not.
     pub prefetch_copies: Option<usize>,
 }

@@ -16,7 +16,7 @@ const MAX_COPIED_INSTS: usize = 64;
 /// The largest number of copies of a body in a column kernel.
 const MAX_POSITIONS: usize = 8;
 
-/// The distance between neighbouring copies of a body.
+/// The distance between neighboring copies of a body.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum CopySpacing {
     /// There is one copy.
@@ -29,7 +29,7 @@ pub(crate) enum CopySpacing {
     Tile,
 }
 
-/// A body, analysed. A step may run several copies of it, each at another position.
+/// A body, analyzed. A step may run several copies of it, each at another position.
 pub(crate) struct LoopBody<'a> {
     pub insts: &'a [Inst],
     /// The values that reductions read.
@@ -50,7 +50,7 @@ pub(crate) struct LoopBody<'a> {
 }
 
 impl<'a> LoopBody<'a> {
-    /// Analyses `insts`. `reduces` are the reductions that read their values, and `level` is the number of loops around
+    /// Analyzes `insts`. `reduces` are the reductions that read their values, and `level` is the number of loops around
     /// them. The result has one copy.
     pub fn new(code: &KernelBody, insts: &'a [Inst], reduces: &[ReduceStep], level: usize) -> LoopBody<'a> {
         let uniform = uniform_insts(code, insts);
@@ -123,7 +123,7 @@ impl<'a> LoopBody<'a> {
         found
     }
 
-    /// Copies the body of a pass of a column kernel for neighbouring positions of the innermost loop. Returns `None` if
+    /// Copies the body of a pass of a column kernel for neighboring positions of the innermost loop. Returns `None` if
     /// the kernel is not a column kernel with loops, if the pass reduces nothing, or if [`LoopBody::copied`] makes no
     /// copies.
     pub fn at_positions(&self, code: &KernelBody, pass: &Pass) -> Option<LoopBody<'_>> {

@@ -46,7 +46,7 @@ pub(crate) enum Tail {
     Mask(u8),
 }
 
-/// Neighbouring elements of a step that one 16-byte register holds, with their sizes in memory.
+/// Neighboring elements of a step that one 16-byte register holds, with their sizes in memory.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct GatherGroup {
     /// The number of the group's first element, counted in the step.

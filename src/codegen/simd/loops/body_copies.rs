@@ -1,4 +1,4 @@
-//! Copies of a body at neighbouring positions: their address registers, and the rows that they gather.
+//! Copies of a body at neighboring positions: their address registers, and the rows that they gather.
 
 use super::function::FunctionEmitter;
 use crate::codegen::abi::{KernelArgs, SLOT_LOOPS, SLOT_ROW, slot_words};

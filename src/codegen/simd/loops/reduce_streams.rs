@@ -95,7 +95,7 @@ impl FunctionEmitter<'_> {
             if code.slots[slot].pattern != AccessPattern::Contiguous {
                 continue;
             }
-            // Neighbouring streams have the same distance everywhere, so the next group is `copies` distances ahead.
+            // Neighboring streams have the same distance everywhere, so the next group is `copies` distances ahead.
             let stride = frame_mem(self.frame.word());
             self.asm.mov(RAX, second);
             self.asm.alu(Alu::Sub, RAX, first);

@@ -1,4 +1,4 @@
-//! BMP files without compression: gray of 8 bits, colours of 24 and 32 bits.
+//! BMP files without compression: gray of 8 bits, colors of 24 and 32 bits.
 
 use super::damage::{checked_len, damage, u16_at, u32_at, zeros};
 use super::pixels::{Pixels, Samples};

@@ -8,7 +8,7 @@ use super::damage::{MAX_ELEMENTS, checked_len, damage, zeros};
 use super::pixels::{Pixels, Samples};
 use crate::error::Result;
 
-/// A frame: a rectangle of indices of colours.
+/// A frame: a rectangle of indices of colors.
 struct Frame {
     left: usize,
     top: usize,
@@ -24,7 +24,7 @@ struct Frame {
 /// disposal. A file that ends early has the frames before.
 ///
 /// # Errors
-/// The file is damaged in its first frame or in a colour, or memory is refused.
+/// The file is damaged in its first frame or in a color, or memory is refused.
 pub(super) fn decode(bytes: &[u8], is_animation: bool) -> Result<Pixels> {
     let wrong = |what: &dyn std::fmt::Display| damage(format!("the bytes must be a GIF file: {what}"));
     let mut options = DecodeOptions::new();
@@ -83,7 +83,7 @@ pub(super) fn decode(bytes: &[u8], is_animation: bool) -> Result<Pixels> {
                 }
                 let color = palette.get(3 * usize::from(*index)..3 * usize::from(*index) + 3);
                 let color = color.ok_or_else(|| {
-                    wrong(&format!("a colour must be below {}, got {index}", palette.len() / 3))
+                    wrong(&format!("a color must be below {}, got {index}", palette.len() / 3))
                 })?;
                 picture[start + 3 * x..][..3].copy_from_slice(color);
             }

@@ -103,7 +103,7 @@ struct Converter {
     file: File,
     channels: usize,
     depth: Depth,
-    /// Tables of light by sample, and of samples by light, for gray from colours of 8 bits.
+    /// Tables of light by sample, and of samples by light, for gray from colors of 8 bits.
     light: Option<[Box<[u8; 256]>; 2]>,
 }
 
@@ -189,7 +189,7 @@ impl Converter {
         }
     }
 
-    /// Returns the gray of a colour.
+    /// Returns the gray of a color.
     fn gray(&self, color: [u16; 3], bits: u32) -> u16 {
         let [red, green, blue] = color;
         if red == green && red == blue {
@@ -207,7 +207,7 @@ impl Converter {
         }
     }
 
-    /// Returns the gray of a colour of 16 bits.
+    /// Returns the gray of a color of 16 bits.
     fn gray_16(&self, color: [u16; 3], weigh: impl Fn([u32; 3]) -> u32) -> u16 {
         // Tables for an image of 8 bits have 11 bits, as in libpng.
         let shift = if self.depth == Depth::Eight { 5 } else { 0 };

@@ -1,4 +1,4 @@
-//! Rows of pixels: repeats or interpolates the samples of small components, and converts colours.
+//! Rows of pixels: repeats or interpolates the samples of small components, and converts colors.
 
 use super::header::ColorModel;
 use super::scan::{Component, Planes};
@@ -130,18 +130,18 @@ impl<'p> RowMaker<'p> {
     }
 }
 
-/// Writes two pixels for each of `count` samples: three parts of the sample and one part of its neighbour on that side.
+/// Writes two pixels for each of `count` samples: three parts of the sample and one part of its neighbor on that side.
 /// `biases` round them, left and right, before they are divided by `2^shift`.
 fn interpolate(line: &mut [u8], count: usize, sample: impl Fn(usize) -> u32, biases: [u32; 2], shift: u32) {
     for (i, pair) in line.chunks_mut(2).enumerate() {
-        let neighbours = [i.saturating_sub(1), (i + 1).min(count - 1)];
-        for ((pixel, neighbour), bias) in pair.iter_mut().zip(neighbours).zip(biases) {
-            *pixel = ((3 * sample(i) + sample(neighbour) + bias) >> shift) as u8;
+        let neighbors = [i.saturating_sub(1), (i + 1).min(count - 1)];
+        for ((pixel, neighbor), bias) in pair.iter_mut().zip(neighbors).zip(biases) {
+            *pixel = ((3 * sample(i) + sample(neighbor) + bias) >> shift) as u8;
         }
     }
 }
 
-/// Returns the colour of a luma and two chroma samples, as JFIF defines it, in fixed point with 16 bits.
+/// Returns the color of a luma and two chroma samples, as JFIF defines it, in fixed point with 16 bits.
 fn rgb([y, cb, cr]: [u8; 3]) -> [u8; 3] {
     const HALF: i32 = 1 << 15;
     let (y, cb, cr) = (i32::from(y), i32::from(cb) - 128, i32::from(cr) - 128);
@@ -151,7 +151,7 @@ fn rgb([y, cb, cr]: [u8; 3]) -> [u8; 3] {
     [red, green, blue].map(|x| x.clamp(0, 255) as u8)
 }
 
-/// Returns the luma of a colour.
+/// Returns the luma of a color.
 fn gray([red, green, blue]: [u8; 3]) -> u8 {
     let sum = 19595 * u32::from(red) + 38470 * u32::from(green) + 7471 * u32::from(blue);
     ((sum + (1 << 15)) >> 16) as u8

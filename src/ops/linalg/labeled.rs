@@ -1,4 +1,4 @@
-//! `Labelled`: a value whose axes have labels, and the product of two of them.
+//! `Labeled`: a value whose axes have labels, and the product of two of them.
 
 use shapeflow_shape_fns::linalg::EinsumTerm;
 use shapeflow_shape_fns::{Dim, TensorShape};
@@ -12,7 +12,7 @@ use crate::graph::Value;
 const ASSUMED_SIZE: f64 = 4096.0;
 
 /// A value whose axes are those under the ellipsis, then one axis for each label. No label repeats.
-pub(super) struct Labelled<'g> {
+pub(super) struct Labeled<'g> {
     value: Value<'g>,
     /// The number of axes under the ellipsis.
     covered: usize,
@@ -27,10 +27,10 @@ struct Roles {
     summed: Vec<usize>,
 }
 
-impl<'g> Labelled<'g> {
+impl<'g> Labeled<'g> {
     /// Labels the axes of an operand by its term. Takes the diagonal of repeated labels, and sums over labels that are
     /// not in `kept`.
-    pub fn new(value: Value<'g>, term: &EinsumTerm, kept: &[char]) -> Result<Labelled<'g>> {
+    pub fn new(value: Value<'g>, term: &EinsumTerm, kept: &[char]) -> Result<Labeled<'g>> {
         let mut labels: Vec<char> = Vec::new();
         for label in labels_of(term) {
             if kept.contains(&label) && !labels.contains(&label) {
@@ -45,7 +45,7 @@ impl<'g> Labelled<'g> {
             let equation =
                 format!("{}{ellipsis}{}->{ellipsis}{}", text(&term.before), text(&term.after), text(&labels));
             let value = value.graph().op(&sum_of_products::DEF).data(value).attr("equation", equation);
-            return Ok(Labelled { value: value.finish()?, covered, labels });
+            return Ok(Labeled { value: value.finish()?, covered, labels });
         }
         let before = term.before.len();
         let perm: Vec<usize> =
@@ -53,7 +53,7 @@ impl<'g> Labelled<'g> {
         // A permutation gives an operand of unknown rank its rank.
         let value =
             if rank.is_none() { value.transpose(&as_param(&perm)[..])? } else { permuted(value, &perm)? };
-        Ok(Labelled { value, covered, labels })
+        Ok(Labeled { value, covered, labels })
     }
 
     /// Returns the dimension of a label.
@@ -72,8 +72,8 @@ impl<'g> Labelled<'g> {
     }
 
     /// Estimates the contraction with `other`: the number of elements of its result, and the number of multiplications.
-    pub fn estimate(&self, other: &Labelled<'_>, kept: &[char]) -> (f64, f64) {
-        let covered = |operand: &Labelled<'_>| -> f64 {
+    pub fn estimate(&self, other: &Labeled<'_>, kept: &[char]) -> (f64, f64) {
+        let covered = |operand: &Labeled<'_>| -> f64 {
             operand.value.shape().dims().unwrap_or_default()[..operand.covered].iter().map(assumed).product()
         };
         let both = covered(self).max(covered(other));
@@ -92,7 +92,7 @@ impl<'g> Labelled<'g> {
 
     /// Multiplies by `other` and sums over the labels that both operands have and `kept` lacks. If no matmul computes
     /// the product, the labels of the result are in the order of `wanted`.
-    pub fn contract(self, other: Labelled<'g>, kept: &[char], wanted: &[char]) -> Result<Labelled<'g>> {
+    pub fn contract(self, other: Labeled<'g>, kept: &[char], wanted: &[char]) -> Result<Labeled<'g>> {
         // The axes of an ellipsis that only one operand has are the first axes of the result.
         if self.covered == 0 && other.covered > 0 {
             return other.contract(self, kept, wanted);
@@ -107,7 +107,7 @@ impl<'g> Labelled<'g> {
             return self.multiply(&other, &summed, wanted);
         }
         let covered = self.covered;
-        let free = |operand: &Labelled<'_>| -> Vec<char> {
+        let free = |operand: &Labeled<'_>| -> Vec<char> {
             let mine = |label: &&char| !batch.contains(label) && !summed.contains(label);
             operand.labels.iter().filter(mine).copied().collect()
         };
@@ -116,18 +116,18 @@ impl<'g> Labelled<'g> {
         let (columns, transpose_b) = other.matrix(&b, true)?;
         let product = rows.matmul_transposed(columns, transpose_a, transpose_b)?;
         if a.free.len() == 1 && b.free.len() == 1 {
-            return Ok(Labelled { value: product, covered: covered.max(other.covered), labels });
+            return Ok(Labeled { value: product, covered: covered.max(other.covered), labels });
         }
         let shape = product.shape();
         let all = shape.dims().unwrap_or_default();
         let mut dims: Vec<Dim> = all[..all.len() - 2].to_vec();
         dims.extend(self.dims_at(&a.free).into_iter().chain(other.dims_at(&b.free)));
-        Ok(Labelled { value: product.reshape(&dims[..])?, covered: covered.max(other.covered), labels })
+        Ok(Labeled { value: product.reshape(&dims[..])?, covered: covered.max(other.covered), labels })
     }
 
     /// Requires that the axes of these labels have the same sizes as in `first`, which has the labels, too. The axes of
     /// a matrix product would broadcast instead.
-    fn with_sizes_of(self, first: &Labelled<'g>, labels: impl Iterator<Item = char>) -> Result<Labelled<'g>> {
+    fn with_sizes_of(self, first: &Labeled<'g>, labels: impl Iterator<Item = char>) -> Result<Labeled<'g>> {
         let shape = self.value.shape();
         let mut dims = shape.dims().unwrap_or_default().to_vec();
         for label in labels {
@@ -135,18 +135,18 @@ impl<'g> Labelled<'g> {
             let dim = &mut dims[self.covered + position];
             if wanted.same(dim) == Some(false) {
                 let message =
-                    format!("all axes labelled {label} must have the same size, got {wanted} and {dim}");
+                    format!("all axes labeled {label} must have the same size, got {wanted} and {dim}");
                 return Err(Error::new(ErrorKind::Shape, Phase::Build, message));
             }
             *dim = wanted;
         }
         let is_known = shape.dims().is_some_and(|known| known == dims);
         let value = if is_known { self.value } else { self.value.ensure_shape(TensorShape::from(dims))? };
-        Ok(Labelled { value, ..self })
+        Ok(Labeled { value, ..self })
     }
 
     /// Multiplies by `other` element by element and sums over `summed`.
-    fn multiply(self, other: &Labelled<'g>, summed: &[char], wanted: &[char]) -> Result<Labelled<'g>> {
+    fn multiply(self, other: &Labeled<'g>, summed: &[char], wanted: &[char]) -> Result<Labeled<'g>> {
         let mut labels: Vec<char> = Vec::new();
         for label in wanted.iter().chain(&self.labels).chain(&other.labels) {
             let is_present = self.labels.contains(label) || other.labels.contains(label);
@@ -165,7 +165,7 @@ impl<'g> Labelled<'g> {
             term(&labels, covered)
         );
         let call = self.value.graph().op(&sum_of_products::DEF).data(self.value).data(other.value);
-        Ok(Labelled { value: call.attr("equation", equation).finish()?, covered, labels })
+        Ok(Labeled { value: call.attr("equation", equation).finish()?, covered, labels })
     }
 
     /// Returns the roles of the axes in a matrix product. The axes under the ellipsis are rows if `is_folded`.
