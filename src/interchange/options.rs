@@ -24,8 +24,6 @@ pub struct ImportOptions {
     pub allow_unknown: bool,
     /// The shapes of some placeholders and fed tensors, which replace the shapes that the model gives them.
     pub shapes: Vec<(String, TensorShape)>,
-    /// Whether a shape of `shapes` must agree with the shape that the model declares.
-    pub check_shapes: bool,
     /// The fed tensors, each `NAME`, `NAME:i`, or a name from the signature of a SavedModel.
     pub feeds: Vec<String>,
     /// The signature of a SavedModel whose inputs become inputs of the graph, under their names in the signature.
@@ -48,7 +46,6 @@ impl Default for ImportOptions {
         ImportOptions {
             allow_unknown: false,
             shapes: Vec::new(),
-            check_shapes: false,
             feeds: Vec::new(),
             signature: None,
             random_seed: 0,
@@ -85,34 +82,11 @@ impl ImportOptions {
         self
     }
 
-    /// Gives a placeholder or a fed tensor a shape, which replaces the shape that the model gives it.
+    /// Gives a placeholder or a fed tensor a shape, which replaces the shape that the model gives it. The rank must be
+    /// the rank that the model declares, if it declares one; sizes may differ.
     #[must_use]
     pub fn shape(mut self, tensor: impl Into<String>, shape: impl Into<TensorShape>) -> ImportOptions {
         self.shapes.push((tensor.into(), shape.into()));
-        self
-    }
-
-    /// Sets whether a shape of [`ImportOptions::shape`] must agree with the shape that the model declares for the
-    /// placeholder: it must not have another rank or another known size. Otherwise the given shape replaces any
-    /// declared shape.
-    ///
-    /// ```
-    /// use shapeflow::interchange::{ImportOptions, Model};
-    /// use shapeflow::shape;
-    ///
-    /// let model = Model::from_text(r#"
-    ///     node { name: "x" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } }
-    ///            attr { key: "shape" value { shape { dim { size: -1 } dim { size: 4 } } } } }
-    /// "#)?;
-    /// let options = ImportOptions::new().check_shapes(true);
-    /// assert!(model.import(None, &options.clone().shape("x", shape!["batch", 4])).is_ok());
-    /// let error = model.import(None, &options.shape("x", shape!["batch"])).unwrap_err();
-    /// assert_eq!(error.message(), "x is declared [?, 4]: the rank must be 2, got 1 in [batch]");
-    /// # Ok::<(), shapeflow::Error>(())
-    /// ```
-    #[must_use]
-    pub fn check_shapes(mut self, check: bool) -> ImportOptions {
-        self.check_shapes = check;
         self
     }
 

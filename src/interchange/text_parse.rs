@@ -137,6 +137,7 @@ impl<'a> Parser<'a> {
         };
         let field = message.and_then(|message| message.by_name(name));
         if let (Some(message), None) = (message, field)
+            && name.len() > 2
             && [&GRAPH, &NODE, &ATTR_ENTRY].iter().any(|written| std::ptr::eq(*written, message))
             && let Some(near) = nearest(name, message.fields.iter().map(|field| field.name))
         {

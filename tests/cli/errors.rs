@@ -2,14 +2,13 @@
 
 use serde_json::Value;
 
-use super::{Folder, model_without_shape, printed, refused};
+use super::{Folder, MODEL, printed, refused};
 
 #[test]
 fn dumps_show_errors_at_their_nodes() {
     let folder = Folder::new("refused");
-    let unshaped = model_without_shape(&folder);
     let wrong = |arguments: &[&str]| {
-        let (code, out, errors) = refused(&[&["dump", &unshaped, "--shape", "x=n,5"], arguments].concat());
+        let (code, out, errors) = refused(&[&["dump", MODEL, "--shape", "x=n,5"], arguments].concat());
         assert_eq!(code, 2, "{arguments:?}: {errors}");
         assert!(errors.contains("the inner dimensions of a matmul must agree"), "{arguments:?}: {errors}");
         assert!(errors.contains("--> node hidden/MatMul"), "{arguments:?}: {errors}");
@@ -63,6 +62,6 @@ fn dumps_show_errors_at_their_nodes() {
     std::fs::write(&again, &out).unwrap();
     assert!(printed(&["infer", &again]).contains("fine"));
     // All outputs depend on the refused node.
-    let (code, out, errors) = refused(&["dump", &unshaped, "--shape", "x=n,5", "--stage", "kernels"]);
+    let (code, out, errors) = refused(&["dump", MODEL, "--shape", "x=n,5", "--stage", "kernels"]);
     assert!(code == 2 && out.is_empty() && errors.contains("--> node hidden/MatMul"), "{errors}");
 }

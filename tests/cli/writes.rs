@@ -2,9 +2,9 @@
 
 use std::process::Command;
 
+use super::MODEL;
 #[cfg(target_os = "linux")]
 use super::{FEEDS, refused};
-use super::{Folder, MODEL, model_without_shape};
 
 /// Runs a command with a file as standard output, and returns its exit code and standard error.
 #[cfg(target_os = "linux")]
@@ -51,19 +51,15 @@ fn a_full_disk_is_an_error() {
         assert!(errors.starts_with("error: /dev/full cannot be written: "), "{arguments:?}: {errors}");
     }
     // The first error gives the exit code: bad input comes before the failed write.
-    let folder = Folder::new("full");
-    let model = model_without_shape(&folder);
-    assert_eq!(printed_to("/dev/full", &["infer", &model, "--shape", "x=n,5"]).0, 2);
+    assert_eq!(printed_to("/dev/full", &["infer", MODEL, "--shape", "x=n,5"]).0, 2);
 }
 
 #[test]
 fn a_closed_pipe_is_no_error() {
-    let folder = Folder::new("closed");
-    let model = model_without_shape(&folder);
     for (arguments, code) in [
         (&["ops"][..], 0),
         (&["dump", MODEL, "--format", "html"], 0),
-        (&["infer", &model, "--shape", "x=n,5"], 2),
+        (&["infer", MODEL, "--shape", "x=n,5"], 2),
     ] {
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);

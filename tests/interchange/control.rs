@@ -2,7 +2,7 @@
 
 use serde_json::Value as Json;
 use shapeflow::interchange::{ImportOptions, Model, to_pbtxt};
-use shapeflow::{Backend, CompileOptions, DType, Graph, Result, Tensor, TensorView, shape};
+use shapeflow::{Backend, CompileOptions, DType, Graph, Result, Tensor, TensorShape, TensorView, shape};
 
 /// Parses the protobuf text of a tensor.
 fn tensor(text: &Json) -> Tensor {
@@ -224,7 +224,7 @@ fn random_nodes_in_loops_draw_other_numbers_in_each_iteration() -> Result<()> {
 #[test]
 fn usage_counts_the_nodes_of_a_refused_loop() -> Result<()> {
     let graph = Graph::new();
-    let x = graph.input("x", DType::F32, shape!["n", 3])?;
+    let x = graph.input("x", DType::F32, TensorShape::unranked())?;
     let last = graph.while_loop(
         &[graph.constant(0i64)?, x],
         |s| s[0].less(2i64),

@@ -101,7 +101,7 @@ pub(crate) fn import_signature(
 
 /// Returns the options of an import that arguments give.
 fn import_options(arguments: &ArgMatches) -> Result<ImportOptions, Failure> {
-    let mut options = ImportOptions::new().check_shapes(true);
+    let mut options = ImportOptions::new();
     if let Ok(Some(name)) = arguments.try_get_one::<String>("signature") {
         options = options.signature(name);
     }

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use shapeflow_shape_fns::{Dim, TensorShape};
+use shapeflow_shape_fns::TensorShape;
 
 use super::built::Built;
 use super::frame::{Frame, damaged};
@@ -52,32 +52,24 @@ impl<'a, 'g> Importer<'a, 'g> {
                     None => error,
                 });
             }
-            if let Some(index) = frame.by_name.get(node).filter(|_| self.options.check_shapes) {
+            if let Some(index) = frame.by_name.get(node) {
                 self.check_declared(frame, *index, given)?;
             }
         }
         Ok(())
     }
 
-    /// Checks that a given shape agrees with the shape that the model declares for a placeholder.
-    ///
-    /// # Errors
-    /// The given shape has another rank or another known size.
+    /// Checks that a given shape has the rank that the model declares for a placeholder. Its sizes may differ.
     fn check_declared(&self, frame: &Frame<'a, 'g>, index: usize, given: &TensorShape) -> Result<()> {
         let declared = self.declared_shape(frame, index)?;
-        let (Some(expected), Some(got)) = (declared.dims(), given.dims()) else { return Ok(()) };
-        let differs =
-            |(expected, got): (&Dim, &Dim)| expected.is_known() && got.is_known() && expected != got;
-        let requirement = if expected.len() != got.len() {
-            format!("the rank must be {}, got {}", expected.len(), got.len())
-        } else if let Some(axis) = expected.iter().zip(got).position(differs) {
-            format!("axis {axis} must be {}, got {}", expected[axis], got[axis])
-        } else {
+        let (Some(expected), Some(got)) = (declared.rank(), given.rank()) else { return Ok(()) };
+        if expected == got {
             return Ok(());
-        };
+        }
         let name = frame.nodes[index].name.as_str();
         let name = self.input_names.get(name).copied().unwrap_or(name);
-        let message = format!("{name} is declared {declared}: {requirement} in {given}");
+        let message =
+            format!("{name} is declared {declared}: the rank must be {expected}, got {got} in {given}");
         Err(Error::new(ErrorKind::Shape, Phase::Build, message))
     }
 
