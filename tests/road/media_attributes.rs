@@ -23,7 +23,8 @@ fn wrong_attributes_are_refused_when_the_op_is_added() -> Result<()> {
     check(file.decode_png(2, DType::U8), channels);
     check(file.decode_webp(2), channels);
     check(file.decode_bmp(1), "channels must be 0, 3 or 4, got 1");
-    check(file.decode_and_crop_jpeg(g.constant([0, 0, 1, 1])?, 4, &JpegDecoding::default()), "channels must be 0, 1 or 3, got 4");
+    let (window, usual) = (g.constant([0, 0, 1, 1])?, JpegDecoding::default());
+    check(file.decode_and_crop_jpeg(window, 4, &usual), "channels must be 0, 1 or 3, got 4");
     let ratio = JpegDecoding { ratio: 3, ..JpegDecoding::default() };
     check(file.decode_jpeg_with(0, &ratio), "ratio must be 1, 2, 4 or 8, got 3");
     check(file.decode_compressed("LZMA"), "compression_type must be \"\", \"ZLIB\" or \"GZIP\", got \"LZMA\"");

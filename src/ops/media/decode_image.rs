@@ -154,8 +154,9 @@ impl<'g> Value<'g> {
     /// Decodes a WebP file with or without loss.
     ///
     /// `string[] -> u8[frames, height, width, channels]`. `channels` is 3, 4, or 0 for those of the file. The op also
-    /// reads PNG and JPEG files, which give `[height, width, channels]` and may have 1 channel. As TensorFlow's `DecodeWebP`, with
-    /// equal pixels; those of blended frames may differ by 1 level. Runs on the host, with the feature `media`.
+    /// reads PNG and JPEG files, which give `[height, width, channels]` and may have 1 channel. As TensorFlow's
+    /// `DecodeWebP`, with equal pixels; those of blended frames may differ by 1 level. Runs on the host, with the
+    /// feature `media`.
     ///
     /// ```
     /// # #[cfg(feature = "media")] {
