@@ -15,11 +15,11 @@ from pathlib import Path
 
 import record_imports
 from record_imports import Recorder, i32
+from record_strings import s as vector, scalar
 
 import numpy as np
 import tensorflow as tf
 from media_samples import bmp, chunk, colors, gif, of_base64, picture, png, wav
-from google.protobuf import text_format
 from tensorflow.core.framework import tensor_pb2
 
 OUTPUT = Path(__file__).resolve().parent / "data" / "media.jsonl"
@@ -36,22 +36,20 @@ def tensor(array):
     proto.tensor_shape.SetInParent()
     for size in array.shape:
         proto.tensor_shape.dim.add(size=size)
-    return text_format.MessageToString(proto, as_one_line=True)
+    return record_imports.text(proto)
 
 
 record_imports.tensor = tensor
 
 
-def scalar(value):
-    array = np.empty((), object)
-    array[()] = value
-    return array
+class FileRecorder(Recorder):
+    """Records nodes on files: bytes are a scalar string, and a tuple of bytes is a vector of strings."""
 
-
-def strings(*values):
-    array = np.empty(len(values), object)
-    array[:] = values
-    return array
+    def record(self, op, attrs=None, **given):
+        for name, value in given.items():
+            if isinstance(value, (bytes, tuple)):
+                given[name] = scalar(value) if isinstance(value, bytes) else vector(*value)
+        super().record(op, attrs, **given)
 
 
 def png_files():
@@ -85,21 +83,21 @@ def png_files():
 def png_cases(out):
     for file in png_files():
         for channels in (0, 1, 3, 4):
-            out.record("DecodePng", {"channels": channels}, contents=scalar(file))
+            out.record("DecodePng", {"channels": channels}, contents=file)
             if channels in (1, 4):
-                out.record("DecodePng", {"channels": channels, "dtype": tf.uint16}, contents=scalar(file))
-        out.record("DecodeImage", {"channels": 3, "dtype": tf.float32}, contents=scalar(file))
+                out.record("DecodePng", {"channels": channels, "dtype": tf.uint16}, contents=file)
+        out.record("DecodeImage", {"channels": 3, "dtype": tf.float32}, contents=file)
     whole = png(picture(6, 9, 3), 2)
     for file in (b"", b"abc", whole[:8], whole[:40], whole[:-60]):
-        out.record("DecodePng", contents=scalar(file), error=True)
+        out.record("DecodePng", contents=file, error=True)
     # A wrong checksum of the pixels does not count.
-    out.record("DecodePng", contents=scalar(whole[:60] + b"\xff" + whole[61:]), attempt=True)
-    out.record("DecodePng", {"channels": 2}, contents=scalar(whole), error=True)
-    out.record("DecodePng", contents=strings(whole), error=True)
-    out.record("DecodeGif", contents=scalar(png(picture(6, 9, 2), 4)))
-    out.record("DecodeBmp", contents=scalar(whole), error=True)
+    out.record("DecodePng", contents=whole[:60] + b"\xff" + whole[61:], attempt=True)
+    out.record("DecodePng", {"channels": 2}, contents=whole, error=True)
+    out.record("DecodePng", contents=(whole,), error=True)
+    out.record("DecodeGif", contents=png(picture(6, 9, 2), 4))
+    out.record("DecodeBmp", contents=whole, error=True)
     huge = b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", 1 << 20, 1 << 20, 8, 2, 0, 0, 0)) + whole[33:]
-    out.record("DecodePng", contents=scalar(huge), error=True)
+    out.record("DecodePng", contents=huge, error=True)
 
 
 def jpeg(samples, **attrs):
@@ -115,31 +113,31 @@ def jpeg_cases(out):
     ]  # fmt: skip
     for file in files:
         for channels in (0, 1, 3):
-            out.record("DecodeJpeg", {"channels": channels}, contents=scalar(file), attempt=True)
+            out.record("DecodeJpeg", {"channels": channels}, contents=file, attempt=True)
         for attrs in ({"fancy_upscaling": False}, {"dct_method": "INTEGER_ACCURATE"}, {"ratio": 2}, {"ratio": 4}, {"ratio": 8}):
-            out.record("DecodeJpeg", attrs, contents=scalar(file))
-        out.record("DecodeJpeg", {"ratio": 2, "fancy_upscaling": False, "channels": 3}, contents=scalar(file))
-        out.record("ExtractJpegShape", {"output_type": tf.int64}, contents=scalar(file))
-        out.record("DecodeImage", {"dtype": tf.uint16}, contents=scalar(file))
-        out.record("DecodeImage", {"dtype": tf.float32, "channels": 3}, contents=scalar(file))
+            out.record("DecodeJpeg", attrs, contents=file)
+        out.record("DecodeJpeg", {"ratio": 2, "fancy_upscaling": False, "channels": 3}, contents=file)
+        out.record("ExtractJpegShape", {"output_type": tf.int64}, contents=file)
+        out.record("DecodeImage", {"dtype": tf.uint16}, contents=file)
+        out.record("DecodeImage", {"dtype": tf.float32, "channels": 3}, contents=file)
     whole = files[0]
-    out.record("ExtractJpegShape", contents=scalar(whole))
+    out.record("ExtractJpegShape", contents=whole)
     for window in ((3, 5, 10, 20), (0, 16, 19, 16), (16, 16, 3, 19), (0, 0, 19, 35), (18, 34, 1, 1), (2, 1, 9, 33)):
-        out.record("DecodeAndCropJpeg", {"channels": 3}, contents=scalar(whole), crop_window=i32(*window))
-        out.record("DecodeAndCropJpeg", contents=scalar(files[2]), crop_window=i32(*window))
-    out.record("DecodeAndCropJpeg", {"ratio": 2}, contents=scalar(whole), crop_window=i32(1, 8, 5, 9))
+        out.record("DecodeAndCropJpeg", {"channels": 3}, contents=whole, crop_window=i32(*window))
+        out.record("DecodeAndCropJpeg", contents=files[2], crop_window=i32(*window))
+    out.record("DecodeAndCropJpeg", {"ratio": 2}, contents=whole, crop_window=i32(1, 8, 5, 9))
     for window in ((0, 0, 20, 1), (-1, 0, 2, 2), (0, 0, 0, 2), (0, 30, 2, 6)):
-        out.record("DecodeAndCropJpeg", contents=scalar(whole), crop_window=i32(*window), error=True)
-    out.record("DecodeAndCropJpeg", contents=scalar(whole), crop_window=i32(0, 0, 1), error=True)
-    out.record("DecodeAndCropJpeg", contents=scalar(png(color, 2)), crop_window=i32(0, 0, 1, 1), error=True)
+        out.record("DecodeAndCropJpeg", contents=whole, crop_window=i32(*window), error=True)
+    out.record("DecodeAndCropJpeg", contents=whole, crop_window=i32(0, 0, 1), error=True)
+    out.record("DecodeAndCropJpeg", contents=png(color, 2), crop_window=i32(0, 0, 1, 1), error=True)
     for attrs in ({"ratio": 3}, {"channels": 4}, {"channels": 2}, {"dct_method": "FLOAT"}):
-        out.record("DecodeJpeg", attrs, contents=scalar(whole), error=True)
+        out.record("DecodeJpeg", attrs, contents=whole, error=True)
     for file in (b"", whole[:3], whole[:100], b"\xff\xd8\xff\xd9"):
-        out.record("DecodeJpeg", contents=scalar(file), error=True)
-    out.record("ExtractJpegShape", contents=scalar(whole[:100]), error=True)
-    out.record("DecodeJpeg", contents=scalar(png(color, 2)))
-    out.record("DecodePng", {"dtype": tf.uint16}, contents=scalar(whole))
-    out.record("DecodeGif", contents=scalar(files[3]))
+        out.record("DecodeJpeg", contents=file, error=True)
+    out.record("ExtractJpegShape", contents=whole[:100], error=True)
+    out.record("DecodeJpeg", contents=png(color, 2))
+    out.record("DecodePng", {"dtype": tf.uint16}, contents=whole)
+    out.record("DecodeGif", contents=files[3])
 
 
 def encoder_cases(out):
@@ -170,15 +168,15 @@ def bmp_cases(out):
         samples = picture(5, 7, channels)
         for file in (bmp(samples), bmp(samples, True), bmp(samples, header_size=108), bmp(samples) + b"more"):
             for wanted in (0, 3, 4):
-                out.record("DecodeBmp", {"channels": wanted}, contents=scalar(file), attempt=True)
+                out.record("DecodeBmp", {"channels": wanted}, contents=file, attempt=True)
         for dtype in (tf.uint8, tf.uint16, tf.float32):
-            out.record("DecodeImage", {"dtype": dtype}, contents=scalar(bmp(samples)))
-        out.record("DecodeBmp", {"channels": 1}, contents=scalar(bmp(samples)), error=True)
+            out.record("DecodeImage", {"dtype": dtype}, contents=bmp(samples))
+        out.record("DecodeBmp", {"channels": 1}, contents=bmp(samples), error=True)
     whole = bmp(picture(5, 7, 3))
     for file in (whole[:20], whole[:-1], whole[:28] + b"\x10" + whole[29:], whole[:18] + bytes(4) + whole[22:]):
-        out.record("DecodeBmp", contents=scalar(file), error=True)
+        out.record("DecodeBmp", contents=file, error=True)
     for op in ("DecodePng", "DecodeGif", "DecodeJpeg", "DecodeWebP"):
-        out.record(op, contents=scalar(whole), error=True)
+        out.record(op, contents=whole, error=True)
 
 
 def gif_cases(out):
@@ -196,29 +194,29 @@ def gif_cases(out):
     own = gif(4, 9, [(0, 0, indices(9, 4, 6), 0, None, colors(8, 4), True)], palette=False, version=b"87a")
     long = gif(40, 30, [(0, 0, indices(30, 40, 7), 0, None, None, False)])
     for file in (one, three, offset, own, long, three[:-8], one[:-1], gif(3, 3, [(2, 2, indices(5, 5, 8), 0, None, None, False)])):
-        out.record("DecodeGif", contents=scalar(file), attempt=True)
+        out.record("DecodeGif", contents=file, attempt=True)
         for attrs in ({}, {"expand_animations": False}, {"dtype": tf.uint16}, {"dtype": tf.float32, "expand_animations": False}):
-            out.record("DecodeImage", attrs, contents=scalar(file), attempt=True)
-    out.record("DecodePng", contents=scalar(one))
-    out.record("DecodeJpeg", {"channels": 3}, contents=scalar(one))
-    out.record("DecodePng", contents=scalar(three), error=True)
-    out.record("DecodeImage", {"channels": 1}, contents=scalar(three), error=True)
-    out.record("DecodeGif", contents=scalar(three[:40]), error=True)
-    out.record("DecodeGif", contents=scalar(b"GIF89a"), error=True)
-    out.record("DecodeBmp", contents=scalar(one), error=True)
-    out.record("DecodeGif", contents=scalar(gif(2, 2, [(0, 0, indices(2, 2, 1), 0, None, None, False)], palette=False)), error=True)
+            out.record("DecodeImage", attrs, contents=file, attempt=True)
+    out.record("DecodePng", contents=one)
+    out.record("DecodeJpeg", {"channels": 3}, contents=one)
+    out.record("DecodePng", contents=three, error=True)
+    out.record("DecodeImage", {"channels": 1}, contents=three, error=True)
+    out.record("DecodeGif", contents=three[:40], error=True)
+    out.record("DecodeGif", contents=b"GIF89a", error=True)
+    out.record("DecodeBmp", contents=one, error=True)
+    out.record("DecodeGif", contents=gif(2, 2, [(0, 0, indices(2, 2, 1), 0, None, None, False)], palette=False), error=True)
 
 
 def webp_cases(out):
     for file in map(of_base64, WEBP_FILES):
         for channels in (0, 3, 4):
-            out.record("DecodeWebP", {"channels": channels}, contents=scalar(file), attempt=True)
+            out.record("DecodeWebP", {"channels": channels}, contents=file, attempt=True)
             for expands in (True, False):
                 attrs = {"channels": channels, "expand_animations": expands}
-                out.record("DecodeImage", attrs, contents=scalar(file), attempt=True)
-        out.record("DecodeImage", {"dtype": tf.float32}, contents=scalar(file), attempt=True)
-        out.record("DecodeWebP", contents=scalar(file[:-9]), attempt=True)
-    out.record("DecodeWebP", contents=scalar(png(picture(6, 9, 3), 2)))
+                out.record("DecodeImage", attrs, contents=file, attempt=True)
+        out.record("DecodeImage", {"dtype": tf.float32}, contents=file, attempt=True)
+        out.record("DecodeWebP", contents=file[:-9], attempt=True)
+    out.record("DecodeWebP", contents=png(picture(6, 9, 3), 2))
 
 
 def wav_cases(out):
@@ -227,17 +225,17 @@ def wav_cases(out):
 
     for channels in (1, 2, 3):
         file = wav(sound(11, channels), 16000)
-        out.record("DecodeWav", contents=scalar(file))
+        out.record("DecodeWav", contents=file)
         for wanted, samples in ((1, -1), (2, 7), (4, 15), (-1, 20), (-1, 0), (0, -1)):
-            out.record("DecodeWav", {"desired_channels": wanted, "desired_samples": samples}, contents=scalar(file), attempt=True)
+            out.record("DecodeWav", {"desired_channels": wanted, "desired_samples": samples}, contents=file, attempt=True)
     extras = (b"LIST" + struct.pack("<I", 4) + b"info", b"odd " + struct.pack("<I", 3) + b"abc")
     for extra in extras:
-        out.record("DecodeWav", contents=scalar(wav(sound(4, 1), extra=extra)), attempt=True)
-    out.record("DecodeWav", contents=scalar(wav(sound(0, 1))), attempt=True)
+        out.record("DecodeWav", contents=wav(sound(4, 1), extra=extra), attempt=True)
+    out.record("DecodeWav", contents=wav(sound(0, 1)), attempt=True)
     whole = wav(sound(6, 2))
     for file in (whole[:30], whole[:-3], b"RIFX" + whole[4:], wav(sound(6, 2), kind=3), wav(sound(6, 2), bits=8), whole[:44], b""):
-        out.record("DecodeWav", contents=scalar(file), error=True)
-    out.record("DecodeWav", {"desired_channels": -2}, contents=scalar(whole), error=True)
+        out.record("DecodeWav", contents=file, error=True)
+    out.record("DecodeWav", {"desired_channels": -2}, contents=whole, error=True)
     audio = np.array([[0.5, -0.25], [1.0, -1.0], [2.0, -2.0], [1e-5, 0.99998], [0.3, -0.7]], np.float32)
     halves = np.array([[x / 65536] for x in (-3, -1, 1, 3, 5)], np.float32)
     for samples in (audio, audio[:, :1], halves):
@@ -252,11 +250,11 @@ def compressed_cases(out):
         ("ZLIB", (zlib.compress(text), zlib.compress(b""), zlib.compress(b"x") + b"tail", zlib.compress(text)[:-3], zlib.compress(text)[:15], b"")),
         ("GZIP", (gzip.compress(text, mtime=0), gzip.compress(b"a", mtime=0) + gzip.compress(b"b", mtime=0), b"")),
     ):
-        out.record("DecodeCompressed", {"compression_type": name}, bytes=strings(*files))
-    out.record("DecodeCompressed", {"compression_type": "ZLIB"}, bytes=scalar(zlib.compress(text)))
+        out.record("DecodeCompressed", {"compression_type": name}, bytes=files)
+    out.record("DecodeCompressed", {"compression_type": "ZLIB"}, bytes=zlib.compress(text))
     for name, file in (("ZLIB", b"xx"), ("GZIP", zlib.compress(text)), ("ZLIB", zlib.compress(text)[:-4] + b"abcd")):
-        out.record("DecodeCompressed", {"compression_type": name}, bytes=strings(file), error=True)
-    out.record("DecodeCompressed", {"compression_type": "LZMA"}, bytes=strings(text), error=True)
+        out.record("DecodeCompressed", {"compression_type": name}, bytes=(file,), error=True)
+    out.record("DecodeCompressed", {"compression_type": "LZMA"}, bytes=(text,), error=True)
 
 
 # JPEG files that TensorFlow does not write: sampling factors 2x1, 1x2 and 4x1, restart markers, and four inks.
@@ -401,7 +399,7 @@ WEBP_FILES = (
 
 
 def main():
-    out = Recorder()
+    out = FileRecorder()
     for cases in (png_cases, jpeg_cases, encoder_cases, bmp_cases, gif_cases, webp_cases, wav_cases, compressed_cases):
         cases(out)
     OUTPUT.write_text("\n".join(out.lines) + "\n")

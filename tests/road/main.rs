@@ -44,6 +44,7 @@ mod layer_functions;
 mod layering;
 mod limits;
 mod loop_states;
+mod media_attributes;
 mod memory;
 mod method_messages;
 mod mistakes;

@@ -6,7 +6,7 @@ use super::super::LIMIT;
 use super::super::proto::{AttrKind, ListValue, NameAttrList, NodeDef};
 use super::super::shape;
 use super::library::{Returned, argument};
-use super::{Exporter, OUTPUT_SHAPES, constant_def, exported_nodes, put};
+use super::{Exporter, OUTPUT_SHAPES, constant_def, exported_nodes, put, typed_node};
 use crate::error::Result;
 use crate::graph::{GraphData, Node, NodeIx, ValueIx, graph_of};
 use crate::op::dtype_number::number_of;
@@ -24,7 +24,7 @@ impl Exporter<'_> {
             ControlForm::Branches(form) => self.branches(node, name, &form),
             ControlForm::While(form) => self.while_loop(node, name, &form),
             ControlForm::Rows(form) => self.rows(node, name, &form),
-            ControlForm::Call(region) => self.call(node, name, &region),
+            ControlForm::Call(region) => self.call(node, &region),
         }
     }
 
@@ -43,13 +43,13 @@ impl Exporter<'_> {
                 let [otherwise, then] = &functions[..] else {
                     unreachable!("a bool chooses one of two regions")
                 };
-                let mut def = self.typed_node(name, "If", self.operands(node), &[("Tcond", DType::Bool)]);
+                let mut def = typed_node("If", self.operands(node), &[("Tcond", DType::Bool)]);
                 put(&mut def, "then_branch", function_attr(then));
                 put(&mut def, "else_branch", function_attr(otherwise));
                 def
             }
             None => {
-                let mut def = self.typed_node(name, "Case", self.operands(node), &[]);
+                let mut def = typed_node("Case", self.operands(node), &[]);
                 let func = functions.iter().map(|name| name_of(name)).collect();
                 put(&mut def, "branches", AttrKind::List(ListValue { func, ..ListValue::default() }));
                 def
@@ -62,7 +62,7 @@ impl Exporter<'_> {
         Ok(def)
     }
 
-    fn call(&mut self, node: &Node, name: &str, region: &BodyRegion<'_>) -> Result<NodeDef> {
+    fn call(&mut self, node: &Node, region: &BodyRegion<'_>) -> Result<NodeDef> {
         let arguments = self.dtypes(&node.operands);
         let graph: *const GraphData = graph_of(region);
         let function = match self.library.shared.get(&graph) {
@@ -75,7 +75,7 @@ impl Exporter<'_> {
                 added
             }
         };
-        let mut def = self.typed_node(name, "StatefulPartitionedCall", self.operands(node), &[]);
+        let mut def = typed_node("StatefulPartitionedCall", self.operands(node), &[]);
         put(&mut def, "f", function_attr(&function));
         put(&mut def, "Tin", types(&arguments));
         let results: Vec<ValueIx> = node.values().collect();
@@ -111,7 +111,7 @@ impl Exporter<'_> {
         let mut shapes = self.shapes(node.values());
         shapes.extend(self.shapes(node.operands.iter().copied().skip(shapes.len())));
         let operands = self.operands(node);
-        Ok(self.while_node(name, operands, &state, &shapes, [&condition, &body], form.limit))
+        Ok(while_node(operands, &state, &shapes, [&condition, &body], form.limit))
     }
 
     /// Exports a loop over rows. The state of the `While` is the number of the row, the number of rows, all operands,
@@ -133,7 +133,7 @@ impl Exporter<'_> {
         state.extend(items.iter().map(|_| DType::Variant));
 
         let condition = self.function(&format!("{name}/condition"), body, &state, |inner| {
-            let less = inner.typed_node("less", "Less", vec![argument(0), argument(1)], &[("T", DType::I32)]);
+            let less = typed_node("Less", vec![argument(0), argument(1)], &[("T", DType::I32)]);
             Ok(vec![Returned { tensor: inner.extra("less", less), dtype: DType::Bool }])
         })?;
         let body_function = self.function(name, body, &state, |inner| inner.row(form, &state, operands))?;
@@ -147,8 +147,7 @@ impl Exporter<'_> {
         let stacked = node.values().skip(form.states).step_by(1 + usize::from(form.is_joined));
         for (dtype, result) in items.iter().zip(stacked) {
             let shape = self.item_shape(name, node, result, form.is_joined)?;
-            let list = self.typed_node(
-                name,
+            let list = typed_node(
                 "TensorListReserve",
                 vec![shape.clone(), count.clone()],
                 &[("element_dtype", *dtype), ("shape_type", DType::I32)],
@@ -163,7 +162,7 @@ impl Exporter<'_> {
         shapes.extend(items.iter().map(|_| scalar()));
         let functions = [&*condition, &*body_function];
         inputs.extend(checks.iter().map(|check| format!("^{check}")));
-        let last = self.while_node(name, inputs, &state, &shapes, functions, form.limit);
+        let last = while_node(inputs, &state, &shapes, functions, form.limit);
         let last = self.extra(&format!("{name}/loop"), last);
 
         let mut results: Vec<String> =
@@ -173,18 +172,14 @@ impl Exporter<'_> {
             match form.is_joined {
                 true => results.extend(self.joined(name, list, shape, *dtype)?),
                 false => {
-                    let mut stack = self.typed_node(
-                        name,
-                        "TensorListStack",
-                        vec![list, shape],
-                        &[("element_dtype", *dtype)],
-                    );
+                    let mut stack =
+                        typed_node("TensorListStack", vec![list, shape], &[("element_dtype", *dtype)]);
                     put(&mut stack, "num_elements", AttrKind::I(-1));
                     results.push(self.extra(&format!("{name}/stack"), stack));
                 }
             }
         }
-        let mut def = self.typed_node(name, "IdentityN", results, &[]);
+        let mut def = typed_node("IdentityN", results, &[]);
         let dtypes: Vec<ValueIx> = node.values().collect();
         put(&mut def, "T", types(&self.dtypes(&dtypes)));
         Ok(def)
@@ -199,8 +194,7 @@ impl Exporter<'_> {
         let mut rows = Vec::with_capacity(form.xs);
         for x in form.states..form.states + form.xs {
             let axis = self.known("row", &[], &[0], DType::I32)?;
-            let row = self.typed_node(
-                "row",
+            let row = typed_node(
                 "GatherV2",
                 vec![argument(2 + x), number.clone(), axis],
                 &[("Tparams", state[2 + x]), ("Tindices", DType::I32), ("Taxis", DType::I32)],
@@ -226,8 +220,7 @@ impl Exporter<'_> {
             next[2 + operand] = result;
         }
         for (list, output) in (2 + operands..).zip(outputs) {
-            let set = self.typed_node(
-                "set",
+            let set = typed_node(
                 "TensorListSetItem",
                 vec![argument(list), number.clone(), output.tensor],
                 &[("element_dtype", output.dtype)],
@@ -235,7 +228,7 @@ impl Exporter<'_> {
             next[list].tensor = self.extra("set", set);
         }
         let one = self.known("next", &[], &[1], DType::I32)?;
-        let sum = self.typed_node("next", "AddV2", vec![number, one], &[("T", DType::I32)]);
+        let sum = typed_node("AddV2", vec![number, one], &[("T", DType::I32)]);
         next[0].tensor = self.extra("next", sum);
         Ok(next)
     }
@@ -245,14 +238,14 @@ impl Exporter<'_> {
     fn joined(&mut self, name: &str, list: String, shape: String, dtype: DType) -> Result<[String; 2]> {
         let leading = self.known(name, &[0], &[], DType::I64)?;
         let types = [("element_dtype", dtype), ("shape_type", DType::I32)];
-        let concat = self.typed_node(name, "TensorListConcatV2", vec![list, shape, leading], &types);
+        let concat = typed_node("TensorListConcatV2", vec![list, shape, leading], &types);
         let concat = self.extra(&format!("{name}/concat"), concat);
         let axis = self.known(name, &[], &[0], DType::I32)?;
         let zero = self.known(name, &[1], &[0], DType::I64)?;
         let types = [("T", DType::I64), ("Tidx", DType::I32)];
-        let ends = self.typed_node(name, "Cumsum", vec![format!("{concat}:1"), axis.clone()], &types);
+        let ends = typed_node("Cumsum", vec![format!("{concat}:1"), axis.clone()], &types);
         let ends = self.extra(&format!("{name}/ends"), ends);
-        let mut splits = self.typed_node(name, "ConcatV2", vec![zero, ends, axis], &types);
+        let mut splits = typed_node("ConcatV2", vec![zero, ends, axis], &types);
         put(&mut splits, "N", AttrKind::I(2));
         Ok([concat, self.extra(&format!("{name}/splits"), splits)])
     }
@@ -277,14 +270,13 @@ impl Exporter<'_> {
                 continue;
             }
             let size = self.size(name, *x, 0, DType::I32)?;
-            let mut equal =
-                self.typed_node(name, "Equal", vec![count.to_string(), size.clone()], &[("T", DType::I32)]);
+            let mut equal = typed_node("Equal", vec![count.to_string(), size.clone()], &[("T", DType::I32)]);
             put(&mut equal, "incompatible_shape_error", AttrKind::B(true));
             let equal = self.extra(&format!("{name}/equal"), equal);
             let text = "all tensors must have the same number of rows, got";
-            let text = self.extra(&format!("{name}/text"), constant_def("", &Tensor::from(text))?);
+            let text = self.extra(&format!("{name}/text"), constant_def(&Tensor::from(text))?);
             let inputs = vec![equal, text, count.to_string(), size];
-            let mut assert = self.typed_node(name, "Assert", inputs, &[]);
+            let mut assert = typed_node("Assert", inputs, &[]);
             put(&mut assert, "T", types(&[DType::String, DType::I32, DType::I32]));
             checks.push(self.extra(&format!("{name}/assert"), assert));
         }
@@ -308,29 +300,6 @@ impl Exporter<'_> {
         }
         let shape = self.elements(name, &sizes, DType::I32)?;
         Ok(shape.expect("the nodes before the loop determine the sizes"))
-    }
-
-    /// Returns a `While` with these inputs and this state.
-    fn while_node(
-        &self,
-        name: &str,
-        inputs: Vec<String>,
-        state: &[DType],
-        shapes: &[TensorShape],
-        [condition, body]: [&str; 2],
-        limit: Option<u64>,
-    ) -> NodeDef {
-        let mut def = self.typed_node(name, "While", inputs, &[]);
-        put(&mut def, "T", types(state));
-        put(&mut def, "cond", function_attr(condition));
-        put(&mut def, "body", function_attr(body));
-        put(&mut def, "output_shapes", shapes_attr(shapes));
-        put(&mut def, OUTPUT_SHAPES, shapes_attr(shapes));
-        put(&mut def, "parallel_iterations", AttrKind::I(10));
-        if let Some(limit) = limit.and_then(|limit| i64::try_from(limit).ok()) {
-            put(&mut def, LIMIT, AttrKind::I(limit));
-        }
-        def
     }
 
     /// Adds a function to the library, and returns its name. Its arguments have the dtypes `arguments`. `build` exports
@@ -388,6 +357,27 @@ impl Exporter<'_> {
     fn shapes(&self, values: impl Iterator<Item = ValueIx>) -> Vec<TensorShape> {
         values.map(|value| self.data.table.resolve_shape(&self.data.values[value.index()].shape)).collect()
     }
+}
+
+/// Returns a `While` with these inputs and this state.
+fn while_node(
+    inputs: Vec<String>,
+    state: &[DType],
+    shapes: &[TensorShape],
+    [condition, body]: [&str; 2],
+    limit: Option<u64>,
+) -> NodeDef {
+    let mut def = typed_node("While", inputs, &[]);
+    put(&mut def, "T", types(state));
+    put(&mut def, "cond", function_attr(condition));
+    put(&mut def, "body", function_attr(body));
+    put(&mut def, "output_shapes", shapes_attr(shapes));
+    put(&mut def, OUTPUT_SHAPES, shapes_attr(shapes));
+    put(&mut def, "parallel_iterations", AttrKind::I(10));
+    if let Some(limit) = limit.and_then(|limit| i64::try_from(limit).ok()) {
+        put(&mut def, LIMIT, AttrKind::I(limit));
+    }
+    def
 }
 
 /// Returns the arguments of a function as its results.

@@ -8,7 +8,7 @@ use super::super::OWN_OP;
 use super::super::proto::{AttrKind, NodeDef};
 use super::control::{function_attr, types};
 use super::library::{Returned, argument};
-use super::{Exporter, constant_def, put};
+use super::{Exporter, constant_def, put, typed_node};
 use crate::error::{Error, Result};
 use crate::graph::{Graph, Node, Value, ValueIx};
 use crate::op::{CompositeCx, TfFunction};
@@ -99,16 +99,16 @@ impl Exporter<'_> {
                 dtypes.push(given.dtype);
             }
             if let Some(text) = texts.next() {
-                inputs.push(self.extra("text", constant_def("", &Tensor::from(text))?));
+                inputs.push(self.extra("text", constant_def(&Tensor::from(text))?));
                 dtypes.push(DType::String);
             }
         }
-        let mut assert = self.typed_node("assert", "Assert", inputs, &[]);
+        let mut assert = typed_node("Assert", inputs, &[]);
         put(&mut assert, "T", types(&dtypes));
         let assert = self.extra("assert", assert);
         let dtype = arguments[0].dtype;
         let inputs = vec![argument(0), format!("^{assert}")];
-        let passed = self.typed_node("passed", "Identity", inputs, &[("T", dtype)]);
+        let passed = typed_node("Identity", inputs, &[("T", dtype)]);
         Ok(vec![Returned { tensor: self.extra("passed", passed), dtype }])
     }
 }

@@ -125,7 +125,7 @@ fn name_of(function: &FunctionDef) -> String {
     function.signature.as_ref().map(|signature| signature.name.clone()).unwrap_or_default()
 }
 
-/// Returns the named outputs of a node, each with the number of its tensors. Returns nothing if TensorFlow lacks the op.
+/// Returns the named outputs of a node, each with the number of its tensors. Returns none if TensorFlow lacks the op.
 fn outputs_of(node: &NodeDef) -> Vec<(&'static str, usize)> {
     let Some(signature) = signature(&node.op) else {
         let known = OUTPUTS.iter().find(|(op, _)| *op == node.op);

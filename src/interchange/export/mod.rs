@@ -23,6 +23,7 @@ use crate::error::{Result, at_caller};
 use crate::graph::{Graph, GraphData, Node, NodeIx, Value, ValueIx, needed_nodes};
 use crate::op::dtype_number::number_of;
 use crate::op::{Body, spread};
+use crate::tensor::Tensor;
 use library::Library;
 use unique_name::unique_name;
 
@@ -287,13 +288,13 @@ impl<'a> Exporter<'a> {
         let mut def = match (&node.op.body, data.constants.get(&index)) {
             (Body::Input, _) => {
                 let info = &data.values[node.first_output.index()];
-                let mut def = node_def(&name, "Placeholder");
+                let mut def = node_def("Placeholder");
                 put(&mut def, "dtype", AttrKind::Type(number_of(info.dtype)));
                 let shape = data.table.resolve_shape(&info.shape);
                 put(&mut def, "shape", AttrKind::Shape(shape::to_proto(&shape)));
                 def
             }
-            (_, Some(tensor)) => constant_def(&name, tensor)?,
+            (_, Some(tensor)) => constant_def(tensor)?,
             (Body::Control(control), _) => self.control(node, &name, &**control)?,
             _ => {
                 let spelled = match self.spelled(node, &name)? {
@@ -314,6 +315,7 @@ impl<'a> Exporter<'a> {
             let list = ListValue { shape: shapes.collect(), ..ListValue::default() };
             put(&mut def, OUTPUT_SHAPES, AttrKind::List(list));
         }
+        def.name = name;
         self.nodes.push(def);
         Ok(())
     }
@@ -356,7 +358,7 @@ impl<'a> Exporter<'a> {
     /// Adds a node that the graph lacks. Returns its unique name, which begins with `name`.
     fn extra(&mut self, name: &str, mut def: NodeDef) -> String {
         let name = unique_name(&mut self.taken, name);
-        def.name.clone_from(&name);
+        def.name = name.clone();
         self.nodes.push(def);
         name
     }
@@ -375,16 +377,27 @@ fn has_unnamed_sizes(elements: &PartialElements) -> bool {
     is_unnamed
 }
 
-fn node_def(name: &str, op: &str) -> NodeDef {
-    NodeDef { name: name.to_string(), op: op.to_string(), ..NodeDef::default() }
+/// Returns a node of the op `op` without a name.
+fn node_def(op: &str) -> NodeDef {
+    NodeDef { op: op.to_string(), ..NodeDef::default() }
+}
+
+/// Returns a node of TensorFlow's op `op` with these type attributes, without a name.
+fn typed_node(op: &str, inputs: Vec<String>, types: &[(&str, DType)]) -> NodeDef {
+    let mut def = NodeDef { input: inputs, ..node_def(op) };
+    for (attr, dtype) in types {
+        put(&mut def, attr, AttrKind::Type(number_of(*dtype)));
+    }
+    def
 }
 
 fn put(def: &mut NodeDef, name: &str, kind: AttrKind) {
     def.attr.insert(name.to_string(), AttrValue { value: Some(kind) });
 }
 
-fn constant_def(name: &str, tensor: &crate::tensor::Tensor) -> Result<NodeDef> {
-    let mut def = node_def(name, "Const");
+/// Returns a node of a constant without a name.
+fn constant_def(tensor: &Tensor) -> Result<NodeDef> {
+    let mut def = node_def("Const");
     put(&mut def, "dtype", AttrKind::Type(number_of(tensor.dtype())));
     put(&mut def, "value", AttrKind::Tensor(Box::new(constant::to_proto(tensor)?)));
     Ok(def)

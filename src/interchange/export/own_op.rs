@@ -29,7 +29,7 @@ impl Exporter<'_> {
             (Body::ShapeOnly, Some(Attr::Str(op))) => op.to_string(),
             _ => node.op.name().to_string(),
         };
-        let mut def = node_def(name, &op);
+        let mut def = node_def(&op);
         let argument = |value: ValueIx| {
             let info = &self.data.values[value.index()];
             let rank = self.data.table.resolve_shape(&info.shape).rank();

@@ -4,7 +4,7 @@ use shapeflow_shape_fns::{Attr, DType};
 
 use super::super::FORWARDS;
 use super::super::proto::{AttrKind, NodeDef};
-use super::{Exporter, put};
+use super::{Exporter, put, typed_node};
 use crate::error::Result;
 use crate::graph::Node;
 use crate::op::PaddedInput;
@@ -78,7 +78,7 @@ impl Exporter<'_> {
         let types = [("T", int), ("Tpaddings", int)];
         let paddings = self.auxiliary_node(&format!("{name}/paddings"), "Pad", vec![missing, around], &types);
         let types = [("T", dtype), ("Tpaddings", int)];
-        let mut pad = self.typed_node(name, "Pad", vec![tensor, paddings], &types);
+        let mut pad = typed_node("Pad", vec![tensor, paddings], &types);
         put(&mut pad, FORWARDS, AttrKind::B(true));
         def.input[0] = self.auxiliary(&format!("{name}/padded"), pad);
         Ok(())

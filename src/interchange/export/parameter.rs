@@ -3,11 +3,10 @@
 
 use shapeflow_shape_fns::{Attr, DType, Dim, DimFactor, DimFunction, PartialElements, TensorShape};
 
-use super::super::proto::{AttrKind, NodeDef};
-use super::{Exporter, SizeSource, constant_def, has_unnamed_sizes, node_def, put, size_source};
+use super::super::proto::AttrKind;
+use super::{Exporter, SizeSource, constant_def, has_unnamed_sizes, put, size_source, typed_node};
 use crate::error::Result;
 use crate::graph::{Node, ValueIx};
-use crate::op::dtype_number::number_of;
 use crate::op::{Absent, Body};
 use crate::tensor::Tensor;
 
@@ -84,7 +83,7 @@ impl Exporter<'_> {
                     DType::F64 => Tensor::scalar(*value),
                     _ => return Ok(None),
                 };
-                let def = constant_def(name, &tensor)?;
+                let def = constant_def(&tensor)?;
                 return Ok(Some(self.auxiliary(name, def)));
             }
             Parameter::AxesOf(value) => return self.axes_of(name, *value, dtype).map(Some),
@@ -92,7 +91,7 @@ impl Exporter<'_> {
         };
         if let Some(known) = elements.as_known() {
             let Some(tensor) = integers(elements.sizes(), &known, dtype)? else { return Ok(None) };
-            let def = constant_def(name, &tensor)?;
+            let def = constant_def(&tensor)?;
             return Ok(Some(self.auxiliary(name, def)));
         }
         if !matches!(dtype, DType::I32 | DType::I64) {
@@ -140,7 +139,7 @@ impl Exporter<'_> {
         if elements.rank() == 0 {
             return Ok(inputs.pop());
         }
-        let mut pack = self.typed_node(name, "Pack", inputs, &[("T", dtype)]);
+        let mut pack = typed_node("Pack", inputs, &[("T", dtype)]);
         put(&mut pack, "N", AttrKind::I(elements.len() as i64));
         let mut packed = self.auxiliary(name, pack);
         if elements.rank() > 1 {
@@ -234,7 +233,7 @@ impl Exporter<'_> {
         let is_vector = function == DimFunction::Bcast;
         if is_vector {
             for arg in &mut args {
-                let mut pack = self.typed_node(name, "Pack", vec![std::mem::take(arg)], &[("T", dtype)]);
+                let mut pack = typed_node("Pack", vec![std::mem::take(arg)], &[("T", dtype)]);
                 put(&mut pack, "N", AttrKind::I(1));
                 *arg = self.auxiliary(name, pack);
             }
@@ -282,8 +281,7 @@ impl Exporter<'_> {
         let begin = self.known(name, &[1], &[index], DType::I32)?;
         let end = self.known(name, &[1], &[index + 1], DType::I32)?;
         let strides = self.known(name, &[1], &[1], DType::I32)?;
-        let mut slice = self.typed_node(
-            name,
+        let mut slice = typed_node(
             "StridedSlice",
             vec![vector, begin, end, strides],
             &[("T", dtype), ("Index", DType::I32)],
@@ -314,7 +312,7 @@ impl Exporter<'_> {
     /// Adds a cast of an operand of this crate, and returns the name of the result. The import computes the cast: no
     /// attribute holds the operand.
     pub(super) fn cast_value(&mut self, name: &str, tensor: String, from: DType, to: DType) -> String {
-        let def = self.typed_node(name, "Cast", vec![tensor], &[("SrcT", from), ("DstT", to)]);
+        let def = typed_node("Cast", vec![tensor], &[("SrcT", from), ("DstT", to)]);
         self.extra(name, def)
     }
 
@@ -327,7 +325,7 @@ impl Exporter<'_> {
         dtype: DType,
     ) -> Result<String> {
         let tensor = integers(sizes, values, dtype)?.expect("the callers check that the integers fit");
-        let def = constant_def(name, &tensor)?;
+        let def = constant_def(&tensor)?;
         Ok(self.auxiliary(&format!("{name}/const"), def))
     }
 
@@ -340,24 +338,8 @@ impl Exporter<'_> {
         inputs: Vec<String>,
         types: &[(&str, DType)],
     ) -> String {
-        let def = self.typed_node(name, op, inputs, types);
+        let def = typed_node(op, inputs, types);
         self.auxiliary(name, def)
-    }
-
-    /// Returns a node of TensorFlow's op `op` with these type attributes.
-    pub(super) fn typed_node(
-        &self,
-        name: &str,
-        op: &str,
-        inputs: Vec<String>,
-        types: &[(&str, DType)],
-    ) -> NodeDef {
-        let mut def = node_def(name, op);
-        def.input = inputs;
-        for (attr, dtype) in types {
-            put(&mut def, attr, AttrKind::Type(number_of(*dtype)));
-        }
-        def
     }
 }
 

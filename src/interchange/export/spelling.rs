@@ -76,7 +76,7 @@ impl Exporter<'_> {
         if spelling.implied.iter().any(|(own, _)| node.attrs().get(own).is_none()) {
             return Ok(None);
         }
-        let mut def = node_def(name, spelling.op_type);
+        let mut def = node_def(spelling.op_type);
         let is_input = |name: &str| {
             draft
                 .inputs

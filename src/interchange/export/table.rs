@@ -4,7 +4,7 @@
 use shapeflow_shape_fns::DType;
 
 use super::super::proto::{AttrKind, NodeDef};
-use super::{Exporter, constant_def, put};
+use super::{Exporter, constant_def, put, typed_node};
 use crate::error::Result;
 use crate::graph::Node;
 use crate::ops::integers::int_tensor;
@@ -36,8 +36,8 @@ impl Exporter<'_> {
             return self.row_lookup(name, [keys, values], [elements, default]).map(Some);
         }
         let content = [
-            self.extra(&format!("{name}/keys"), constant_def("", keys)?),
-            self.extra(&format!("{name}/values"), constant_def("", values)?),
+            self.extra(&format!("{name}/keys"), constant_def(keys)?),
+            self.extra(&format!("{name}/values"), constant_def(values)?),
         ];
         Ok(Some(self.table(name, content, [keys.dtype(), values.dtype()], [elements, default])))
     }
@@ -48,19 +48,15 @@ impl Exporter<'_> {
         let named = |names: [&'static str; 2]| -> [(&'static str, DType); 2] {
             [(names[0], types[0]), (names[1], types[1])]
         };
-        let table = self.typed_node(name, "HashTableV2", Vec::new(), &named(["key_dtype", "value_dtype"]));
+        let table = typed_node("HashTableV2", Vec::new(), &named(["key_dtype", "value_dtype"]));
         let table = self.extra(&format!("{name}/table"), table);
         let [keys, values] = content;
-        let filled = self.typed_node(
-            name,
-            "InitializeTableV2",
-            vec![table.clone(), keys, values],
-            &named(["Tkey", "Tval"]),
-        );
+        let filled =
+            typed_node("InitializeTableV2", vec![table.clone(), keys, values], &named(["Tkey", "Tval"]));
         let filled = self.extra(&format!("{name}/filled"), filled);
         let [elements, default] = read;
         let inputs = vec![table, elements, default, format!("^{filled}")];
-        self.typed_node(name, "LookupTableFindV2", inputs, &named(["Tin", "Tout"]))
+        typed_node("LookupTableFindV2", inputs, &named(["Tin", "Tout"]))
     }
 
     /// Adds the nodes that look up the number of each value, and returns the node that gathers the values.
@@ -78,7 +74,7 @@ impl Exporter<'_> {
         let past = int_tensor(index, &[], std::iter::once(count))?;
         let axis = Tensor::scalar(0i32);
         let mut constant = |part: &str, tensor: &Tensor| -> Result<String> {
-            Ok(self.extra(&format!("{name}/{part}"), constant_def("", tensor)?))
+            Ok(self.extra(&format!("{name}/{part}"), constant_def(tensor)?))
         };
         let content = [constant("keys", keys)?, constant("numbers", &numbers)?];
         let (past, values_name) = (constant("past", &past)?, constant("values", values)?);
@@ -86,15 +82,10 @@ impl Exporter<'_> {
         let found = self.table(name, content, [keys.dtype(), index], [elements, past]);
         let found = self.extra(&format!("{name}/found"), found);
         let dtype = values.dtype();
-        let default = self.typed_node(
-            name,
-            "ExpandDims",
-            vec![default, axis.clone()],
-            &[("T", dtype), ("Tdim", DType::I32)],
-        );
+        let default =
+            typed_node("ExpandDims", vec![default, axis.clone()], &[("T", dtype), ("Tdim", DType::I32)]);
         let default = self.extra(&format!("{name}/default"), default);
-        let mut rows = self.typed_node(
-            name,
+        let mut rows = typed_node(
             "ConcatV2",
             vec![values_name, default, axis.clone()],
             &[("T", dtype), ("Tidx", DType::I32)],
@@ -102,7 +93,7 @@ impl Exporter<'_> {
         put(&mut rows, "N", AttrKind::I(2));
         let rows = self.extra(&format!("{name}/rows"), rows);
         let types = [("Tparams", dtype), ("Tindices", index), ("Taxis", DType::I32)];
-        Ok(self.typed_node(name, "GatherV2", vec![rows, found, axis], &types))
+        Ok(typed_node("GatherV2", vec![rows, found, axis], &types))
     }
 }
 

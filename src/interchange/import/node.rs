@@ -14,7 +14,7 @@ use super::frame::{Frame, MAX_TENSORS, damaged};
 use super::importer::Importer;
 use super::typed::{add_dtype_attrs, check_inputs, own_name};
 use super::unknown::MAX_OUTPUTS;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::graph::{OpBuilder, Value};
 use crate::op::dtype_number::dtype_of;
 use crate::op::{OpRef, Operand, TfOp, spread_names};
@@ -47,7 +47,7 @@ impl<'a, 'g> Importer<'a, 'g> {
             _ => &[],
         };
         let options = self.options;
-        let mut refusal = None;
+        let mut refusal: Option<Error> = None;
         for (def, spelling) in options.ops.candidates(op_type) {
             let Some(call) =
                 self.map_operands(def, spelling, row, inputs, &declared_attrs, &exported, absent)
@@ -72,6 +72,10 @@ impl<'a, 'g> Importer<'a, 'g> {
                 builder = builder.operand(position, value);
             }
             return self.finish(builder, name);
+        }
+        // An attribute has a wrong value. A refusal of another kind means that this crate cannot compute the node.
+        if let Some(refusal) = refusal.take_if(|refusal| refusal.kind() == ErrorKind::Attribute) {
+            return Err(refusal);
         }
         if present.len() != inputs.len() {
             return damaged(

@@ -2,6 +2,7 @@
 
 use shapeflow_shape_fns::{Attribute, DType};
 
+use super::attrs;
 use super::codecs;
 use super::dtypes::check;
 use crate::error::Result;
@@ -29,8 +30,8 @@ impl<'g> Value<'g> {
     /// ```
     ///
     /// # Errors
-    /// The elements are not strings. The run fails if `compression_type` is another one, or a string is damaged or
-    /// becomes more than 2³⁰ bytes.
+    /// The elements are not strings. `Attribute`: `compression_type` is another one; TensorFlow also has `"ZSTD"`. The
+    /// run fails if a string is damaged or becomes more than 2³⁰ bytes.
     #[doc(alias = "decompress")]
     #[track_caller]
     pub fn decode_compressed(self, compression_type: &str) -> Result<Value<'g>> {
@@ -42,7 +43,8 @@ pub(crate) static DEF: OpDef = OpDef::host("decode_compressed", codecs::decode_c
     .attrs(&[Attribute::str_or("compression_type", "")])
     .operands(&[Operand::Data("bytes")])
     .shape_fn(shape_fns::common::unary)
-    .dtype_rule(|operands, _| {
+    .dtype_rule(|operands, attrs| {
+        attrs::compression_type(attrs)?;
         check(operands, &[("bytes", DType::String)])?;
         Ok(vec![DType::String])
     })

@@ -2,9 +2,10 @@
 
 use shapeflow_shape_fns::{Attribute, DType};
 
+use super::attrs;
 use super::codecs;
 use super::dtypes::{file_to, file_to_bytes};
-use super::format::Wanted;
+use super::format::ImageOp;
 use crate::error::Result;
 use crate::graph::Value;
 use crate::op::{OpDef, Operand, TfOp};
@@ -58,8 +59,9 @@ impl<'g> Value<'g> {
     /// ```
     ///
     /// # Errors
-    /// `self` is not a scalar string, or an option has another value. The run fails if the bytes are damaged or of
-    /// another format, the format has no such number of channels, or the image has 2²⁹ elements or more.
+    /// `self` is not a scalar string. `Attribute`: there is no such number of channels. `DType`: the dtype is another
+    /// one. The run fails if the bytes are damaged or of another format, the format has no such number of channels, or
+    /// the image has 2²⁹ elements or more.
     #[doc(alias = "imread")]
     #[track_caller]
     pub fn decode_image(self, options: &ImageDecoding) -> Result<Value<'g>> {
@@ -152,8 +154,9 @@ impl<'g> Value<'g> {
     /// Decodes a WebP file with or without loss.
     ///
     /// `string[] -> u8[frames, height, width, channels]`. `channels` is 3, 4, or 0 for those of the file. The op also
-    /// reads PNG and JPEG files, which give `[height, width, channels]`. As TensorFlow's `DecodeWebP`, with
-    /// equal pixels; those of blended frames may differ by 1 level. Runs on the host, with the feature `media`.
+    /// reads PNG and JPEG files, which give `[height, width, channels]` and may have 1 channel. As TensorFlow's
+    /// `DecodeWebP`, with equal pixels; those of blended frames may differ by 1 level. Runs on the host, with the
+    /// feature `media`.
     ///
     /// ```
     /// # #[cfg(feature = "media")] {
@@ -176,7 +179,10 @@ impl<'g> Value<'g> {
     }
 }
 
-pub(crate) static ANY: OpDef = OpDef::host("decode_image", |cx| codecs::decode_image(cx, Wanted::Any))
+/// The numbers of channels of ops that read PNG files.
+const CHANNELS: &[usize] = &[0, 1, 3, 4];
+
+pub(crate) static ANY: OpDef = OpDef::host("decode_image", |cx| codecs::decode_image(cx, ImageOp::Any))
     .attrs(&[
         Attribute::int_or("channels", 0),
         Attribute::dtype_or("dtype", DType::U8),
@@ -184,32 +190,44 @@ pub(crate) static ANY: OpDef = OpDef::host("decode_image", |cx| codecs::decode_i
     ])
     .operands(&[Operand::Data("contents")])
     .shape_fn(shape_fns::media::decode_image)
-    .dtype_rule(|operands, attrs| file_to(operands, attrs, "dtype", &[DType::U8, DType::U16, DType::F32]))
+    .dtype_rule(|operands, attrs| {
+        attrs::channels(attrs, CHANNELS)?;
+        file_to(operands, attrs, "dtype", &[DType::U8, DType::U16, DType::F32])
+    })
     .tensorflow(&[TfOp::new("DecodeImage")]);
 
-pub(crate) static PNG: OpDef = OpDef::host("decode_png", |cx| codecs::decode_image(cx, Wanted::Png))
+pub(crate) static PNG: OpDef = OpDef::host("decode_png", |cx| codecs::decode_image(cx, ImageOp::Png))
     .attrs(&[Attribute::int_or("channels", 0), Attribute::dtype_or("dtype", DType::U8)])
     .operands(&[Operand::Data("contents")])
     .shape_fn(shape_fns::media::decode_picture)
-    .dtype_rule(|operands, attrs| file_to(operands, attrs, "dtype", &[DType::U8, DType::U16]))
+    .dtype_rule(|operands, attrs| {
+        attrs::channels(attrs, CHANNELS)?;
+        file_to(operands, attrs, "dtype", &[DType::U8, DType::U16])
+    })
     .tensorflow(&[TfOp::new("DecodePng")]);
 
-pub(crate) static BMP: OpDef = OpDef::host("decode_bmp", |cx| codecs::decode_image(cx, Wanted::Bmp))
+pub(crate) static BMP: OpDef = OpDef::host("decode_bmp", |cx| codecs::decode_image(cx, ImageOp::Bmp))
     .attrs(&[Attribute::int_or("channels", 0)])
     .operands(&[Operand::Data("contents")])
     .shape_fn(shape_fns::media::decode_picture)
-    .dtype_rule(file_to_bytes)
+    .dtype_rule(|operands, attrs| {
+        attrs::channels(attrs, &[0, 3, 4])?;
+        file_to_bytes(operands, attrs)
+    })
     .tensorflow(&[TfOp::new("DecodeBmp")]);
 
-pub(crate) static GIF: OpDef = OpDef::host("decode_gif", |cx| codecs::decode_image(cx, Wanted::Gif))
+pub(crate) static GIF: OpDef = OpDef::host("decode_gif", |cx| codecs::decode_image(cx, ImageOp::Gif))
     .operands(&[Operand::Data("contents")])
     .shape_fn(shape_fns::media::decode_gif)
     .dtype_rule(file_to_bytes)
     .tensorflow(&[TfOp::new("DecodeGif")]);
 
-pub(crate) static WEBP: OpDef = OpDef::host("decode_webp", |cx| codecs::decode_image(cx, Wanted::WebP))
+pub(crate) static WEBP: OpDef = OpDef::host("decode_webp", |cx| codecs::decode_image(cx, ImageOp::WebP))
     .attrs(&[Attribute::int_or("channels", 0), Attribute::dtype_or("dtype", DType::U8)])
     .operands(&[Operand::Data("contents")])
     .shape_fn(shape_fns::media::decode_frames)
-    .dtype_rule(|operands, attrs| file_to(operands, attrs, "dtype", &[DType::U8]))
+    .dtype_rule(|operands, attrs| {
+        attrs::channels(attrs, CHANNELS)?;
+        file_to(operands, attrs, "dtype", &[DType::U8])
+    })
     .tensorflow(&[TfOp::new("DecodeWebP")]);

@@ -2,11 +2,12 @@
 
 use std::panic::Location;
 
-use shapeflow_shape_fns::{Attribute, DType};
+use shapeflow_shape_fns::{Attribute, Attrs, DType};
 
+use super::attrs;
 use super::codecs;
 use super::dtypes::{check, file_to, file_to_bytes};
-use super::format::Wanted;
+use super::format::ImageOp;
 use crate::error::Result;
 use crate::graph::{IntoOperand, OpBuilder, Value};
 use crate::op::{OpDef, Operand, TfOp};
@@ -93,9 +94,10 @@ impl<'g> Value<'g> {
     /// ```
     ///
     /// # Errors
-    /// `self` is not a scalar string, or `channels` is not 0, 1 or 3. The run fails if the bytes are damaged or of
-    /// another format, `ratio` is not 1, 2, 4 or 8, the file ends early and `try_recover_truncated` is not set, or the
-    /// image has 2²⁹ elements or more.
+    /// `self` is not a scalar string. `Attribute`: `channels` is not 0, 1, 3 or 4, or `ratio` is not 1, 2, 4 or 8. The
+    /// run fails if the bytes are damaged or of another format, a JPEG file shall have 4 channels, the file ends early
+    /// and `try_recover_truncated` is not set, the image has 2²⁹ elements or more, or a progressive one has more than
+    /// 2³⁰ coefficients.
     #[track_caller]
     pub fn decode_jpeg_with(self, channels: i64, options: &JpegDecoding) -> Result<Value<'g>> {
         with_options(self.graph().op(&DEF).data(self), channels, options).finish()
@@ -123,8 +125,8 @@ impl<'g> Value<'g> {
     /// ```
     ///
     /// # Errors
-    /// As [`Value::decode_jpeg_with`], or the window has another shape. The run fails if the window is empty or not
-    /// inside of the image, or the file is not a JPEG file.
+    /// As [`Value::decode_jpeg_with`], but `channels` is not 4, or the window has another shape. The run fails if the
+    /// window is empty or not inside of the image, or the file is not a JPEG file.
     #[track_caller]
     pub fn decode_and_crop_jpeg(
         self,
@@ -163,6 +165,14 @@ impl<'g> Value<'g> {
     }
 }
 
+/// Refuses attributes of a decoder, whose files have one of these numbers of channels.
+fn check_attrs(attrs: &Attrs, channels: &[usize]) -> Result<()> {
+    attrs::channels(attrs, channels)?;
+    attrs::ratio(attrs)?;
+    attrs::is_accurate(attrs)?;
+    Ok(())
+}
+
 /// The attributes of both decoders.
 const ATTRS: &[Attribute] = &[
     Attribute::int_or("channels", 0),
@@ -173,18 +183,23 @@ const ATTRS: &[Attribute] = &[
     Attribute::str_or("dct_method", ""),
 ];
 
-pub(crate) static DEF: OpDef = OpDef::host("decode_jpeg", |cx| codecs::decode_image(cx, Wanted::Jpeg))
+pub(crate) static DEF: OpDef = OpDef::host("decode_jpeg", |cx| codecs::decode_image(cx, ImageOp::Jpeg))
     .attrs(ATTRS)
     .operands(&[Operand::Data("contents")])
     .shape_fn(shape_fns::media::decode_picture)
-    .dtype_rule(file_to_bytes)
+    .dtype_rule(|operands, attrs| {
+        // The op also reads PNG files, which have 4 channels.
+        check_attrs(attrs, &[0, 1, 3, 4])?;
+        file_to_bytes(operands, attrs)
+    })
     .tensorflow(&[TfOp::new("DecodeJpeg")]);
 
 pub(crate) static CROP: OpDef = OpDef::host("decode_and_crop_jpeg", codecs::decode_and_crop_jpeg)
     .attrs(ATTRS)
     .operands(&[Operand::Data("contents"), Operand::Data("crop_window")])
     .shape_fn(shape_fns::media::decode_and_crop)
-    .dtype_rule(|operands, _| {
+    .dtype_rule(|operands, attrs| {
+        check_attrs(attrs, &[0, 1, 3])?;
         check(operands, &[("contents", DType::String), ("crop_window", DType::I32)])?;
         Ok(vec![DType::U8])
     })

@@ -2,6 +2,7 @@
 
 use shapeflow_shape_fns::{Attrs, DType};
 
+use super::attrs::listed;
 use crate::dtype;
 use crate::error::Result;
 
@@ -34,8 +35,7 @@ pub(super) fn file_to(
     check(operands, &[("contents", DType::String)])?;
     let wanted = attrs.dtype(name);
     if !choices.contains(&wanted) {
-        let choices: Vec<String> = choices.iter().map(ToString::to_string).collect();
-        return dtype::refuse(format!("{name} must be {}, got {wanted}", choices.join(" or ")));
+        return dtype::refuse(format!("{name} must be {}, got {wanted}", listed(choices)));
     }
     Ok(vec![wanted])
 }

@@ -4,6 +4,7 @@ use std::panic::Location;
 
 use shapeflow_shape_fns::{Attribute, DType};
 
+use super::attrs;
 use super::codecs;
 use super::dtypes::check;
 use crate::dtype;
@@ -28,9 +29,9 @@ pub struct JpegEncoding {
     pub optimize_size: bool,
     /// Whether chroma has half of the rows and columns.
     pub chroma_downsampling: bool,
-    /// The pixels in an inch, across and down, which the file only mentions.
+    /// The pixels in an inch, across and down, from 0 to 65,535, which the file only mentions.
     pub density: [i64; 2],
-    /// Whether `density` counts the pixels in a centimetre.
+    /// Whether `density` counts the pixels in a centimeter.
     pub density_in_cm: bool,
     /// A text in the format XMP that the file carries; empty for none.
     pub xmp_metadata: String,
@@ -100,8 +101,9 @@ impl<'g> Value<'g> {
     /// ```
     ///
     /// # Errors
-    /// The dtype is another one, or there are not 3 axes. The run fails if the image is empty, has another number of
-    /// channels or more than 65,535 rows or columns, the quality is not from 0 to 100, or the metadata are too long.
+    /// The dtype is another one, or there are not 3 axes. `Attribute`: the quality is not from 0 to 100, or a density
+    /// is not from 0 to 65,535. TensorFlow writes the lower 16 bits of any density. The run fails if the image is
+    /// empty, has another number of channels or more than 65,535 rows or columns, or the metadata are too long.
     #[track_caller]
     pub fn encode_jpeg(self, options: &JpegEncoding) -> Result<Value<'g>> {
         let unit = if options.density_in_cm { "cm" } else { "in" };
@@ -130,7 +132,8 @@ impl<'g> Value<'g> {
     /// ```
     ///
     /// # Errors
-    /// As [`Value::encode_jpeg`], or the quality is not a scalar i32.
+    /// As [`Value::encode_jpeg`], or the quality is not a scalar i32. The run fails if the quality is not from 0 to
+    /// 100.
     #[track_caller]
     pub fn encode_jpeg_variable_quality(self, quality: impl IntoOperand<'g>) -> Result<Value<'g>> {
         let location = Location::caller();
@@ -143,10 +146,12 @@ pub(crate) static PNG: OpDef = OpDef::host("encode_png", codecs::encode_png)
     .attrs(&[Attribute::int_or("compression", -1)])
     .operands(&[Operand::Data("image")])
     .shape_fn(shape_fns::media::encode_pictures)
-    .dtype_rule(|operands, _| match operands {
-        [DType::U8 | DType::U16] => Ok(vec![DType::String]),
-        [other, ..] => dtype::refuse(format!("image must be u8 or u16, got {other}")),
-        [] => Ok(vec![DType::String]),
+    .dtype_rule(|operands, attrs| {
+        attrs::compression(attrs)?;
+        match operands.first() {
+            Some(DType::U8 | DType::U16) | None => Ok(vec![DType::String]),
+            Some(other) => dtype::refuse(format!("image must be u8 or u16, got {other}")),
+        }
     })
     .tensorflow(&[TfOp::new("EncodePng")]);
 
@@ -164,7 +169,11 @@ pub(crate) static JPEG: OpDef = OpDef::host("encode_jpeg", codecs::encode_jpeg)
     ])
     .operands(&[Operand::Data("image")])
     .shape_fn(shape_fns::media::encode_picture)
-    .dtype_rule(|operands, _| {
+    .dtype_rule(|operands, attrs| {
+        attrs::quality(attrs)?;
+        attrs::density(attrs)?;
+        attrs::is_metric(attrs)?;
+        attrs::format(attrs)?;
         check(operands, &[("image", DType::U8)])?;
         Ok(vec![DType::String])
     })

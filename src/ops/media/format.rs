@@ -1,4 +1,4 @@
-//! `Format`: what kind of image a file has; `Wanted`: which op reads it.
+//! `Format`: the format of an image file; `ImageOp`: the op that reads a file.
 
 use std::fmt;
 
@@ -13,7 +13,7 @@ pub(super) enum Format {
 }
 
 impl Format {
-    /// Returns the format that the first bytes tell.
+    /// Returns the format that the first bytes of a file tell.
     pub(super) fn of(bytes: &[u8]) -> Option<Format> {
         match bytes {
             [0xff, 0xd8, 0xff, ..] => Some(Format::Jpeg),
@@ -38,9 +38,10 @@ impl fmt::Display for Format {
     }
 }
 
-/// The op that reads an image.
+/// An op that decodes images.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Wanted {
+pub(super) enum ImageOp {
+    /// `decode_image`, which reads every format.
     Any,
     Jpeg,
     Png,
@@ -49,15 +50,15 @@ pub(super) enum Wanted {
     WebP,
 }
 
-impl fmt::Display for Wanted {
+impl fmt::Display for ImageOp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Wanted::Any => "decode_image",
-            Wanted::Jpeg => "decode_jpeg",
-            Wanted::Png => "decode_png",
-            Wanted::Gif => "decode_gif",
-            Wanted::Bmp => "decode_bmp",
-            Wanted::WebP => "decode_webp",
+            ImageOp::Any => "decode_image",
+            ImageOp::Jpeg => "decode_jpeg",
+            ImageOp::Png => "decode_png",
+            ImageOp::Gif => "decode_gif",
+            ImageOp::Bmp => "decode_bmp",
+            ImageOp::WebP => "decode_webp",
         })
     }
 }

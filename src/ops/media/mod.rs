@@ -13,6 +13,7 @@
 //! # Ok::<(), shapeflow::Error>(())
 //! ```
 
+mod attrs;
 #[cfg(feature = "media")]
 mod codecs;
 #[cfg(not(feature = "media"))]

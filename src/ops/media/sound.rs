@@ -4,6 +4,7 @@ use std::panic::Location;
 
 use shapeflow_shape_fns::{Attribute, DType};
 
+use super::attrs::sound_size;
 use super::codecs;
 use super::dtypes::check;
 use crate::error::Result;
@@ -61,7 +62,8 @@ impl<'g> Value<'g> {
     /// ```
     ///
     /// # Errors
-    /// A dtype or a rank is wrong. The run fails if there are too many samples or channels for the format.
+    /// A dtype or a rank is wrong. The run fails if there are no channels, or too many samples or channels for the
+    /// format, or the sample rate is not positive.
     #[track_caller]
     pub fn encode_wav(self, sample_rate: impl IntoOperand<'g>) -> Result<Value<'g>> {
         let location = Location::caller();
@@ -75,7 +77,9 @@ pub(crate) static DECODE: OpDef = OpDef::host("decode_wav", codecs::decode_wav)
     .operands(&[Operand::Data("contents")])
     .outputs(|_, _| 2)
     .shape_fn(shape_fns::media::decode_wav)
-    .dtype_rule(|operands, _| {
+    .dtype_rule(|operands, attrs| {
+        sound_size(attrs, "desired_channels")?;
+        sound_size(attrs, "desired_samples")?;
         check(operands, &[("contents", DType::String)])?;
         Ok(vec![DType::F32, DType::I32])
     })

@@ -1,6 +1,6 @@
 //! Kernels that say which feature the ops on files need.
 
-use super::format::{Format, Wanted};
+use super::format::{Format, ImageOp};
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::op::HostCx;
 
@@ -10,7 +10,7 @@ fn refused() -> Result<()> {
     Err(Error::new(ErrorKind::Compile, Phase::Run, message))
 }
 
-pub(super) fn decode_image(cx: &mut HostCx<'_>, _wanted: Wanted) -> Result<()> {
+pub(super) fn decode_image(cx: &mut HostCx<'_>, _: ImageOp) -> Result<()> {
     // The format is known without a decoder.
     let file = cx.input(0)?.as_strings()?;
     match file.get(0).and_then(Format::of) {

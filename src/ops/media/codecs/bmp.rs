@@ -1,6 +1,6 @@
 //! BMP files without compression: gray of 8 bits, colors of 24 and 32 bits.
 
-use super::damage::{checked_len, damage, u16_at, u32_at, zeros};
+use super::damage::{checked_len, damage, filled, u16_at, u32_at};
 use super::pixels::{Pixels, Samples};
 use crate::error::Result;
 
@@ -32,7 +32,7 @@ pub(super) fn decode(bytes: &[u8], channels: usize) -> Result<Pixels> {
     let Some(data) = bytes.get(start..needed) else {
         return Err(wrong(format!("the pixels must end at byte {needed}, got {} bytes", bytes.len())));
     };
-    let mut pixels = zeros::<u8>(len)?;
+    let mut pixels = filled(len, 0u8)?;
     for (y, to) in pixels.chunks_exact_mut(columns * channels).enumerate() {
         let row = if height < 0 { y } else { rows - 1 - y };
         let from = &data[row * row_size..][..columns * given];

@@ -11,18 +11,13 @@ pub(super) fn damage(message: impl Into<String>) -> Error {
     Error::new(ErrorKind::Custom, Phase::Run, message.into())
 }
 
-/// Makes an error about an attribute.
-pub(super) fn attribute_error(message: String) -> Error {
-    Error::new(ErrorKind::Attribute, Phase::Run, message)
-}
-
-/// Returns a vector of `len` zeros.
+/// Returns a vector of `len` equal elements.
 ///
 /// # Errors
 /// `Memory`: the allocation fails.
-pub(super) fn zeros<T: Copy + Default>(len: usize) -> Result<Vec<T>> {
+pub(super) fn filled<T: Copy>(len: usize, element: T) -> Result<Vec<T>> {
     let mut all = reserved_vec(len)?;
-    all.resize(len, T::default());
+    all.resize(len, element);
     Ok(all)
 }
 

@@ -1,94 +1,153 @@
 //! GIF files: one picture for each frame, painted over the frames before.
 
-use std::num::NonZeroU64;
-
 use gif::{ColorOutput, DecodeOptions, MemoryLimit};
 
-use super::damage::{MAX_ELEMENTS, checked_len, damage, zeros};
+use super::damage::{checked_len, damage, filled};
 use super::pixels::{Pixels, Samples};
-use crate::error::Result;
+use crate::error::{Error, Result};
+
+/// The greatest number of pixels that a byte of a file may become: a code of 12 bits stands for fewer than 4096 pixels.
+const MAX_PIXELS_OF_BYTE: usize = 4096;
+
+/// The frames to decode.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Frames {
+    /// All frames, along a first axis.
+    All,
+    /// The first frame.
+    First,
+    /// The only frame. An animation is refused.
+    Only,
+}
 
 /// A frame: a rectangle of indices of colors.
 struct Frame {
     left: usize,
     top: usize,
-    height: usize,
     width: usize,
     indices: Vec<u8>,
     transparent: Option<u8>,
     palette: Option<Vec<u8>>,
 }
 
-/// Decodes a file to `[frames, height, width, 3]`, or to the first frame `[height, width, 3]`. As in TensorFlow, the
-/// picture is as large as the greatest frame, and starts black; a frame stays until another one covers it, whatever its
-/// disposal. A file that ends early has the frames before.
+/// The frames of a file up to its end or its first damage.
+struct File {
+    palette: Option<Vec<u8>>,
+    /// The frames to decode.
+    frames: Vec<Frame>,
+    /// The number of all frames, and the height and the width of the greatest one.
+    count: usize,
+    height: usize,
+    width: usize,
+}
+
+fn wrong(what: impl std::fmt::Display) -> Error {
+    damage(format!("the bytes must be a GIF file: {what}"))
+}
+
+/// Decodes a file to `[frames, height, width, 3]`, or one frame to `[height, width, 3]`. As in TensorFlow, a picture is
+/// as large as the greatest frame, and the first one starts black; a frame stays until another one covers it, whatever
+/// its disposal. A file that ends early has the frames before.
 ///
 /// # Errors
-/// The file is damaged in its first frame or in a color, or memory is refused.
-pub(super) fn decode(bytes: &[u8], is_animation: bool) -> Result<Pixels> {
-    let wrong = |what: &dyn std::fmt::Display| damage(format!("the bytes must be a GIF file: {what}"));
-    let mut options = DecodeOptions::new();
-    options.set_color_output(ColorOutput::Indexed);
-    if let Some(limit) = NonZeroU64::new(MAX_ELEMENTS as u64) {
-        options.set_memory_limit(MemoryLimit::Bytes(limit));
-    }
-    let mut decoder = options.read_info(bytes).map_err(|error| wrong(&error))?;
-    let global = decoder.global_palette().map(<[u8]>::to_vec);
-    let (mut frames, mut height, mut width) = (Vec::new(), 0, 0);
-    loop {
-        match decoder.read_next_frame() {
-            Ok(Some(frame)) => {
-                let found = Frame {
-                    left: frame.left.into(),
-                    top: frame.top.into(),
-                    height: frame.height.into(),
-                    width: frame.width.into(),
-                    indices: frame.buffer.to_vec(),
-                    transparent: frame.transparent,
-                    palette: frame.palette.clone(),
-                };
-                (height, width) = (found.height.max(height), found.width.max(width));
-                frames.push(found);
-                checked_len(&[frames.len(), height, width, 3])?;
-            }
-            Ok(None) => break,
-            // The frames before the damage count.
-            Err(_) if !frames.is_empty() => break,
-            Err(error) => return Err(wrong(&error)),
-        }
-    }
-    if frames.is_empty() {
-        return Err(wrong(&"there must be a frame"));
-    }
-    if !is_animation {
-        frames.truncate(1);
+/// The file is damaged in its first frame or in a color, or has more frames than it may, or memory is refused.
+pub(super) fn decode(bytes: &[u8], wanted: Frames) -> Result<Pixels> {
+    let File { palette, frames, count, height, width } = read(bytes, wanted)?;
+    if wanted == Frames::Only && count > 1 {
+        return Err(damage(format!(
+            "only decode_gif and decode_image read animations, got a GIF file of {count} frames"
+        )));
     }
     let size = height * width * 3;
-    let mut pixels = zeros::<u8>(checked_len(&[frames.len(), height, width, 3])?)?;
+    let mut pixels = filled(checked_len(&[frames.len(), height, width, 3])?, 0u8)?;
     for (number, frame) in frames.iter().enumerate() {
         let (before, rest) = pixels.split_at_mut(number * size);
         let picture = &mut rest[..size];
         if number > 0 {
             picture.copy_from_slice(&before[(number - 1) * size..]);
         }
-        let palette = frame.palette.as_ref().or(global.as_ref());
-        let palette = palette.ok_or_else(|| wrong(&format!("frame {number} must have a palette")))?;
-        let (columns, rows) = (width.saturating_sub(frame.left), height.saturating_sub(frame.top));
-        let lines = frame.indices.chunks_exact(frame.width.max(1)).take(rows.min(frame.height));
-        for (y, line) in lines.enumerate() {
-            let start = ((frame.top + y) * width + frame.left) * 3;
-            for (x, index) in line.iter().take(columns).enumerate() {
-                if frame.transparent == Some(*index) {
+        let palette = frame.palette.as_ref().or(palette.as_ref());
+        let palette = palette.ok_or_else(|| wrong(format!("frame {number} must have a palette")))?;
+        frame.paint(picture, [height, width], palette)?;
+    }
+    let sizes = match wanted {
+        Frames::All => vec![count, height, width, 3],
+        Frames::First | Frames::Only => vec![height, width, 3],
+    };
+    Ok(Pixels { sizes, samples: Samples::U8(pixels) })
+}
+
+/// Reads the frames.
+///
+/// # Errors
+/// The file is damaged in its first frame, or memory is refused.
+fn read(bytes: &[u8], wanted: Frames) -> Result<File> {
+    let mut options = DecodeOptions::new();
+    options.set_color_output(ColorOutput::Indexed);
+    // The size of a frame is checked before its pixels are read.
+    options.set_memory_limit(MemoryLimit::Unlimited);
+    let mut decoder = options.read_info(bytes).map_err(wrong)?;
+    let palette = decoder.global_palette().map(<[u8]>::to_vec);
+    let mut file = File { palette, frames: Vec::new(), count: 0, height: 0, width: 0 };
+    loop {
+        let frame = match decoder.next_frame_info() {
+            Ok(Some(frame)) => frame,
+            Ok(None) => break,
+            // The frames before the damage count.
+            Err(_) if file.count > 0 => break,
+            Err(error) => return Err(wrong(error)),
+        };
+        let [height, width] = [frame.height, frame.width].map(usize::from);
+        let (left, top) = (frame.left.into(), frame.top.into());
+        let (transparent, palette) = (frame.transparent, frame.palette.clone());
+        let is_kept = wanted == Frames::All || file.count == 0;
+        let whole = if is_kept { file.frames.len() + 1 } else { 1 };
+        let greatest = [whole, file.height.max(height), file.width.max(width), 3];
+        let result = match height * width <= bytes.len().saturating_mul(MAX_PIXELS_OF_BYTE) {
+            true => {
+                checked_len(&greatest)?;
+                let mut indices = filled(height * width, 0)?;
+                decoder.read_into_buffer(&mut indices).map(|()| indices).map_err(wrong)
+            }
+            false => Err(wrong(format!("{} bytes cannot have {height} x {width} pixels", bytes.len()))),
+        };
+        match result {
+            Ok(indices) if is_kept => {
+                file.frames.push(Frame { left, top, width, indices, transparent, palette });
+            }
+            Ok(_) => {}
+            Err(_) if file.count > 0 => break,
+            Err(error) => return Err(error),
+        }
+        (file.count, file.height, file.width) = (file.count + 1, greatest[1], greatest[2]);
+    }
+    if file.count == 0 {
+        return Err(wrong("there must be a frame"));
+    }
+    Ok(file)
+}
+
+impl Frame {
+    /// Paints the frame on a picture of a height and a width.
+    ///
+    /// # Errors
+    /// The palette lacks a color.
+    fn paint(&self, picture: &mut [u8], [height, width]: [usize; 2], palette: &[u8]) -> Result<()> {
+        let columns = width.saturating_sub(self.left);
+        let rows = self.indices.chunks_exact(self.width.max(1)).take(height.saturating_sub(self.top));
+        for (y, row) in rows.enumerate() {
+            let start = ((self.top + y) * width + self.left) * 3;
+            for (x, index) in row.iter().take(columns).enumerate() {
+                if self.transparent == Some(*index) {
                     continue;
                 }
                 let color = palette.get(3 * usize::from(*index)..3 * usize::from(*index) + 3);
                 let color = color.ok_or_else(|| {
-                    wrong(&format!("a color must be below {}, got {index}", palette.len() / 3))
+                    wrong(format!("a color must be below {}, got {index}", palette.len() / 3))
                 })?;
                 picture[start + 3 * x..][..3].copy_from_slice(color);
             }
         }
+        Ok(())
     }
-    let sizes = if is_animation { vec![frames.len(), height, width, 3] } else { vec![height, width, 3] };
-    Ok(Pixels { sizes, samples: Samples::U8(pixels) })
 }

@@ -17,9 +17,24 @@ pub(super) struct FileSettings<'a> {
     /// Whether chroma has half of the rows and columns.
     pub is_subsampled: bool,
     pub density: [u16; 2],
-    /// Whether the densities count pixels in a centimetre, instead of an inch.
+    /// Whether the densities count pixels in a centimeter, instead of an inch.
     pub is_metric: bool,
     pub metadata: &'a [u8],
+}
+
+impl FileSettings<'_> {
+    /// Returns TensorFlow's defaults.
+    pub(super) fn usual(quality: i64) -> Self {
+        FileSettings {
+            quality,
+            is_progressive: false,
+            is_optimized: false,
+            is_subsampled: true,
+            density: [300, 300],
+            is_metric: false,
+            metadata: &[],
+        }
+    }
 }
 
 /// Writes an image of bytes with 1 or 3 channels.

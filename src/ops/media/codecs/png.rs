@@ -4,9 +4,12 @@ use std::io::Cursor;
 
 use png::{BitDepth, ColorType, DeflateCompression, Transformations};
 
-use super::damage::{checked_len, damage, zeros};
+use super::damage::{checked_len, damage, filled};
 use super::pixels::{Depth, Pixels, Samples};
 use crate::error::Result;
+
+/// The greatest number of bytes that a byte of a file may become: deflate writes 258 bytes in 2 bits.
+const MAX_EXPANSION: usize = 1032;
 
 /// The parts of red and green in gray, times 2¹⁵; blue has the rest.
 const RED: u32 = 9797;
@@ -60,12 +63,19 @@ pub(super) fn decode(bytes: &[u8], channels: usize, depth: Depth) -> Result<Pixe
     let sizes = vec![height, width, channels];
     let len = checked_len(&sizes)?;
     let row_size = reader.output_line_size(width as u32).unwrap_or(usize::MAX);
-    let mut raw = zeros::<u8>(row_size.saturating_mul(height))?;
+    let raw_size = row_size.saturating_mul(height);
+    if raw_size / MAX_EXPANSION > bytes.len() {
+        return Err(damage(format!(
+            "the bytes must be a PNG file: {} bytes cannot have {height} x {width} pixels",
+            bytes.len()
+        )));
+    }
+    let mut raw = filled(raw_size, 0u8)?;
     reader.next_frame(&mut raw).map_err(wrong)?;
     let converter = Converter::new(file, channels, depth);
     let samples = match depth {
         Depth::Eight => {
-            let mut made = zeros::<u8>(len)?;
+            let mut made = filled(len, 0u8)?;
             for (from, to) in raw.chunks_exact(row_size).zip(made.chunks_exact_mut(width * channels)) {
                 if converter.file.bits == 8 && converter.is_copy() {
                     to.copy_from_slice(from);
@@ -76,7 +86,7 @@ pub(super) fn decode(bytes: &[u8], channels: usize, depth: Depth) -> Result<Pixe
             Samples::U8(made)
         }
         Depth::Sixteen => {
-            let mut made = zeros::<u16>(len)?;
+            let mut made = filled(len, 0u16)?;
             for (from, to) in raw.chunks_exact(row_size).zip(made.chunks_exact_mut(width * channels)) {
                 converter.row(from, to, |sample| sample);
             }

@@ -83,10 +83,11 @@ fn read_format(chunk: &[u8]) -> Result<(usize, i32)> {
 /// The numbers do not fit the header, or memory is refused.
 pub(super) fn write(sound: &[f32], channels: usize, rate: i32) -> Result<Vec<u8>> {
     let size = u32::try_from(2 * sound.len()).ok().filter(|size| *size < u32::MAX - 44);
-    let (Some(size), Ok(count), Ok(rate)) = (size, u16::try_from(channels), u32::try_from(rate)) else {
+    let (Some(size), Ok(count @ 1..), Ok(rate @ 1..)) = (size, u16::try_from(channels), u32::try_from(rate))
+    else {
         return Err(damage(format!(
-            "a WAV file must have less than 2^16 channels and 2^31 samples and a sample rate of at least 0, got \
-             {channels} channels, {} samples, {rate}",
+            "a WAV file must have from 1 to 65535 channels, fewer than 2^31 samples and a sample rate of at least 1, \
+             got {channels} channels, {} samples, {rate}",
             sound.len()
         )));
     };

@@ -4,7 +4,7 @@ use std::io::Cursor;
 
 use image_webp::{DecodingError, WebPDecoder};
 
-use super::damage::{MAX_ELEMENTS, checked_len, damage, zeros};
+use super::damage::{MAX_ELEMENTS, checked_len, damage, filled};
 use super::pixels::{Pixels, Samples};
 use crate::error::Result;
 
@@ -22,13 +22,12 @@ pub(super) fn decode(bytes: &[u8], channels: usize, is_animation: bool) -> Resul
     let given = if decoder.has_alpha() { 4 } else { 3 };
     let channels = match channels {
         0 => given,
-        1 => return Err(damage("a WebP file must be decoded to 3 or 4 channels, got 1")),
         wanted => wanted,
     };
     let frames = if decoder.is_animated() && is_animation { decoder.num_frames().max(1) as usize } else { 1 };
     let len = checked_len(&[frames, height, width, channels])?;
-    let mut raw = zeros::<u8>(checked_len(&[height, width, given])?)?;
-    let mut pixels = zeros::<u8>(len)?;
+    let mut raw = filled(checked_len(&[height, width, given])?, 0u8)?;
+    let mut pixels = filled(len, 0u8)?;
     for picture in pixels.chunks_exact_mut(len / frames) {
         match decoder.is_animated() {
             true => drop(decoder.read_frame(&mut raw).map_err(wrong)?),

@@ -46,9 +46,29 @@ impl Multipliers {
             (1, _) => samples[0] = sample(rounded(product(0), 3)),
             (2, _) => transform_2(product, samples, stride),
             (4, _) => transform_4(product, samples, stride),
-            (_, DctMethod::Fast) => transform_fast(product, samples, stride),
-            (_, DctMethod::Accurate) => transform_accurate(product, samples, stride),
+            (_, DctMethod::Fast) => match used(block) {
+                1 => transform_fast::<1>(product, samples, stride),
+                4 => transform_fast::<4>(product, samples, stride),
+                _ => transform_fast::<8>(product, samples, stride),
+            },
+            (_, DctMethod::Accurate) => match used(block) {
+                1 => transform_accurate::<1>(product, samples, stride),
+                4 => transform_accurate::<4>(product, samples, stride),
+                _ => transform_accurate::<8>(product, samples, stride),
+            },
         }
+    }
+}
+
+/// Returns a number of rows and columns, 1, 4 or 8, outside of which all coefficients are zeros.
+fn used(block: &[i16; 64]) -> usize {
+    let rows = block.as_chunks::<8>().0;
+    let any = |coefficients: &[i16]| coefficients.iter().fold(0, |any, x| any | x);
+    let outside = rows.iter().fold(0, |all, row| all | any(&row[4..])) | any(&block[32..]);
+    match (outside, any(&block[1..])) {
+        (_, 0) => 1,
+        (0, _) => 4,
+        _ => 8,
     }
 }
 
@@ -74,6 +94,7 @@ fn sum(terms: &[(i32, i32)]) -> i32 {
 }
 
 /// One pass of the fast transform (Arai, Agui and Nakajima).
+#[inline(always)]
 fn fast_pass(x: [i32; 8]) -> [i32; 8] {
     let times = |x: i32, factor: i32| x.wrapping_mul(factor) >> 8;
     let (add, sub) = (i32::wrapping_add, i32::wrapping_sub);
@@ -92,20 +113,23 @@ fn fast_pass(x: [i32; 8]) -> [i32; 8] {
     [add(t0, t7), add(t1, t6), add(t2, t5), sub(t3, t4), add(t3, t4), sub(t2, t5), sub(t1, t6), sub(t0, t7)]
 }
 
-fn transform_fast(product: impl Fn(usize) -> i32, samples: &mut [u8], stride: usize) {
-    let mut rows = [0i32; 64];
-    for column in 0..8 {
-        let pass = fast_pass(std::array::from_fn(|row| product(8 * row + column)));
-        pass.into_iter().enumerate().for_each(|(row, x)| rows[8 * row + column] = x);
+/// Transforms a block. Its coefficients outside of the first `N` rows and columns are zeros.
+#[inline(always)]
+fn transform_fast<const N: usize>(product: impl Fn(usize) -> i32, samples: &mut [u8], stride: usize) {
+    let mut rows = [[0i32; 8]; 8];
+    for column in 0..N {
+        let pass = fast_pass(std::array::from_fn(|row| if row < N { product(8 * row + column) } else { 0 }));
+        pass.into_iter().zip(&mut rows).for_each(|(x, row)| row[column] = x);
     }
-    for (row, x) in rows.as_chunks::<8>().0.iter().enumerate() {
-        let pass = fast_pass(*x);
+    for (row, x) in rows.iter().enumerate() {
+        let pass = fast_pass(std::array::from_fn(|column| if column < N { x[column] } else { 0 }));
         let to = &mut samples[row * stride..][..8];
         to.iter_mut().zip(pass).for_each(|(to, x)| *to = sample(x >> (PASS + 3)));
     }
 }
 
 /// One pass of the accurate transform (Loeffler, Ligtenberg and Moschytz), whose results have `BITS` more bits.
+#[inline(always)]
 fn accurate_pass(x: [i32; 8]) -> [i32; 8] {
     let (add, sub) = (i32::wrapping_add, i32::wrapping_sub);
     let t2 = sum(&[(add(x[2], x[6]), 4433), (x[6], -15137)]);
@@ -127,14 +151,17 @@ fn accurate_pass(x: [i32; 8]) -> [i32; 8] {
     )
 }
 
-fn transform_accurate(product: impl Fn(usize) -> i32, samples: &mut [u8], stride: usize) {
-    let mut rows = [0i32; 64];
-    for column in 0..8 {
-        let pass = accurate_pass(std::array::from_fn(|row| product(8 * row + column)));
-        pass.into_iter().enumerate().for_each(|(row, x)| rows[8 * row + column] = rounded(x, BITS - PASS));
+/// Transforms a block. Its coefficients outside of the first `N` rows and columns are zeros.
+#[inline(always)]
+fn transform_accurate<const N: usize>(product: impl Fn(usize) -> i32, samples: &mut [u8], stride: usize) {
+    let mut rows = [[0i32; 8]; 8];
+    for column in 0..N {
+        let pass =
+            accurate_pass(std::array::from_fn(|row| if row < N { product(8 * row + column) } else { 0 }));
+        pass.into_iter().zip(&mut rows).for_each(|(x, row)| row[column] = rounded(x, BITS - PASS));
     }
-    for (row, x) in rows.as_chunks::<8>().0.iter().enumerate() {
-        let pass = accurate_pass(*x);
+    for (row, x) in rows.iter().enumerate() {
+        let pass = accurate_pass(std::array::from_fn(|column| if column < N { x[column] } else { 0 }));
         let to = &mut samples[row * stride..][..8];
         to.iter_mut().zip(pass).for_each(|(to, x)| *to = sample(rounded(x, BITS + PASS + 3)));
     }

@@ -14,7 +14,8 @@ use self::header::{ColorModel, Header};
 pub(super) use self::idct::DctMethod;
 use self::rows::{Columns, RowMaker};
 use self::scan::Planes;
-use super::damage::{checked_len, damage, zeros};
+use super::damage::{checked_len, damage, filled};
+use super::pixels::{Pixels, Samples};
 use crate::error::Result;
 
 /// How a file is decoded.
@@ -31,6 +32,14 @@ pub(super) struct JpegSettings {
     pub window: Option<[i64; 4]>,
 }
 
+impl JpegSettings {
+    /// Returns TensorFlow's defaults.
+    pub(super) fn usual(channels: usize) -> JpegSettings {
+        let method = DctMethod::Fast;
+        JpegSettings { channels, ratio: 1, is_fancy: true, recovers: false, method, window: None }
+    }
+}
+
 /// Returns the height, the width and the number of components of a file.
 ///
 /// # Errors
@@ -42,11 +51,11 @@ pub(super) fn shape(data: &[u8]) -> Result<[usize; 3]> {
     Ok([frame.height, frame.width, frame.components.len()])
 }
 
-/// Returns the sizes and the pixels of a file.
+/// Returns the pixels of a file.
 ///
 /// # Errors
 /// The file is damaged or not supported, the window does not lie inside of the image, or memory is refused.
-pub(super) fn decode(data: &[u8], settings: &JpegSettings) -> Result<([usize; 3], Vec<u8>)> {
+pub(super) fn decode(data: &[u8], settings: &JpegSettings) -> Result<Pixels> {
     let mut header = Header::new(data, settings.recovers)?;
     let Some(scan) = header.next_scan(None)? else {
         return Err(damage("a JPEG file must have pixels"));
@@ -66,10 +75,12 @@ pub(super) fn decode(data: &[u8], settings: &JpegSettings) -> Result<([usize; 3]
         Some(window) => checked_window(window, height, width)?,
         None => [0, 0, height, width],
     };
-    let mut pixels = zeros(checked_len(&[rows, columns, channels])?)?;
     let size = 8 / settings.ratio;
-    let mut planes = Planes::new(&frame, size, settings.method)?;
+    // The luma is the gray image.
+    let needed = if model == ColorModel::Ycc && channels == 1 { 1 } else { frame.components.len() };
+    let mut planes = Planes::new(&frame, needed, size, settings.method)?;
     planes.decode(&mut header, scan, data, settings.recovers)?;
+    let mut pixels = filled(checked_len(&[rows, columns, channels])?, 0)?;
     // A segment of Adobe may follow the first scan, but says nothing about it.
     let is_adobe = header.is_adobe();
     let columns_of_image = Columns { first: left, end: left + columns };
@@ -80,7 +91,7 @@ pub(super) fn decode(data: &[u8], settings: &JpegSettings) -> Result<([usize; 3]
     for (y, row) in pixels.chunks_exact_mut(columns * channels).enumerate() {
         maker.write(top + y, model, is_adobe, channels, row);
     }
-    Ok(([rows, columns, channels], pixels))
+    Ok(Pixels { sizes: vec![rows, columns, channels], samples: Samples::U8(pixels) })
 }
 
 /// Returns a window: top, left, height, width.

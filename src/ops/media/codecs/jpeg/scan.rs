@@ -1,13 +1,19 @@
 //! Decodes the scans of a JPEG file: Huffman codes to coefficients, and these to samples.
 
-use super::super::damage::{damage, zeros};
+use super::super::damage::{damage, filled};
 use super::bits::{Bits, HuffmanTable};
 use super::header::{Declared, Frame, Header, Scan, ScanComponent, ZIGZAG};
 use super::idct::{DctMethod, Multipliers};
 use crate::error::Result;
 
-/// The greatest number of scans. Each may visit all blocks again with few bytes.
-const MAX_SCANS: usize = 1000;
+/// The greatest number of blocks that all scans together visit. A scan may visit all blocks again with few bytes.
+const MAX_VISITS: usize = 1 << 30;
+
+/// The greatest number of coefficients that a progressive image keeps: 2 GiB.
+const MAX_COEFFICIENTS: usize = 1 << 30;
+
+/// The sample of a block without coefficients.
+const GRAY: u8 = 128;
 
 /// A component with its samples.
 pub(super) struct Component {
@@ -20,7 +26,7 @@ pub(super) struct Component {
     /// The blocks of the image, and all blocks, which fill the last units of several components.
     own_blocks: [usize; 2],
     blocks: [usize; 2],
-    /// The samples, in rows of `blocks[1] * size`.
+    /// The samples, in rows of `blocks[1] * size`. Gray, until a scan gives them. Empty if the pixels do not need them.
     pub samples: Vec<u8>,
     /// The coefficients of all blocks of a progressive image; else none.
     coefficients: Vec<[i16; 64]>,
@@ -37,7 +43,9 @@ impl Component {
     fn store(&mut self, [row, column]: [usize; 2], block: &[i16; 64]) {
         let stride = self.stride();
         let start = row * self.size * stride + column * self.size;
-        if let Some(multipliers) = &self.multipliers {
+        if let Some(multipliers) = &self.multipliers
+            && !self.samples.is_empty()
+        {
             multipliers.transform(block, &mut self.samples[start..], stride);
         }
     }
@@ -57,17 +65,21 @@ pub(super) struct Planes {
 
 impl Planes {
     /// Makes room for the samples of a frame, where a block of the component with the greatest factors has `size ×
-    /// size` samples.
+    /// size` samples. The pixels need the first `needed` components.
     ///
     /// # Errors
-    /// `Memory`: an allocation fails.
-    pub(super) fn new(frame: &Frame, size: usize, method: DctMethod) -> Result<Planes> {
+    /// The image has too many coefficients. `Memory`: an allocation fails.
+    pub(super) fn new(frame: &Frame, needed: usize, size: usize, method: DctMethod) -> Result<Planes> {
         let across = frame.components.iter().map(|component| component.across).max().unwrap_or(1);
         let down = frame.components.iter().map(|component| component.down).max().unwrap_or(1);
         let units = [frame.height.div_ceil(8 * down), frame.width.div_ceil(8 * across)];
+        let blocks_of = |declared: &Declared| [units[0] * declared.down, units[1] * declared.across];
+        let count = |declared: &Declared| blocks_of(declared).iter().product::<usize>();
+        if frame.is_progressive && frame.components.iter().map(count).sum::<usize>() > MAX_COEFFICIENTS / 64 {
+            return Err(damage("a progressive JPEG file must have at most 2^30 coefficients"));
+        }
         let mut components = Vec::new();
-        for declared in &frame.components {
-            let blocks = [units[0] * declared.down, units[1] * declared.across];
+        for (index, declared) in frame.components.iter().enumerate() {
             // A component with smaller factors keeps more samples of a block, instead of repeating samples.
             let mut own_size = size;
             let fits = |own_size: usize| {
@@ -77,7 +89,8 @@ impl Planes {
             while own_size < 8 && fits(own_size) {
                 own_size *= 2;
             }
-            let count = blocks[0] * blocks[1];
+            let count = count(declared);
+            let samples = if index < needed { count * own_size * own_size } else { 0 };
             components.push(Component {
                 declared: *declared,
                 size: own_size,
@@ -87,16 +100,9 @@ impl Planes {
                     (frame.height * declared.down).div_ceil(8 * down),
                     (frame.width * declared.across).div_ceil(8 * across),
                 ],
-                blocks,
-                samples: zeros(count * own_size * own_size)?,
-                coefficients: match frame.is_progressive {
-                    true => {
-                        let mut all = crate::tensor::reserved_vec(count)?;
-                        all.resize(count, [0; 64]);
-                        all
-                    }
-                    false => Vec::new(),
-                },
+                blocks: blocks_of(declared),
+                samples: filled(samples, GRAY)?,
+                coefficients: filled(if frame.is_progressive { count } else { 0 }, [0; 64])?,
                 multipliers: None,
             });
         }
@@ -115,23 +121,25 @@ impl Planes {
         recovers: bool,
     ) -> Result<()> {
         let (mut scan, mut seen) = (Some(scan), vec![false; self.components.len()]);
-        let mut count = 0;
+        let mut visits = 0;
         while let Some(current) = scan {
-            count += 1;
-            if count > MAX_SCANS {
-                return Err(damage(format!("a JPEG file must have at most {MAX_SCANS} scans")));
-            }
             for component in &current.components {
                 seen[component.index] = true;
                 self.prepare(header, component.index)?;
+                visits += self.components[component.index].blocks.iter().product::<usize>();
+            }
+            if visits > MAX_VISITS {
+                return Err(damage(
+                    "a JPEG file must have fewer scans: together they visit more than 2^30 blocks",
+                ));
             }
             let mut bits = Bits::new(data, header.next, recovers);
             ScanDecoder::new(header, &current)?.run(self, &current, &mut bits)?;
-            // The file may lack its end once a sequential image is whole.
-            if !self.is_progressive && seen.iter().all(|seen| *seen) {
+            let (marker, next) = bits.end()?;
+            // A sequential image is whole after one scan of each component.
+            if !self.is_progressive && !seen.contains(&false) {
                 break;
             }
-            let (marker, next) = bits.end()?;
             header.next = next;
             scan = header.next_scan(Some(marker))?;
         }
@@ -210,7 +218,7 @@ impl<'h> ScanDecoder<'h> {
             for column in 0..columns {
                 if self.restart_interval > 0 {
                     if until_restart == 0 {
-                        bits.restart(restart)?;
+                        bits.restart(restart);
                         restart = (restart + 1) % 8;
                         until_restart = self.restart_interval;
                         self.predictions.fill(0);
@@ -218,7 +226,14 @@ impl<'h> ScanDecoder<'h> {
                     }
                     until_restart -= 1;
                 }
-                self.unit(planes, scan, bits, [row, column], single.is_some())?;
+                // The blocks of units behind a marker stay as they are.
+                if !bits.is_exhausted {
+                    self.unit(planes, scan, bits, [row, column], single.is_some());
+                }
+            }
+            bits.check()?;
+            if bits.is_over() {
+                break;
             }
         }
         Ok(())
@@ -232,9 +247,7 @@ impl<'h> ScanDecoder<'h> {
         bits: &mut Bits<'_>,
         [row, column]: [usize; 2],
         is_single: bool,
-    ) -> Result<()> {
-        // Coefficients of units behind a marker stay 0; bits for the rest of a unit are zeros.
-        let is_exhausted = bits.is_exhausted;
+    ) {
         for (number, component) in scan.components.iter().enumerate() {
             let component = &mut planes.components[component.index];
             let (down, across) = match is_single {
@@ -245,166 +258,134 @@ impl<'h> ScanDecoder<'h> {
                 let place = [row * down + index / across, column * across + index % across];
                 if planes.is_progressive {
                     let block = &mut component.coefficients[place[0] * component.blocks[1] + place[1]];
-                    if !is_exhausted {
-                        self.progressive(bits, scan, number, block)?;
-                    }
+                    self.progressive(bits, scan, number, block);
                 } else {
                     let mut block = [0; 64];
-                    if !is_exhausted {
-                        self.sequential(bits, number, &mut block)?;
+                    block[0] = self.dc(bits, number) as i16;
+                    if let Some(table) = self.tables[number].1 {
+                        band(bits, table, [1, 63], 0, &mut block);
                     }
                     component.store(place, &block);
                 }
             }
         }
-        Ok(())
     }
 
     /// Reads the difference to the last coefficient 0 of a component. Returns the coefficient.
-    fn dc(&mut self, bits: &mut Bits<'_>, number: usize) -> Result<i32> {
+    fn dc(&mut self, bits: &mut Bits<'_>, number: usize) -> i32 {
         if let Some(table) = self.tables[number].0 {
-            let len = bits.symbol(table)?;
-            let difference = bits.number(u32::from(len).min(16))?;
+            let len = bits.symbol(table);
+            let difference = bits.number(u32::from(len).min(16));
             self.predictions[number] = self.predictions[number].wrapping_add(difference);
         }
-        Ok(self.predictions[number])
+        self.predictions[number]
     }
 
-    fn sequential(&mut self, bits: &mut Bits<'_>, number: usize, block: &mut [i16; 64]) -> Result<()> {
-        block[0] = self.dc(bits, number)? as i16;
-        let Some(table) = self.tables[number].1 else { return Ok(()) };
-        let mut index = 1;
-        while index < 64 {
-            let symbol = bits.symbol(table)?;
-            let (zeros, len) = (usize::from(symbol >> 4), u32::from(symbol & 15));
-            if len > 0 {
-                index += zeros;
-                let coefficient = bits.number(len)?;
-                block[usize::from(ZIGZAG[index.min(63)])] = coefficient as i16;
-                index += 1;
-            } else if zeros == 15 {
-                index += 16;
-            } else {
-                break;
-            }
+    fn progressive(&mut self, bits: &mut Bits<'_>, scan: &Scan, number: usize, block: &mut [i16; 64]) {
+        match (scan.first, scan.high, self.tables[number].1) {
+            (0, 0, _) => block[0] = (self.dc(bits, number) << scan.low) as i16,
+            (0, _, _) => block[0] |= (bits.take(1) << scan.low) as i16,
+            (_, 0, Some(table)) => self.first_bits(bits, scan, table, block),
+            (_, _, Some(table)) => self.refine(bits, scan, table, block),
+            // A scan of these coefficients has a table.
+            (_, _, None) => {}
         }
-        Ok(())
     }
 
-    fn progressive(
-        &mut self,
-        bits: &mut Bits<'_>,
-        scan: &Scan,
-        number: usize,
-        block: &mut [i16; 64],
-    ) -> Result<()> {
-        match (scan.first, scan.high) {
-            (0, 0) => block[0] = (self.dc(bits, number)? << scan.low) as i16,
-            (0, _) => block[0] |= (bits.take(1)? << scan.low) as i16,
-            (_, 0) => self.first_bits(bits, scan, number, block)?,
-            _ => self.refine(bits, scan, number, block)?,
-        }
-        Ok(())
-    }
-
-    /// Reads how many blocks have no more coefficients, this one included.
-    fn read_empty_blocks(&mut self, bits: &mut Bits<'_>, len: u32) -> Result<()> {
-        self.empty_blocks = (1 << len) + bits.take(len)?.unsigned_abs();
-        Ok(())
+    /// Reads how many blocks have no more coefficients, this one included. The number has `len + 1` bits.
+    fn read_empty_blocks(&mut self, bits: &mut Bits<'_>, len: u32) {
+        self.empty_blocks = (1 << len) + bits.take(len).unsigned_abs();
     }
 
     /// Reads the upper bits of coefficients.
-    fn first_bits(
-        &mut self,
-        bits: &mut Bits<'_>,
-        scan: &Scan,
-        number: usize,
-        block: &mut [i16; 64],
-    ) -> Result<()> {
-        if self.empty_blocks > 0 {
-            self.empty_blocks -= 1;
-            return Ok(());
-        }
-        let Some(table) = self.tables[number].1 else { return Ok(()) };
-        let mut index = scan.first;
-        while index <= scan.last {
-            let symbol = bits.symbol(table)?;
-            let (zeros, len) = (usize::from(symbol >> 4), u32::from(symbol & 15));
-            if len > 0 {
-                index += zeros;
-                let coefficient = bits.number(len)? << scan.low;
-                block[usize::from(ZIGZAG[index.min(63)])] = coefficient as i16;
-                index += 1;
-            } else if zeros == 15 {
-                index += 16;
-            } else {
-                self.read_empty_blocks(bits, zeros as u32)?;
-                self.empty_blocks -= 1;
-                break;
+    fn first_bits(&mut self, bits: &mut Bits<'_>, scan: &Scan, table: &HuffmanTable, block: &mut [i16; 64]) {
+        if self.empty_blocks == 0 {
+            match band(bits, table, [scan.first, scan.last], scan.low, block) {
+                Some(len) => self.read_empty_blocks(bits, len),
+                None => return,
             }
         }
-        Ok(())
+        self.empty_blocks -= 1;
     }
 
     /// Reads one more bit of coefficients.
-    fn refine(
-        &mut self,
-        bits: &mut Bits<'_>,
-        scan: &Scan,
-        number: usize,
-        block: &mut [i16; 64],
-    ) -> Result<()> {
-        let Some(table) = self.tables[number].1 else { return Ok(()) };
+    fn refine(&mut self, bits: &mut Bits<'_>, scan: &Scan, table: &HuffmanTable, block: &mut [i16; 64]) {
         let bit = 1i16 << scan.low;
         let mut index = scan.first;
-        if self.empty_blocks == 0 {
-            while index <= scan.last {
-                let symbol = bits.symbol(table)?;
-                let (mut zeros, len) = (u32::from(symbol >> 4), symbol & 15);
-                let mut new = 0;
-                if len > 0 {
-                    new = if bits.take(1)? == 1 { bit } else { -bit };
-                } else if zeros != 15 {
-                    self.read_empty_blocks(bits, zeros)?;
-                    break;
-                }
-                // Refines the coefficients up to the new one, which `zeros` zeros precede.
-                while index <= scan.last {
-                    let coefficient = &mut block[usize::from(ZIGZAG[index])];
-                    if *coefficient != 0 {
-                        refine_bit(bits, coefficient, bit)?;
-                    } else if zeros == 0 {
-                        break;
-                    } else {
-                        zeros -= 1;
-                    }
-                    index += 1;
-                }
-                if new != 0 {
-                    block[usize::from(ZIGZAG[index.min(63)])] = new;
-                }
-                index += 1;
+        while self.empty_blocks == 0 && index <= scan.last {
+            let symbol = bits.symbol(table);
+            let (zeros, len) = (u32::from(symbol >> 4), symbol & 15);
+            if len == 0 && zeros != 15 {
+                self.read_empty_blocks(bits, zeros);
+                break;
             }
+            let new = match len {
+                0 => 0,
+                _ if bits.take(1) == 1 => bit,
+                _ => -bit,
+            };
+            // The new coefficient follows `zeros` zeros.
+            index = refine_up_to(bits, [index, scan.last], zeros, bit, block);
+            if new != 0 {
+                block[usize::from(ZIGZAG[index.min(63)])] = new;
+            }
+            index += 1;
         }
         if self.empty_blocks > 0 {
-            while index <= scan.last {
-                let coefficient = &mut block[usize::from(ZIGZAG[index])];
-                if *coefficient != 0 {
-                    refine_bit(bits, coefficient, bit)?;
-                }
-                index += 1;
-            }
+            refine_up_to(bits, [index, scan.last], u32::MAX, bit, block);
             self.empty_blocks -= 1;
         }
-        Ok(())
     }
 }
 
-/// Adds a bit to the magnitude of a coefficient, if the file says so.
-fn refine_bit(bits: &mut Bits<'_>, coefficient: &mut i16, bit: i16) -> Result<()> {
-    if bits.take(1)? == 1 && *coefficient & bit == 0 {
-        let change = if *coefficient >= 0 { bit } else { -bit };
-        *coefficient = coefficient.wrapping_add(change);
+/// Reads the coefficients `first ..= last` of a block, without their low bits. If an end stands before the last one,
+/// returns its number: the upper half of its symbol.
+#[inline(always)]
+fn band(
+    bits: &mut Bits<'_>,
+    table: &HuffmanTable,
+    [first, last]: [usize; 2],
+    low: u32,
+    block: &mut [i16; 64],
+) -> Option<u32> {
+    let mut index = first;
+    while index <= last {
+        let symbol = bits.symbol(table);
+        let (zeros, len) = (usize::from(symbol >> 4), u32::from(symbol & 15));
+        if len > 0 {
+            index += zeros;
+            block[usize::from(ZIGZAG[index.min(63)])] = (bits.number(len) << low) as i16;
+            index += 1;
+        } else if zeros == 15 {
+            index += 16;
+        } else {
+            return Some(zeros as u32);
+        }
     }
-    Ok(())
+    None
+}
+
+/// Adds a bit to the magnitude of every coefficient from `first` on that is not 0, if the file says so. Stops at the
+/// zero after `zeros` zeros, or behind `last`. Returns the index of the coefficient there.
+fn refine_up_to(
+    bits: &mut Bits<'_>,
+    [first, last]: [usize; 2],
+    mut zeros: u32,
+    bit: i16,
+    block: &mut [i16; 64],
+) -> usize {
+    for index in first..=last {
+        let coefficient = &mut block[usize::from(ZIGZAG[index])];
+        if *coefficient != 0 {
+            if bits.take(1) == 1 && *coefficient & bit == 0 {
+                let change = if *coefficient >= 0 { bit } else { -bit };
+                *coefficient = coefficient.wrapping_add(change);
+            }
+        } else if zeros == 0 {
+            return index;
+        } else {
+            zeros -= 1;
+        }
+    }
+    first.max(last + 1)
 }
