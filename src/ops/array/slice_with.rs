@@ -308,9 +308,10 @@ mod tests {
             (vec![1, 1, 1], vec![7])
         );
         assert_eq!(values(&[SliceItem::at(0), (..=-2).into()]), (vec![3], vec![1, 2, 3]));
+        let through = |begin: i64, last: i64| SliceItem::Through(Some(begin.into()), Dim::known(last), 1);
         for (item, expected) in [
-            (SliceItem::from(3..=1), &[4, 3, 2][..]),
-            ((2..=0).into(), &[3, 2, 1]),
+            (through(3, 1), &[4, 3, 2][..]),
+            (through(2, 0), &[3, 2, 1]),
             ((..=0).into(), &[4, 3, 2, 1]),
             ((..=-1).into(), &[4]),
             ((..=-4).into(), &[4, 3, 2, 1]),
