@@ -57,11 +57,26 @@ fn exported_graphs_import_unchanged() -> Result<()> {
     Ok(())
 }
 
-/// If the environment variable `SHAPEFLOW_ROUNDTRIP` names a folder, the test also writes the graphs with their feeds
-/// and results there, for `tests/tensorflow_roundtrip.py`.
+/// If the environment variable `SHAPEFLOW_ROUNDTRIP` names a folder, writes a graph with its feeds and results there, for
+/// `tests/tensorflow_roundtrip.py`.
+pub(crate) fn write_for_tensorflow<'f>(
+    name: &str,
+    graph: &[u8],
+    feeds: impl IntoIterator<Item = (&'f str, &'f Tensor)>,
+    fetches: &[String],
+    results: &[Tensor],
+) -> Result<()> {
+    let Some(folder) = std::env::var_os("SHAPEFLOW_ROUNDTRIP") else { return Ok(()) };
+    let file = |suffix: &str| Path::new(&folder).join(format!("{name}.{suffix}"));
+    std::fs::write(file("pb"), graph).unwrap();
+    std::fs::write(file("txt"), fetches.join("\n")).unwrap();
+    write_npz(file("feeds.npz"), feeds)?;
+    let numbers: Vec<String> = (0..results.len()).map(|number| number.to_string()).collect();
+    write_npz(file("given.npz"), numbers.iter().map(String::as_str).zip(results))
+}
+
 #[test]
 fn imported_graphs_give_the_same_results() -> Result<()> {
-    let folder = std::env::var_os("SHAPEFLOW_ROUNDTRIP");
     let others = [tables::sample()].into_iter().chain(control_samples()).chain(own_op_samples());
     let others = others.chain(transform_samples());
     for sample in samples().into_iter().chain(others) {
@@ -78,14 +93,9 @@ fn imported_graphs_give_the_same_results() -> Result<()> {
         let got = imported.graph().compile(&values)?.run_all(&views)?;
         assert_eq!(got, expected, "{}", sample.name);
 
-        if let Some(folder) = folder.as_ref().map(Path::new).filter(|_| sample.runs_in_tensorflow) {
-            std::fs::write(folder.join(format!("{}.pb", sample.name)), &bytes).unwrap();
-            std::fs::write(folder.join(format!("{}.txt", sample.name)), names.join("\n")).unwrap();
+        if sample.runs_in_tensorflow {
             let feeds = sample.feeds.iter().map(|(name, tensor)| (*name, tensor));
-            write_npz(folder.join(format!("{}.feeds.npz", sample.name)), feeds)?;
-            let numbers: Vec<String> = (0..got.len()).map(|number| number.to_string()).collect();
-            let given = numbers.iter().map(String::as_str).zip(&got);
-            write_npz(folder.join(format!("{}.given.npz", sample.name)), given)?;
+            write_for_tensorflow(sample.name, &bytes, feeds, &names, &got)?;
         }
     }
     Ok(())

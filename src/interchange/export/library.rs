@@ -13,12 +13,27 @@ use crate::graph::GraphData;
 use crate::op::dtype_number::number_of;
 
 /// The outputs of the ops that the table of signatures lacks, because they have variants or resources.
-const OUTPUTS: [(&str, &[&str]); 6] = [
+const OUTPUTS: [(&str, &[&str]); 21] = [
+    ("EmptyTensorList", &["handle"]),
     ("HashTableV2", &["table_handle"]),
     ("LookupTableFindV2", &["values"]),
+    ("RaggedTensorToVariant", &["encoded_ragged"]),
+    ("TensorListConcatLists", &["output"]),
     ("TensorListConcatV2", &["tensor", "lengths"]),
+    ("TensorListElementShape", &["element_shape"]),
+    ("TensorListFromTensor", &["output_handle"]),
+    ("TensorListGather", &["values"]),
+    ("TensorListGetItem", &["item"]),
+    ("TensorListLength", &["length"]),
+    ("TensorListPopBack", &["output_handle", "tensor"]),
+    ("TensorListPushBack", &["output_handle"]),
     ("TensorListReserve", &["handle"]),
+    ("TensorListResize", &["output_handle"]),
+    ("TensorListScatter", &["output_handle"]),
+    ("TensorListScatterIntoExistingList", &["output_handle"]),
+    ("TensorListScatterV2", &["output_handle"]),
     ("TensorListSetItem", &["output_handle"]),
+    ("TensorListSplit", &["output_handle"]),
     ("TensorListStack", &["tensor"]),
 ];
 
@@ -127,6 +142,13 @@ fn name_of(function: &FunctionDef) -> String {
 
 /// Returns the named outputs of a node, each with the number of its tensors. Returns none if TensorFlow lacks the op.
 fn outputs_of(node: &NodeDef) -> Vec<(&'static str, usize)> {
+    if node.op == "RaggedTensorFromVariant" {
+        let splits = match node.attr.get("output_ragged_rank").and_then(|attr| attr.value.as_ref()) {
+            Some(AttrKind::I(rank)) => usize::try_from(*rank).unwrap_or(0),
+            _ => 0,
+        };
+        return vec![("output_nested_splits", splits), ("output_dense_values", 1)];
+    }
     let Some(signature) = signature(&node.op) else {
         let known = OUTPUTS.iter().find(|(op, _)| *op == node.op);
         return known.map_or(Vec::new(), |(_, names)| names.iter().map(|name| (*name, 1)).collect());

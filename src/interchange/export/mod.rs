@@ -4,6 +4,7 @@ mod attrs;
 mod control;
 mod function;
 mod library;
+mod lists;
 mod own_op;
 mod padded_input;
 mod parameter;
@@ -43,7 +44,7 @@ const PRODUCER: i32 = 2474;
 /// last digits.
 ///
 /// An op without such a function keeps the name that it has in this crate, and TensorFlow refuses to load the graph.
-/// [`ops_missing_in_tensorflow`] returns these ops. They are your own ops, ops on lists of tensors, and parts of these
+/// [`ops_missing_in_tensorflow`] returns these ops. They are your own ops, and parts of these
 /// methods: `matmul` of ragged matrices, `reduce_prod` of complex numbers, convolutions in groups, `max_pool` and
 /// `avg_pool` with windows that are known only in a run, `max_pool_with_argmax` and gradients of max pools,
 /// `dilation_2d` and its gradients, resizes with antialias or with a kernel such as Lanczos, `quantize`,
@@ -299,7 +300,10 @@ impl<'a> Exporter<'a> {
             _ => {
                 let spelled = match self.spelled(node, &name)? {
                     Some(def) => Some(def),
-                    None => self.table_lookup(node, &name)?,
+                    None => match self.list_op(node, &name)? {
+                        Some(def) => Some(def),
+                        None => self.table_lookup(node, &name)?,
+                    },
                 };
                 match spelled {
                     Some(def) => def,

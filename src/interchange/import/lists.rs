@@ -8,6 +8,7 @@ use shapeflow_shape_fns::{Attr, Attrs, DType, Dim, IntoDim, TensorShape, Unknown
 
 use super::super::proto::AttrKind;
 use super::super::shape;
+use super::attrs::exported_attrs;
 use super::built::{Built, ImportedValue};
 use super::frame::{Frame, damaged};
 use super::importer::Importer;
@@ -235,6 +236,13 @@ impl<'a, 'g> Importer<'a, 'g> {
         }
         if let Some(AttrKind::Type(number)) = frame.attr(index, "shape_type") {
             attrs.insert("out_type", dtype_of(*number).unwrap_or(DType::I32));
+        }
+        // The export keeps what TensorFlow's ops on lists cannot express.
+        let exported = exported_attrs(frame, index, &self.budget)?;
+        for attr in ["once", "resizes"] {
+            if let Some(value) = exported.get(attr) {
+                attrs.insert(attr, value.clone());
+            }
         }
         let builder = self.graph.op(row.def).data_all(&operands).attrs(attrs);
         let mut values: Vec<Value<'g>> = builder.finish_all_at(self.location)?.into_vec();

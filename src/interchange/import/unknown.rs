@@ -98,7 +98,10 @@ impl<'a, 'g> Importer<'a, 'g> {
         let is_name = text.split(':').nth(1).is_some_and(|output| output.parse::<usize>().is_err());
         let Ok(Source::Node(node, _)) = frame.source(text) else { return None };
         let op = frame.nodes.get(node)?.op.as_str();
-        let has_names = self.functions.contains_key(op)
+        // The export numbers the outputs of ops that TensorFlow lacks: `NODE:output:1`.
+        let is_numbered = text.split(':').nth(1) == Some("output") && self.own_definition(op).is_some();
+        let has_names = is_numbered
+            || self.functions.contains_key(op)
             || signature(op).is_some()
             || is_list_op(op)
             || is_resource_op(op);
