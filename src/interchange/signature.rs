@@ -37,10 +37,9 @@ pub(super) struct Argument {
     pub dtype: ArgumentType,
 }
 
-#[cfg(test)]
 impl Argument {
     /// Returns whether the argument stands for any number of tensors.
-    fn is_list(&self) -> bool {
+    pub(super) fn is_list(&self) -> bool {
         self.count.is_some() || matches!(self.dtype, ArgumentType::List(_))
     }
 }

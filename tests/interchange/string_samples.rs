@@ -1,6 +1,6 @@
 //! Sample graphs of string ops.
 
-use shapeflow::{DType, Graph, Result, Tensor, Value, shape, string_format, string_join};
+use shapeflow::{CsvOptions, DType, Graph, Result, Tensor, Value, shape, string_format, string_join};
 
 use crate::samples::Sample;
 
@@ -27,6 +27,12 @@ fn parts<'g>(g: &'g Graph) -> Result<Vec<Value<'g>>> {
         x.reverse([0])?.pad([1, 0])?,
         x.equal(g.constant("")?)?,
     ])
+}
+
+fn columns<'g>(g: &'g Graph) -> Result<Vec<Value<'g>>> {
+    let lines = g.input("x", DType::String, shape!["n"])?;
+    let defaults = [Tensor::from([0i64]), Tensor::from(["none"]), Tensor::from([0.5f32])];
+    lines.decode_csv(&defaults, &CsvOptions::new().delimiter(b';'))
 }
 
 fn conversions<'g>(g: &'g Graph) -> Result<Vec<Value<'g>>> {
@@ -65,6 +71,12 @@ pub fn samples() -> Vec<Sample> {
             name: "conversions_of_strings",
             build: conversions,
             feeds: vec![("x", long)],
+            runs_in_tensorflow: true,
+        },
+        Sample {
+            name: "columns_of_lines",
+            build: columns,
+            feeds: vec![("x", Tensor::from(["1;a;2", ";\"b;c\";", "-3;;0.25"]))],
             runs_in_tensorflow: true,
         },
         Sample {

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use clap::ArgMatches;
-use shapeflow::interchange::{Imported, to_graphdef, to_pbtxt};
+use shapeflow::interchange::{Imported, ops_missing_in_tensorflow, to_graphdef, to_pbtxt};
 use shapeflow::{Error, Snapshot, StageKind, Tensor, TensorView, Trace, Value};
 
 use super::document::lines;
@@ -32,9 +32,15 @@ pub(crate) fn dump(arguments: &ArgMatches) -> Result<Vec<u8>, Failure> {
                 "{format} must have --stage graph, got --stage {stage}"
             )));
         }
-        "pb" => to_graphdef(imported.graph(), &wanted(&imported, &fetches)?)?,
+        "pb" => {
+            let wanted = wanted(&imported, &fetches)?;
+            note_missing_ops(&imported, &wanted)?;
+            to_graphdef(imported.graph(), &wanted)?
+        }
         "pbtxt" => {
-            let text = to_pbtxt(imported.graph(), &wanted(&imported, &fetches)?)?;
+            let wanted = wanted(&imported, &fetches)?;
+            note_missing_ops(&imported, &wanted)?;
+            let text = to_pbtxt(imported.graph(), &wanted)?;
             lines(format!("{}{text}", refused_comments("#", "omitted", &imported)))
         }
         _ => lines(drawn(arguments, &imported, &fetches, &feeds, stage, format)?),
@@ -47,6 +53,18 @@ pub(crate) fn dump(arguments: &ArgMatches) -> Result<Vec<u8>, Failure> {
         (None, Some(error)) => Err(Failure::with_document(error, document)),
         (None, None) => Ok(document),
     }
+}
+
+/// Prints the ops of a GraphDef that TensorFlow lacks. This library reads the file, and TensorFlow does not.
+fn note_missing_ops(imported: &Imported, outputs: &[Value<'_>]) -> Result<(), Failure> {
+    let missing = ops_missing_in_tensorflow(imported.graph(), outputs)?;
+    if !missing.is_empty() {
+        print_error(&format!(
+            "note: TensorFlow cannot load the file, because it lacks {}",
+            missing.join(", ")
+        ));
+    }
+    Ok(())
 }
 
 /// Returns a comment for each refused node, for a document that lacks these nodes. `mark` begins a comment; `fate` says

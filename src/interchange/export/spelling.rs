@@ -279,10 +279,8 @@ impl Exporter<'_> {
         }
         let mut outputs = node.values().map(|value| self.dtype(value));
         for output in &signature.outputs {
-            let count = match (output.count, signature.outputs.len()) {
-                (Some(_), 1) => node.outputs as usize,
-                _ => 1,
-            };
+            let count =
+                if output.is_list() && signature.outputs.len() == 1 { node.outputs as usize } else { 1 };
             for dtype in outputs.by_ref().take(count) {
                 let known = match output.dtype {
                     ArgumentType::Fixed(fixed) => fixed,
