@@ -32,8 +32,8 @@ pub enum ErrorKind {
     Guard,
     /// An index outside its axis.
     Index,
-    /// An element that an op does not accept: a negative exponent of an integer, for example, or a line of CSV with too
-    /// few fields.
+    /// An element that an op does not accept: a negative exponent of an integer, a line of CSV with too few fields, or
+    /// the bytes of a damaged image, for example.
     Data,
     /// An integer division by zero.
     DivideByZero,
@@ -45,7 +45,7 @@ pub enum ErrorKind {
     Memory,
     /// A file could not be read or written.
     Io,
-    /// Text or bytes that do not parse.
+    /// The text of a dimension, a dtype or a model, or the bytes of a file, that do not parse.
     Parse,
     /// A mistake of this library. Please report it.
     Internal,

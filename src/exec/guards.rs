@@ -71,11 +71,12 @@ fn refusal(graph: &GraphData, index: NodeIx, bindings: &Bindings<'_>, message: S
     }
 }
 
-/// Adds the failed node to an error of a run. Sizes that an op refuses in a run are a guard, and fed parameters are data.
+/// Adds the failed node to an error of a run. Sizes that an op refuses in a run are a guard; fed parameters and elements
+/// that do not parse are data.
 pub(super) fn run_error(graph: &GraphData, index: NodeIx, error: Error) -> Error {
     let kind = match error.kind() {
         ErrorKind::Shape => ErrorKind::Guard,
-        ErrorKind::Attribute => ErrorKind::Data,
+        ErrorKind::Attribute | ErrorKind::Parse => ErrorKind::Data,
         kind => kind,
     };
     locate(graph, index, error.with_kind(kind).with_phase(Phase::Run))

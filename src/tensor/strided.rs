@@ -97,10 +97,11 @@ mod tests {
             (&[2], &[isize::MAX], 1),
             (&[2, 2], &[1], 0),
             (&[1], &[0], 6),
-            (&[usize::MAX], &[0], 0),
         ] {
             let error = TensorView::with_strides(sizes, strides, &data, first).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Shape);
         }
+        let too_many = TensorView::with_strides(&[usize::MAX], &[0], &data, 0).unwrap_err();
+        assert_eq!(too_many.kind(), ErrorKind::Memory);
     }
 }

@@ -359,6 +359,8 @@ fn kinds_of_errors_tell_data_from_sizes() -> Result<()> {
         let lines = g.constant(["1,2,3"])?;
         let columns = lines.decode_csv(&[Tensor::from([0i64]), Tensor::from([0i64])], &Default::default())?;
         refuses(columns[0], ErrorKind::Data, &["decode_csv"]);
+        refuses(g.constant(["x"])?.string_to_number(DType::F32)?, ErrorKind::Data, &["string_to_number"]);
+        refuses(g.constant(["%"])?.decode_base64()?, ErrorKind::Data, &["decode_base64"]);
     }
     Ok(())
 }

@@ -231,7 +231,7 @@ mod tests {
         let words = Tensor::from([["1.5", "2"], ["3", "two"]].as_flattened());
         let words = Tensor::from_strings(&[2, 2], &words.as_strings()?.iter().collect::<Vec<_>>())?;
         let error = exe.run_all(&[words.view()]).unwrap_err();
-        assert_eq!((error.kind(), error.phase()), (ErrorKind::Parse, Phase::Run));
+        assert_eq!((error.kind(), error.phase()), (ErrorKind::Data, Phase::Run));
         assert!(error.message().ends_with("got \"two\" at [1, 1]"), "{error}");
         assert!(error.to_string().contains("operand 0 comes from x at "), "{error}");
         Ok(())

@@ -8,7 +8,7 @@ pub(super) const MAX_ELEMENTS: usize = 1 << 29;
 
 /// Makes an error about the bytes of a file or about an element.
 pub(super) fn damage(message: impl Into<String>) -> Error {
-    Error::new(ErrorKind::Custom, Phase::Run, message.into())
+    Error::new(ErrorKind::Data, Phase::Run, message.into())
 }
 
 /// Returns a vector of `len` equal elements.
