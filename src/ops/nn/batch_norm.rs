@@ -5,7 +5,7 @@ use std::panic::Location;
 use shapeflow_shape_fns::{Attribute, Attrs, DType, Dim, InferenceContext, TensorShape};
 
 use crate::dtype;
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::expr::{Expr, Index, LowerCx, math};
 use crate::graph::{IntoOperand, Value};
 use crate::op::{OpDef, Operand, TfOp};
@@ -110,9 +110,8 @@ fn output_dtypes(dtypes: &[DType], attrs: &Attrs, outputs: usize) -> Result<Vec<
     let [x, parameter] = parameter_dtypes(dtypes, 5)?;
     // TensorFlow's default is training.
     if attrs.bool("is_training") {
-        return dtype::refuse(
-            "is_training must be false: batch_norm_training computes the moments".to_string(),
-        );
+        let message = "is_training must be false: batch_norm_training computes the moments";
+        return Err(Error::new(ErrorKind::Attribute, Phase::Build, message));
     }
     let mut outputs = vec![parameter; outputs];
     outputs[0] = x;
