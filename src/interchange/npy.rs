@@ -8,13 +8,23 @@ use super::raw;
 use crate::error::{Error, ErrorKind, Phase, Result, at_caller};
 use crate::tensor::Tensor;
 
-const MAGIC: &[u8] = b"\x93NUMPY";
+pub(super) const MAGIC: &[u8] = b"\x93NUMPY";
 
 /// Maximum rank of a tensor that is read. This maximum exceeds the maximum rank of numpy arrays.
 const MAX_RANK: usize = 254;
 
-/// Reads the tensor of an npy file: bool, integers, floats and complex numbers, in either byte order, row-major or
-/// column-major. Texts (`U`) and byte strings (`S`) become strings without the zeros with which numpy pads them.
+/// Reads the tensor of an npy file from its bytes: bool, integers, floats and complex numbers, in either byte order, row-major or
+/// column-major. Texts (`U`) and byte strings (`S`) become strings without the zeros with which numpy pads them. A file
+/// is read with `read_npy(&std::fs::read(path)?)`; [`read_npz`](super::read_npz) takes the path of an npz file.
+///
+/// ```
+/// use shapeflow::Tensor;
+/// use shapeflow::interchange::{read_npy, write_npy};
+///
+/// let x = Tensor::from([[1.0f32, 2.0]]);
+/// assert_eq!(read_npy(&write_npy(&x)?)?, x);
+/// # Ok::<(), shapeflow::Error>(())
+/// ```
 ///
 /// # Errors
 /// `Parse`: the bytes are no npy file, the file is damaged, or its dtype is not supported. `Memory`: the allocation is
@@ -43,35 +53,47 @@ fn parse(bytes: &[u8]) -> Result<Tensor> {
     let Some(header) = std::str::from_utf8(header).ok().and_then(Header::parse) else {
         return refuse("the header of an npy file must have descr, fortran_order and shape");
     };
-    if header.shape.len() > MAX_RANK {
-        return refuse(format_args!(
-            "an npy file may have at most {MAX_RANK} axes, got {}",
-            header.shape.len()
-        ));
+    let shape = match header.shape {
+        Ok(sizes) => sizes,
+        Err(text) => {
+            return refuse(format_args!(
+                "the sizes of an npy file must be integers from 0 to {}, got ({text})",
+                usize::MAX
+            ));
+        }
+    };
+    if shape.len() > MAX_RANK {
+        return refuse(format_args!("an npy file may have at most {MAX_RANK} axes, got {}", shape.len()));
     }
     let Some(kind) = ElementKind::parse(&header.descr) else {
         return refuse(format_args!("an npy file of dtype {} is not supported", header.descr));
     };
-    let count = header.shape.iter().try_fold(1usize, |count, size| count.checked_mul(*size));
-    let needed = count.and_then(|count| count.checked_mul(kind.size()));
-    if needed != Some(data.len()) {
+    let count = shape.iter().try_fold(1usize, |count, size| count.checked_mul(*size));
+    let Some(needed) = count.and_then(|count| count.checked_mul(kind.size())) else {
+        return refuse(format_args!(
+            "an npy file of {} and shape {shape:?} needs more than {} bytes of data",
+            header.descr,
+            usize::MAX
+        ));
+    };
+    if needed != data.len() {
         return refuse(format_args!(
             "an npy file of {} and shape {:?} must have {} of data, got {}",
             header.descr,
-            header.shape,
-            counted(needed.map_or("too many".to_string(), |needed| needed.to_string()), "byte"),
+            shape,
+            counted(needed, "byte"),
             data.len()
         ));
     }
     let reordered;
-    let data = if header.fortran_order && header.shape.len() > 1 {
-        reordered = row_major(data, &header.shape, kind.size());
+    let data = if header.fortran_order && shape.len() > 1 {
+        reordered = row_major(data, &shape, kind.size());
         &reordered
     } else {
         data
     };
     match kind {
-        ElementKind::Plain { dtype, big_endian } => raw::from_bytes(dtype, &header.shape, data, big_endian),
+        ElementKind::Plain { dtype, big_endian } => raw::from_bytes(dtype, &shape, data, big_endian),
         ElementKind::Strings { width, is_text, big_endian } => {
             // No bytes of the file limit the number of strings without bytes.
             if width == 0 && count != Some(0) {
@@ -79,12 +101,12 @@ fn parse(bytes: &[u8]) -> Result<Tensor> {
             }
             let chunks = data.chunks_exact(width.max(1));
             let strings = chunks.map(|chunk| read_string(chunk, is_text, big_endian));
-            Tensor::from_strings(&header.shape, &strings.collect::<Result<Vec<Vec<u8>>>>()?)
+            Tensor::from_strings(&shape, &strings.collect::<Result<Vec<Vec<u8>>>>()?)
         }
     }
 }
 
-/// Returns the bytes of an npy file with the tensor. A dtype that numpy lacks is written as the integer of its width:
+/// Returns the bytes of an npy file with the tensor; `std::fs::write` puts them into a file. A dtype that numpy lacks is written as the integer of its width:
 /// bf16 as u16, floats of 8 bits as u8, quantized types, i4 and u4 as plain integers.
 ///
 /// # Errors
@@ -244,7 +266,8 @@ fn row_major(data: &[u8], sizes: &[usize], width: usize) -> Vec<u8> {
 struct Header {
     descr: String,
     fortran_order: bool,
-    shape: Vec<usize>,
+    /// The sizes, or their text if a size is not an integer from 0.
+    shape: Result<Vec<usize>, String>,
 }
 
 impl Header {
@@ -262,9 +285,10 @@ impl Header {
             text if text.starts_with("False") => false,
             _ => return None,
         };
-        let shape = after("shape")?.strip_prefix('(')?.split(')').next()?;
-        let sizes = shape.split(',').map(str::trim).filter(|size| !size.is_empty());
-        let shape = sizes.map(|size| size.trim_end_matches('L').parse().ok()).collect::<Option<_>>()?;
+        let text = after("shape")?.strip_prefix('(')?.split(')').next()?;
+        let sizes = text.split(',').map(str::trim).filter(|size| !size.is_empty());
+        let sizes = sizes.map(|size| size.trim_end_matches('L').parse().ok()).collect::<Option<_>>();
+        let shape = sizes.ok_or_else(|| text.to_string());
         Some(Header { descr, fortran_order, shape })
     }
 }
@@ -325,5 +349,22 @@ mod tests {
         ] {
             assert_eq!(read_npy(&file(header, &[])).unwrap_err().kind(), ErrorKind::Parse);
         }
+    }
+
+    #[test]
+    fn bad_sizes_are_named() {
+        let message = |shape: &str| {
+            let header = format!("{{'descr': '<f4', 'fortran_order': False, 'shape': ({shape}), }}");
+            read_npy(&file(&header, &[])).unwrap_err().message().to_string()
+        };
+        for shape in ["-4, 3", "99999999999999999999,", "3.5,"] {
+            let wanted = "the sizes of an npy file must be integers from 0 to 18446744073709551615, got";
+            assert_eq!(message(shape), format!("{wanted} ({shape})"));
+        }
+        assert_eq!(
+            message("4611686018427387904, 3"),
+            "an npy file of <f4 and shape [4611686018427387904, 3] needs more than 18446744073709551615 bytes of data"
+        );
+        assert_eq!(message("1,"), "an npy file of <f4 and shape [1] must have 4 bytes of data, got 0");
     }
 }
