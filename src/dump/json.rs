@@ -5,6 +5,7 @@ use shapeflow_shape_fns::Attr;
 
 use super::Snapshot;
 use super::snapshot::{AttrView, KernelView, NodeView, ValueRef, ValueView};
+use crate::graph::RESOURCE;
 
 impl Snapshot {
     /// Returns the stage as one JSON document.
@@ -123,7 +124,7 @@ fn attr_json(attr: &AttrView) -> Value {
 fn value_json(value: &ValueView) -> Value {
     let mut json = json!({
         "value": value.name,
-        "dtype": value.dtype.name(),
+        "dtype": if value.is_handle { RESOURCE } else { value.dtype.name() },
         "shape": shape_json(value),
         "text": value.type_text(),
     });

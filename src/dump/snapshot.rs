@@ -8,7 +8,7 @@ use super::StageKind;
 use super::checks::{checks, inner_label};
 use super::provenance::Explainer;
 use crate::error::is_library_line;
-use crate::graph::{DimNames, Graph, GraphData, MetRegions, NodeIx, RegionGraph, ValueIx};
+use crate::graph::{DimNames, Graph, GraphData, MetRegions, NodeIx, RESOURCE, RegionGraph, ValueIx};
 use crate::op::Body;
 
 /// A stage of the compilation of a graph as plain data: its text, and its nodes and kernels for the other formats.
@@ -109,6 +109,8 @@ pub(crate) struct ValueView {
     /// The name in the text of the stage, such as `%3`.
     pub name: String,
     pub dtype: DType,
+    /// Whether the value stands for the handle of a variable or a table. Its dtype and shape have no meaning.
+    pub is_handle: bool,
     pub shape: TensorShape,
     /// The shape as text, in which unknown dimensions have the names that the graph gives them.
     pub shape_text: String,
@@ -282,7 +284,10 @@ impl Snapshot {
 impl ValueView {
     /// Returns dtype and shape, such as `f32[n, 3]`.
     pub(crate) fn type_text(&self) -> String {
-        format!("{}{}", self.dtype, self.shape_text)
+        match self.is_handle {
+            true => RESOURCE.to_string(),
+            false => format!("{}{}", self.dtype, self.shape_text),
+        }
     }
 }
 
@@ -326,6 +331,7 @@ fn node_view(data: &GraphData, index: NodeIx, names: &DimNames, explainer: &mut 
         ValueView {
             name: value.to_string(),
             dtype: info.dtype,
+            is_handle: data.handles.contains(&value),
             provenance: explainer.lines(&info.shape),
             shape_text: names.shape(&shape),
             dims: shape.dims().unwrap_or_default().iter().map(|dim| names.dim_text(dim)).collect(),

@@ -27,6 +27,9 @@ const COMMENT_COLUMN: usize = 56;
 /// The maximum number of elements of a constant that is shown with its elements.
 const MAX_ELEMENTS: usize = 8;
 
+/// What stands in place of the dtype and shape of the handle of a variable or a table.
+pub(crate) const RESOURCE: &str = "resource";
+
 impl GraphData {
     /// Returns the text of the graph.
     pub(crate) fn text(&self) -> String {
@@ -122,11 +125,11 @@ impl GraphData {
         for (position, value) in node.values().enumerate() {
             let info = &self.values[value.index()];
             let separator = if position == 0 { "" } else { ", " };
-            text.push_str(&format!(
-                "{separator}{value}: {}{}",
-                info.dtype,
-                names.shape(&self.table.resolve_shape(&info.shape))
-            ));
+            let kind = match self.handles.contains(&value) {
+                true => RESOURCE.to_string(),
+                false => format!("{}{}", info.dtype, names.shape(&self.table.resolve_shape(&info.shape))),
+            };
+            text.push_str(&format!("{separator}{value}: {kind}"));
         }
         let mut arguments: Vec<String> = Vec::new();
         match self.constants.get(&index) {

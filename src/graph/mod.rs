@@ -39,7 +39,7 @@ mod value;
 
 use std::borrow::Cow;
 use std::cell::{Ref, RefCell, RefMut};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::panic::Location;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -56,6 +56,7 @@ pub(crate) use call::operand_info;
 pub(crate) use call_frame::CallFrame;
 pub use constant::{ConstantArray, ConstantScalar, IntoConstant};
 pub use dim_names::DimNames;
+pub(crate) use display::RESOURCE;
 pub use guards::GraphGuard;
 pub use name_ties::NameTie;
 pub(crate) use needed_nodes::{definer, needed_nodes};
@@ -143,6 +144,8 @@ pub(crate) struct GraphData {
     /// The errors of imported nodes that inference refused. A node of unknown shape stands in place of each refused
     /// node.
     pub refused: BTreeMap<NodeIx, Error>,
+    /// The values of imported nodes that stand for handles of variables or tables. Their dtype and shape have no meaning.
+    pub handles: BTreeSet<ValueIx>,
     /// Row partitions of ragged values.
     pub partitions: Partitions,
     /// Pairs of equal dims that no node of this graph shows. A pass made this graph from another one and left out the

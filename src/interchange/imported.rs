@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use shapeflow_shape_fns::{DType, TensorShape, counted};
 
+use super::import::GIVEN_SHAPE;
 use super::node_usage::NodeUsage;
 use super::signature_names::SignatureNames;
 use crate::error::{Error, ErrorKind, Phase, Result};
@@ -243,8 +244,12 @@ impl Imported {
     /// # Errors
     /// Inference refused some nodes. The error lists all of them.
     pub fn check(&self) -> Result<()> {
-        let refused: Vec<Error> = self.graph.read().refused.values().cloned().collect();
-        Error::join(refused).map_or(Ok(()), Err)
+        // Many nodes may depend on the shape that the options give an input. One note is enough.
+        let mut given = HashSet::new();
+        let mut is_repeated = |note: &str| note.contains(GIVEN_SHAPE) && !given.insert(note.to_string());
+        let data = self.graph.read();
+        let refused = data.refused.values().cloned().map(|error| error.without_notes(&mut is_repeated));
+        Error::join(refused.collect()).map_or(Ok(()), Err)
     }
 
     /// Returns the placeholders and fed tensors with the names of the graph's inputs, in the order in which an

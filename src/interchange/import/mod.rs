@@ -46,6 +46,7 @@ mod unknown;
 mod writes;
 
 pub use import_ops::import_ops;
+pub(super) use placeholder::GIVEN_SHAPE;
 
 use std::collections::HashMap;
 use std::panic::Location;
@@ -57,7 +58,7 @@ use super::options::ImportOptions;
 use super::proto::NodeDef;
 use super::signature_names::{SignatureNames, check_tensors};
 use crate::error::{Error, ErrorKind, Phase, Result};
-use crate::graph::{Graph, NodeIx};
+use crate::graph::{Graph, NodeIx, ValueIx};
 use crate::nearest::nearest;
 use awaited::{Controls, reads_shapes_only};
 use built::{Built, ImportedValue, union};
@@ -354,6 +355,10 @@ impl<'a, 'g> Importer<'a, 'g> {
             true => OutputKind::Tensor,
             false => OutputKind::UnknownDType,
         };
+        let is_handle = |output: &&ImportedValue<'g>| kind(output) == OutputKind::Resource;
+        let handles = result.outputs.iter().filter(is_handle).filter_map(|output| output.value.index().ok());
+        let handles: Vec<ValueIx> = handles.collect();
+        self.graph.write().handles.extend(handles);
         let values = self.inner_values(frame, &name, &result.outputs)?;
         let mut kinds: Box<[OutputKind]> = result.outputs.iter().map(kind).collect();
         if kinds.iter().all(|kind| *kind == OutputKind::Tensor) {

@@ -15,6 +15,9 @@ use crate::interchange::shape;
 use crate::nearest::nearest;
 use crate::op::dtype_number::{self, dtype_of};
 
+/// The part of a note that says that the options give a shape.
+pub(in crate::interchange) const GIVEN_SHAPE: &str = " was given the shape ";
+
 impl<'a, 'g> Importer<'a, 'g> {
     /// Returns the shape that the options give the placeholder or fed tensor `name`, if there is one.
     pub(super) fn override_of(&self, name: &str) -> Option<&'a TensorShape> {
@@ -105,7 +108,7 @@ impl<'a, 'g> Importer<'a, 'g> {
             let declared = declared.map_or_else(String::new, |shape| format!("; the model declares {shape}"));
             let name = &node.name;
             let name = self.input_names.get(name.as_str()).copied().unwrap_or(name);
-            error.note(format!("{name} was given the shape {given}{declared}"), None)
+            error.note(format!("{name}{GIVEN_SHAPE}{given}{declared}"), None)
         })
     }
 

@@ -6,72 +6,12 @@ use std::sync::Arc;
 
 use shapeflow_shape_fns::ShapeError;
 
+mod kind;
+
+pub use kind::{ErrorKind, Phase};
+
 /// A result whose error is [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
-
-/// The kind of requirement that was not met.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-#[non_exhaustive]
-pub enum ErrorKind {
-    /// Shapes that an op does not accept.
-    Shape,
-    /// Element types that an op does not accept.
-    DType,
-    /// A missing or unsuitable attribute or parameter.
-    Attribute,
-    /// An operand that belongs to another graph.
-    ForeignValue,
-    /// A name that no op has.
-    UnknownOp,
-    /// A graph that cannot be compiled.
-    Compile,
-    /// Inputs that do not fit the executable's ports.
-    Feed,
-    /// An equality or bound that does not hold. The graph builder could not decide the condition, so the run checked
-    /// it.
-    Guard,
-    /// An index outside its axis.
-    Index,
-    /// An element that an op does not accept: a negative exponent of an integer, a line of CSV with too few fields, or
-    /// the bytes of a damaged image, for example.
-    Data,
-    /// An integer division by zero.
-    DivideByZero,
-    /// An error of a user's op.
-    Custom,
-    /// The run was cancelled.
-    Cancelled,
-    /// An allocation failed or would exceed a limit.
-    Memory,
-    /// A file could not be read or written.
-    Io,
-    /// The text of a dimension, a dtype or a model, or the bytes of a file, that do not parse.
-    Parse,
-    /// A mistake of this library. Please report it.
-    Internal,
-}
-
-/// The phase in which an error was found.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-#[non_exhaustive]
-pub enum Phase {
-    /// Building the graph.
-    Build,
-    /// Compiling the graph.
-    Compile,
-    /// Running the executable.
-    Run,
-}
-
-impl fmt::Display for Phase {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Phase::Build => "build",
-            Phase::Compile => "compile",
-            Phase::Run => "run",
-        })
-    }
-}
 
 /// A failure. The message states the requirement, then the value that did not meet it; the location is a line of the
 /// user's code.
@@ -225,6 +165,12 @@ impl Error {
     /// error gets no note.
     pub(crate) fn note_declaration(self, location: &'static Location<'static>) -> Error {
         if is_library_line(location) { self } else { self.note("the input is declared", Some(location)) }
+    }
+
+    /// Removes notes without a location, such as `x was given the shape [2]`.
+    #[cfg(feature = "graphdef")]
+    pub(crate) fn without_notes(self, mut is_removed: impl FnMut(&str) -> bool) -> Error {
+        self.edit(|details| details.notes.retain(|(text, location)| location.is_some() || !is_removed(text)))
     }
 
     /// Adds advice, which prints last. An error keeps the first advice it gets.
@@ -492,7 +438,7 @@ pub(crate) fn at_caller<T>(compute: impl FnOnce() -> Result<T>) -> Result<T> {
 /// tests are in this crate too, but count as user code.
 pub(crate) fn is_library_line(location: &Location<'_>) -> bool {
     // rustc spells all paths of this crate alike, so the folder of this file is a prefix of every source file.
-    let source_folder = file!().strip_suffix("error.rs").unwrap_or("src/");
+    let source_folder = file!().strip_suffix("error/mod.rs").unwrap_or("src/");
     let file = location.file();
     (file.starts_with(source_folder) && !cfg!(test))
         || file.starts_with("/rustc/")
