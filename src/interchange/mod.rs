@@ -43,6 +43,8 @@ mod fields;
 #[cfg(feature = "graphdef")]
 mod fuzz;
 #[cfg(feature = "graphdef")]
+mod ignored_attrs;
+#[cfg(feature = "graphdef")]
 mod import;
 #[cfg(feature = "graphdef")]
 mod imported;
@@ -91,6 +93,8 @@ pub use export::{ops_missing_in_tensorflow, tensor_names, to_graphdef, to_pbtxt}
 #[cfg(feature = "graphdef")]
 #[doc(hidden)]
 pub use fuzz::{fuzz, fuzz_checkpoint};
+#[cfg(feature = "graphdef")]
+pub use ignored_attrs::IgnoredAttr;
 #[cfg(feature = "graphdef")]
 pub use import::import_ops;
 #[cfg(feature = "graphdef")]

@@ -145,6 +145,9 @@ impl Model {
         let first = text_parse::first_field(text);
         let is_saved = matches!(first, Some("saved_model_schema_version" | "meta_graphs"));
         let bytes = text_parse::parse(text, if is_saved { &SAVED_MODEL } else { &GRAPH })?;
+        if bytes.is_empty() && !text.trim().is_empty() {
+            return Err(Error::new(ErrorKind::Parse, Phase::Build, "the text has no fields"));
+        }
         Model::decode(bytes, is_saved, limits)
     }
 
@@ -350,10 +353,14 @@ mod tests {
         for error in [
             Model::from_bytes(vec![]).unwrap_err(),
             Model::from_text("").unwrap_err(),
-            Model::from_text(" # Only a comment.\n").unwrap_err(),
+            Model::from_text(" \n").unwrap_err(),
         ] {
             assert_eq!((error.kind(), error.message()), (ErrorKind::Parse, "the file is empty"));
         }
+        let error = Model::from_text(" # Only a comment.\n").unwrap_err();
+        assert_eq!((error.kind(), error.message()), (ErrorKind::Parse, "the text has no fields"));
+        let error = Model::from_text("nodee { name: \"a\" }").unwrap_err();
+        assert_eq!(error.message(), "line 1, column 1: there is no field nodee; is it node?");
         assert!(Model::from_text("versions { producer: 2474 }").unwrap().is_empty());
         let empty = crate::interchange::to_graphdef(&crate::Graph::new(), &[]).unwrap();
         assert!(Model::from_bytes(empty).unwrap().is_empty());
