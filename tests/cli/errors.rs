@@ -65,3 +65,71 @@ fn dumps_show_errors_at_their_nodes() {
     let (code, out, errors) = refused(&["dump", MODEL, "--shape", "x=n,5", "--stage", "kernels"]);
     assert!(code == 2 && out.is_empty() && errors.contains("--> node hidden/MatMul"), "{errors}");
 }
+
+#[test]
+fn json_and_another_format_are_refused() {
+    for format in ["svg", "text", "pb"] {
+        let (code, out, errors) = refused(&["dump", MODEL, "--json", "--format", format]);
+        let message = format!("--json prints JSON, so --format must be json or absent, got {format}");
+        assert_eq!((code, errors), (2, format!("error: {message}\n")));
+        assert_eq!(serde_json::from_str::<Value>(&out).unwrap()["error"]["message"], message);
+    }
+    assert_eq!(printed(&["dump", MODEL, "--json", "--format", "json"]), printed(&["dump", MODEL, "--json"]));
+}
+
+#[test]
+fn a_fetch_that_took_the_model_is_named() {
+    let (code, _, errors) = refused(&["run", "--feeds", "f.npz", "--fetch", "r", "model.pb"]);
+    let help = "  help: put MODEL before --fetch, which takes all values that follow it\n";
+    assert_eq!(
+        (code, errors),
+        (2, format!("error: MODEL must be given, and --fetch took r, model.pb\n{help}"))
+    );
+    let (code, _, errors) = refused(&["run", "--feeds", "f.npz"]);
+    assert!(code == 2 && errors.contains("<MODEL>") && !errors.contains("--fetch took"), "{errors}");
+}
+
+/// `x` and two nodes that read it, with an attribute that their op lacks.
+fn with_attr(op: &str, attr: &str) -> String {
+    let node = |name: &str| {
+        format!(
+            "node {{ name: '{name}' op: '{op}' input: 'x' input: 'x' attr {{ key: 'T' value {{ type: DT_FLOAT }} }} \
+             attr {{ key: '{attr}' value {{ b: true }} }} }}\n"
+        )
+    };
+    let x = "node { name: 'x' op: 'Placeholder' attr { key: 'dtype' value { type: DT_FLOAT } }
+             attr { key: 'shape' value { shape { dim { size: -1 } dim { size: -1 } } } } }\n";
+    format!("{x}{}{}", node("a"), node("b"))
+}
+
+#[test]
+fn check_names_attributes_that_their_op_lacks() {
+    let folder = Folder::new("ignored_attrs");
+    let model = folder.file("model.pbtxt");
+    std::fs::write(&model, with_attr("MatMul", "transposeb")).unwrap();
+    let (code, out, errors) = refused(&["check", &model, "--json"]);
+    let note = "note: the attribute transposeb of a, b is ignored, because MatMul has no such attribute; is it \
+                transpose_b?\n";
+    assert_eq!((code, &*errors), (0, note));
+    let document: Value = serde_json::from_str(&out).unwrap();
+    let wanted = serde_json::json!([
+        {"op": "MatMul", "attr": "transposeb", "nodes": ["a", "b"], "nearest": "transpose_b"}
+    ]);
+    assert_eq!(document["ignored_attrs"], wanted);
+    std::fs::write(&model, with_attr("MatMul", "_note")).unwrap();
+    assert_eq!(refused(&["check", &model]).2, "");
+}
+
+#[test]
+fn one_note_tells_a_given_shape() {
+    let folder = Folder::new("given_shape");
+    let model = folder.file("model.pbtxt");
+    std::fs::write(&model, with_attr("MatMul", "transpose_c")).unwrap();
+    let (code, _, errors) = refused(&["infer", &model, "--shape", "x=2,3"]);
+    assert_eq!((code, errors.matches("--> node ").count()), (2, 2), "{errors}");
+    assert_eq!(
+        errors.matches("x was given the shape [2, 3]; the model declares [?, ?]").count(),
+        1,
+        "{errors}"
+    );
+}

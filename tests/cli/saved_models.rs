@@ -98,6 +98,84 @@ fn check_lists_the_ops_of_a_model_that_is_not_imported() {
 }
 
 #[test]
+fn a_signature_names_inputs_and_outputs_also_with_fetches() {
+    let folder = Folder::new("signature_export");
+    let (file, feeds) = (folder.file("model.pb"), folder.file("x.npz"));
+    write_npz(&feeds, [("x", &Tensor::from([[1.0f32, 2.0, 3.0]]))]).unwrap();
+    let wanted = printed(&["run", LAYERS, "--feeds", &feeds, "--fetch", "scores"]);
+    assert!(wanted.starts_with("scores: f32[1, 2]"), "{wanted}");
+    // A node of the graph, the handle of a variable, has the name `steps`.
+    let note = "note: the output steps is named steps_2 in the file\n";
+    for (fetch, note) in [(&["--fetch", "scores"][..], ""), (&[], note)] {
+        let dumped = refused(&[&["dump", LAYERS, "--format", "pb", "-o", &file][..], fetch].concat());
+        assert_eq!(dumped, (0, String::new(), note.to_string()));
+        // The exported model takes the input and gives the output under the names of the signature.
+        let results = printed(&["run", &file, "--feeds", &feeds]);
+        assert!(results.contains(&wanted), "{results}");
+        assert_eq!(results.contains("steps_2: "), fetch.is_empty(), "{results}");
+    }
+    let document = json(&["check", LAYERS, "--fetch", "scores", "--json"]);
+    assert_eq!(document["inputs"], serde_json::json!([{"name": "x", "dtype": "f32", "shape": "[x.0, 3]"}]));
+}
+
+/// `p = relu(a)` and `q = -b`: the signature gives these names to the nodes x, k, y and z.
+const TWO_INPUTS: &str = r#"
+    saved_model_schema_version: 1
+    meta_graphs {
+        graph_def {
+            node { name: "x" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } } }
+            node { name: "k" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } } }
+            node { name: "y" op: "Relu" input: "x" attr { key: "T" value { type: DT_FLOAT } } }
+            node { name: "z" op: "Neg" input: "k" attr { key: "T" value { type: DT_FLOAT } } }
+        }
+        signature_def {
+            key: "serving_default"
+            value {
+                inputs { key: "a" value { name: "x:0" dtype: DT_FLOAT } }
+                inputs { key: "b" value { name: "k:0" dtype: DT_FLOAT } }
+                outputs { key: "p" value { name: "y:0" dtype: DT_FLOAT } }
+                outputs { key: "q" value { name: "z:0" dtype: DT_FLOAT } }
+            }
+        }
+    }"#;
+
+#[test]
+fn fetches_show_the_inputs_that_they_need() {
+    let folder = Folder::new("needed_inputs");
+    let model = folder.file("model.pbtxt");
+    std::fs::write(&model, TWO_INPUTS).unwrap();
+    let ports = |more: &[&str], ports: &str| {
+        let document = json(&[&["check", &model, "--json"], more].concat());
+        let ports = document[ports].as_array().unwrap().iter();
+        ports.map(|port| port["name"].as_str().unwrap().to_string()).collect::<Vec<_>>()
+    };
+    assert_eq!((ports(&[], "inputs"), ports(&[], "outputs")), (names(&["a", "b"]), names(&["p", "q"])));
+    let fetch = &["--fetch", "q"];
+    assert_eq!((ports(fetch, "inputs"), ports(fetch, "outputs")), (names(&["b"]), names(&["q"])));
+    let text = printed(&["dump", &model, "--format", "pbtxt"]);
+    assert!(["a", "b", "p", "q"].iter().all(|name| text.contains(&format!("name: \"{name}\""))), "{text}");
+}
+
+fn names(names: &[&str]) -> Vec<String> {
+    names.iter().map(|name| name.to_string()).collect()
+}
+
+#[test]
+fn dumps_show_handles_as_resources() {
+    let text = printed(&["dump", LAYERS]);
+    let handles: Vec<&str> = text.lines().filter(|line| line.contains("VarHandleOp(")).collect();
+    assert_eq!(handles.len(), 4, "{text}");
+    assert!(handles.iter().all(|line| line.contains(": resource = VarHandleOp()")), "{text}");
+    let document = json(&["dump", "tests/data/saved_models/tables", "--json"]);
+    let nodes = document["nodes"].as_array().unwrap();
+    let table = nodes.iter().find(|node| node["op"] == "HashTableV2").unwrap();
+    assert_eq!(
+        (&table["outputs"][0]["dtype"], &table["outputs"][0]["text"]),
+        (&serde_json::json!("resource"), &serde_json::json!("resource"))
+    );
+}
+
+#[test]
 fn infer_shows_the_nodes_of_functions() {
     let text = printed(&["infer", LAYERS]);
     let has = |words: &[&str]| text.lines().any(|line| line.split_whitespace().collect::<Vec<_>>() == words);

@@ -4,12 +4,13 @@ use std::fmt::Write;
 
 use clap::ArgMatches;
 use serde_json::{Value as Json, json};
-use shapeflow::interchange::{ComputedBy, Imported, Model, OpUsage};
-use shapeflow::{Error, Value};
+use shapeflow::interchange::{ComputedBy, IgnoredAttr, Imported, Model, OpUsage};
+use shapeflow::{Error, Executable, Value};
 
 use super::document::{lines, plural, table};
 use super::failure::{Failure, json_of};
 use super::model::{fetches, flag, import_signature, read, results, shown, type_text};
+use super::output::print_error;
 use super::run::options;
 
 /// Imports and compiles the model. Prints its inputs, its outputs, its ops by what computes them, and the first errors.
@@ -17,6 +18,9 @@ use super::run::options;
 pub(crate) fn check(arguments: &ArgMatches) -> Result<Vec<u8>, Failure> {
     let model = read(arguments)?;
     let is_json = flag(arguments, "json");
+    for ignored in model.ignored_attrs() {
+        print_error(&note_of(&ignored));
+    }
     checked(arguments, &model, is_json).map_err(|failure| match failure.has_document() {
         true => failure,
         false => {
@@ -24,6 +28,25 @@ pub(crate) fn check(arguments: &ArgMatches) -> Result<Vec<u8>, Failure> {
             failure.and_document(lines(document))
         }
     })
+}
+
+/// Returns the note about an attribute that no op has.
+fn note_of(ignored: &IgnoredAttr) -> String {
+    let IgnoredAttr { op, attr, nodes, nearest, .. } = ignored;
+    let nearest = nearest.map_or_else(String::new, |nearest| format!("; is it {nearest}?"));
+    format!(
+        "note: the attribute {attr} of {} is ignored, because {op} has no such attribute{nearest}",
+        shown(nodes)
+    )
+}
+
+fn ignored_json(model: &Model) -> Json {
+    let ignored = model.ignored_attrs();
+    let ignored = ignored.iter().map(|ignored| {
+        let IgnoredAttr { op, attr, nodes, nearest, .. } = ignored;
+        json!({"op": op, "attr": attr, "nodes": nodes, "nearest": nearest})
+    });
+    ignored.collect()
 }
 
 fn checked(arguments: &ArgMatches, model: &Model, is_json: bool) -> Result<Vec<u8>, Failure> {
@@ -40,16 +63,32 @@ fn checked(arguments: &ArgMatches, model: &Model, is_json: bool) -> Result<Vec<u
     usage.sort_by_key(|usage| (std::cmp::Reverse((usage.computed_by, usage.nodes.len())), usage.op.clone()));
     let named: Vec<(&str, Value<'_>)> = outputs.iter().map(|(name, value)| (name.as_str(), *value)).collect();
     let compiled = imported.graph().compile_with(&options(arguments), &named[..]);
+    let mut inputs: Vec<(&str, Value<'_>)> = imported.inputs().collect();
+    if let (Some(_), Ok(exe)) = (&fetches, &compiled) {
+        inputs.retain(|(name, _)| needs(exe, name));
+    }
     let error = imported.check().err().or(compiled.err());
+    let ports = Ports { inputs, outputs: named };
     let document = if is_json {
-        json_document(&imported, &named, &usage, error.as_ref())
+        json_document(&imported, &ports, &usage, error.as_ref(), ignored_json(model))
     } else {
-        text_document(&imported, &named, &usage, error.as_ref())
+        text_document(&imported, &ports, &usage, error.as_ref())
     };
     match error {
         Some(error) => Err(Failure::with_document(error, lines(document))),
         None => Ok(lines(document)),
     }
+}
+
+/// The inputs and outputs of the model that a document shows. With fetches, these are the inputs that the fetches need.
+struct Ports<'m> {
+    inputs: Vec<(&'m str, Value<'m>)>,
+    outputs: Vec<(&'m str, Value<'m>)>,
+}
+
+/// Returns whether an executable needs an input.
+fn needs(exe: &Executable, input: &str) -> bool {
+    exe.inputs().iter().any(|port| port.needed && port.name == input)
 }
 
 /// Returns the ops of a model that is not imported, as text.
@@ -70,7 +109,16 @@ fn json_of_file(model: &Model, error: &Json) -> String {
             json!({"op": op, "nodes": nodes, "computed_by": "unknown", "dtypes": [], "unknown_shapes": 0})
         })
         .collect();
-    json!({"can_run": false, "error": error, "inputs": [], "outputs": [], "ops": ops}).to_string()
+    let ignored = ignored_json(model);
+    json!({
+        "can_run": false,
+        "error": error,
+        "inputs": [],
+        "outputs": [],
+        "ops": ops,
+        "ignored_attrs": ignored,
+    })
+    .to_string()
 }
 
 fn computed_by(usage: &OpUsage) -> &'static str {
@@ -89,7 +137,7 @@ fn unknown_shapes(outputs: &[(&str, Value<'_>)]) -> usize {
 
 fn text_document(
     imported: &Imported,
-    outputs: &[(&str, Value<'_>)],
+    Ports { inputs, outputs }: &Ports<'_>,
     usage: &[OpUsage],
     error: Option<&Error>,
 ) -> String {
@@ -112,7 +160,7 @@ fn text_document(
     let ports = |kind: &str, (name, value): (&str, Value<'_>)| {
         [kind.to_string(), name.to_string(), type_text(Some(value.dtype()), &value.shape(), &names)]
     };
-    rows.extend(imported.inputs().map(|port| ports("input", port)));
+    rows.extend(inputs.iter().map(|port| ports("input", *port)));
     rows.extend(outputs.iter().map(|port| ports("output", *port)));
     text.push_str(&table(&rows));
     let unknown = unknown_shapes(outputs);
@@ -154,9 +202,10 @@ fn text_document(
 
 fn json_document(
     imported: &Imported,
-    outputs: &[(&str, Value<'_>)],
+    Ports { inputs, outputs }: &Ports<'_>,
     usage: &[OpUsage],
     error: Option<&Error>,
+    ignored: Json,
 ) -> String {
     let names = imported.graph().dim_names();
     let port = |(name, value): (&str, Value<'_>)| {
@@ -179,9 +228,10 @@ fn json_document(
     json!({
         "can_run": error.is_none(),
         "error": error.map(json_of),
-        "inputs": imported.inputs().map(port).collect::<Vec<_>>(),
+        "inputs": inputs.iter().copied().map(port).collect::<Vec<_>>(),
         "outputs": outputs.iter().copied().map(port).collect::<Vec<_>>(),
         "ops": ops,
+        "ignored_attrs": ignored,
     })
     .to_string()
 }

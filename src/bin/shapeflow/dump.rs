@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use clap::ArgMatches;
-use shapeflow::interchange::{Imported, ops_missing_in_tensorflow, to_graphdef, to_pbtxt};
+use shapeflow::interchange::{Imported, ops_missing_in_tensorflow, tensor_names, to_graphdef, to_pbtxt};
 use shapeflow::{Error, Snapshot, StageKind, Tensor, TensorView, Trace, Value};
 
 use super::document::lines;
@@ -18,6 +18,11 @@ pub(crate) fn dump(arguments: &ArgMatches) -> Result<Vec<u8>, Failure> {
     let stage: StageKind = arguments.get_one::<String>("stage").map_or("graph", String::as_str).parse()?;
     let file = arguments.contains_id("output").then(|| path(arguments, "output")).transpose()?;
     let format = match arguments.get_one::<String>("format").map(String::as_str) {
+        Some(format) if format != "json" && flag(arguments, "json") => {
+            return Err(Failure::input(format_args!(
+                "--json prints JSON, so --format must be json or absent, got {format}"
+            )));
+        }
         Some(format) => format,
         None if flag(arguments, "json") => "json",
         None => file.map_or(Ok("text"), format_of)?,
@@ -33,14 +38,14 @@ pub(crate) fn dump(arguments: &ArgMatches) -> Result<Vec<u8>, Failure> {
             )));
         }
         "pb" => {
-            let wanted = wanted(&imported, &fetches)?;
-            note_missing_ops(&imported, &wanted)?;
-            to_graphdef(imported.graph(), &wanted)?
+            let outputs = exported(&imported, &fetches)?;
+            note_missing_ops(&imported, &outputs)?;
+            to_graphdef(imported.graph(), &outputs)?
         }
         "pbtxt" => {
-            let wanted = wanted(&imported, &fetches)?;
-            note_missing_ops(&imported, &wanted)?;
-            let text = to_pbtxt(imported.graph(), &wanted)?;
+            let outputs = exported(&imported, &fetches)?;
+            note_missing_ops(&imported, &outputs)?;
+            let text = to_pbtxt(imported.graph(), &outputs)?;
             lines(format!("{}{text}", refused_comments("#", "omitted", &imported)))
         }
         _ => lines(drawn(arguments, &imported, &fetches, &feeds, stage, format)?),
@@ -100,18 +105,52 @@ fn format_of(file: &Path) -> Result<&'static str, Failure> {
     })
 }
 
-/// Returns the fetched tensors. Without fetches, returns the tensors that no other node reads and that inference
-/// accepts.
-fn wanted<'m>(imported: &'m Imported, fetches: &[&str]) -> Result<Vec<Value<'m>>, Failure> {
+/// Returns the fetched tensors with their names. Without fetches, returns the outputs of the signature, or else the
+/// tensors that no other node reads and that inference accepts.
+fn named<'m>(imported: &'m Imported, fetches: &[&str]) -> Result<Vec<(String, Value<'m>)>, Failure> {
     if !fetches.is_empty() {
-        return Ok(fetched(imported, fetches)?.into_iter().map(|(_, value)| value).collect());
+        return fetched(imported, fetches);
     }
-    let ends: Vec<Value<'m>> = imported.fetches().filter_map(|name| imported.value(name).ok()).collect();
+    let owned = |(name, value): (&str, Value<'m>)| (name.to_string(), value);
+    let outputs = imported.outputs().unwrap_or_default();
+    if !outputs.is_empty() {
+        return Ok(outputs.into_iter().map(owned).collect());
+    }
+    let ends = imported.fetches().filter_map(|name| Some((name, imported.value(name).ok()?)));
+    let ends: Vec<(String, Value<'m>)> = ends.map(owned).collect();
     if ends.is_empty() {
         imported.check()?;
         return Err(Failure::input("the model must have a node with outputs, got none"));
     }
     Ok(ends)
+}
+
+/// Returns the values of [`named`].
+fn wanted<'m>(imported: &'m Imported, fetches: &[&str]) -> Result<Vec<Value<'m>>, Failure> {
+    Ok(named(imported, fetches)?.into_iter().map(|(_, value)| value).collect())
+}
+
+/// Returns the values of [`named`] for an export, whose nodes have their names: a value with another name, such as an
+/// output of a function, gets an `Identity` with the name.
+fn exported<'m>(imported: &'m Imported, fetches: &[&str]) -> Result<Vec<Value<'m>>, Failure> {
+    let graph = imported.graph();
+    let named = named(imported, fetches)?;
+    let values: Vec<Value<'m>> = named.iter().map(|(_, value)| *value).collect();
+    // `NAME:i` is no name of a node.
+    let is_wrong = |name: &str, exported: &str| name != exported && !name.contains(':');
+    let mut outputs = Vec::new();
+    for ((name, value), exported) in named.iter().zip(tensor_names(graph, &values)?) {
+        outputs.push(match is_wrong(name, &exported) {
+            true => value.identity().map_or(*value, |identity| identity.named(name)),
+            false => *value,
+        });
+    }
+    for ((name, _), exported) in named.iter().zip(tensor_names(graph, &outputs)?) {
+        if is_wrong(name, &exported) {
+            print_error(&format!("note: the output {name} is named {exported} in the file"));
+        }
+    }
+    Ok(outputs)
 }
 
 /// The number of runs whose times a page shows.

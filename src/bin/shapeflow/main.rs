@@ -27,7 +27,31 @@ fn main() -> ExitCode {
         Err(error) if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) => {
             finish(Ok(document::lines(error.to_string())), false)
         }
-        Err(error) => finish(Err(Failure::usage(error.to_string())), json),
+        Err(error) => finish(Err(Failure::usage(text_of_usage_error(&error))), json),
+    }
+}
+
+/// Returns the text of an error in the arguments. If the model is missing, `--fetch` may have taken it.
+fn text_of_usage_error(error: &clap::Error) -> String {
+    let text = error.to_string();
+    if error.kind() != ErrorKind::MissingRequiredArgument || !text.contains("<MODEL>") {
+        return text;
+    }
+    let given = command().ignore_errors(true).try_get_matches();
+    let fetched: Vec<String> = match given.as_ref().map(ArgMatches::subcommand) {
+        Ok(Some((_, arguments))) => match arguments.try_get_many::<String>("fetch") {
+            Ok(Some(values)) => values.cloned().collect(),
+            _ => Vec::new(),
+        },
+        _ => Vec::new(),
+    };
+    match fetched.is_empty() {
+        true => text,
+        false => format!(
+            "error: MODEL must be given, and --fetch took {}\n  help: put MODEL before --fetch, which takes all \
+             values that follow it",
+            fetched.join(", ")
+        ),
     }
 }
 

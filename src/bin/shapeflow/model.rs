@@ -42,8 +42,7 @@ pub(crate) fn import_file(
         options = options.feed(name.as_str());
     }
     let model = read_file(file)?;
-    if let Some(name) =
-        model.default_signature().filter(|_| fetches.is_none() && !is_signature_chosen(arguments))
+    if let Some(name) = model.default_signature().filter(|_| !is_signature_chosen(arguments))
         && has_placeholders_only(&model, name)
     {
         options = options.signature(name);
@@ -92,8 +91,9 @@ pub(crate) fn import_signature(
     fetches: Option<&[&str]>,
 ) -> Result<Imported, Failure> {
     let mut options = import_options(arguments)?.allow_unknown(true);
-    let is_chosen = is_signature_chosen(arguments);
-    if let Some(name) = model.default_signature().filter(|_| fetches.is_none() && !is_chosen) {
+    if let Some(name) = model.default_signature().filter(|_| !is_signature_chosen(arguments))
+        && (fetches.is_none() || has_placeholders_only(model, name))
+    {
         options = options.signature(name);
     }
     Ok(model.import(fetches, &options)?)
