@@ -60,6 +60,24 @@
 //! # Ok::<(), shapeflow::Error>(())
 //! ```
 //!
+//! A SavedModel keeps its weights in a checkpoint. The nodes that read them are `ReadVariableOp`; the import knows their
+//! values, which [`Value::static_value`](crate::Value::static_value) returns:
+//!
+//! ```
+//! use shapeflow::interchange::SavedModel;
+//!
+//! let served = SavedModel::load("tests/data/saved_models/layers")?.signature("serving_default")?;
+//! let mut shapes = Vec::new();
+//! for node in served.function_nodes().filter(|node| node.op == "ReadVariableOp") {
+//!     let weight = served.value(node.name)?.static_value().expect("no run changes the variable");
+//!     shapes.push(weight.sizes().to_vec());
+//! }
+//! shapes.sort();
+//! // The model has a counter, a bias and two matrices.
+//! assert_eq!(shapes, [vec![], vec![2], vec![3, 4], vec![4, 2]]);
+//! # Ok::<(), shapeflow::Error>(())
+//! ```
+//!
 //! # Export
 //!
 //! [`to_graphdef`](crate::interchange::to_graphdef) and [`to_pbtxt`](crate::interchange::to_pbtxt) write a graph for

@@ -121,7 +121,7 @@ impl Dataflow {
 
 #[cfg(feature = "petgraph")]
 impl Graph {
-    /// Returns the dataflow of the graph, on which the algorithms of petgraph run.
+    /// Returns the dataflow of the graph, on which the algorithms of the crate petgraph run (feature `petgraph`).
     ///
     /// ```
     /// use petgraph::algo::dominators::simple_fast;
@@ -139,7 +139,7 @@ impl Graph {
         Dataflow::of(&self.read())
     }
 
-    /// Returns the outputs of a node.
+    /// Returns the outputs of a node of [`Graph::dataflow`] (feature `petgraph`).
     ///
     /// # Errors
     /// The graph has no such node.
@@ -155,7 +155,7 @@ impl Graph {
 
 #[cfg(feature = "petgraph")]
 impl Value<'_> {
-    /// Returns the node that computes the value.
+    /// Returns the node of [`Graph::dataflow`] that computes the value (feature `petgraph`).
     ///
     /// # Errors
     /// The value is [poisoned](Value).

@@ -9,15 +9,15 @@
 /// | `i` | `i` | one position; the result lacks the axis |
 /// | `..` | `:` | the whole axis |
 /// | `a..b`, `a..`, `..b` | `a:b`, `a:`, `:b` | a range without its end |
-/// | `a..=b`, `..=b` | `a:b+1`, `:b+1` | a range with its end, which is an integer or a `Dim` |
+/// | `a..=b`, `..=b` | `a:b+1`, `:b+1` | a range with its end, which is an integer or a `Dim`, not a `Value` |
 /// | `a..b; step` | `a:b:step` | every `step`-th position of a range, backwards for a negative step |
 /// | `a..=b; -1` | `a:b-1:-1` | the positions from `a` down to `b`, which is an integer |
 /// | `newaxis` | `newaxis` | a new axis of size 1 |
 /// | `...` | `...` | all axes without another item |
 ///
 /// A position is an integer, a [`Dim`](crate::Dim), a [`Value`](crate::Value), or an expression that gives one of
-/// them. A negative position counts
-/// from the end. A [`SliceItem`](crate::SliceItem) is an item too.
+/// them. A negative position counts from the end. The end of a range with its end is the exception: for a `Value` k,
+/// write `..k + 1`. A [`SliceItem`](crate::SliceItem) is an item too.
 ///
 /// ```
 /// use shapeflow::{Graph, Tensor, ragged, slice};
@@ -38,6 +38,10 @@
 /// assert_eq!(rt.slice_with(&slice![.., ..=0; -1])?.to_string(), "[[4, 3, 2, 1], [], [6, 5]]");
 /// let rows = g.ragged_constant(&rt)?.slice_with(&slice![1.., ..=0; -1])?;
 /// assert_eq!(g.compile(rows)?.run_named(&[])?.ragged_at(0)?.to_string(), "[[], [6, 5]]");
+///
+/// let k = g.constant(1)?;
+/// let [up_to_k] = g.compile(x.slice_with(&slice![0, ..k + 1])?)?.run(&[])?;
+/// assert_eq!(up_to_k, Tensor::from([1, 2]));
 /// # Ok::<(), shapeflow::Error>(())
 /// ```
 #[macro_export(local_inner_macros)]

@@ -17,7 +17,8 @@ use crate::shape_fns;
 /// The integers that a simulated quantization uses.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Quantization {
-    /// The number of bits, from 2 to 16.
+    /// The number of bits. [`Value::fake_quant`] and its variants take 2 to 16 bits;
+    /// [`Value::quantize_and_dequantize`] and its variants take 1 to 61 bits.
     pub bits: i64,
     /// Leaves out the lowest integer.
     pub narrow_range: bool,
