@@ -59,3 +59,62 @@
 //! A node of an imported model has no line, so its name stands for it.
 //!
 //! A failed run stores no results. The next run is not affected.
+//!
+//! # Whose mistake an error is
+//!
+//! [`ErrorKind`](crate::ErrorKind) tells a service whether a request or the program is wrong. A bad request can cause
+//! these kinds of errors in a run of a correct program:
+//!
+//! | kind | the request |
+//! |---|---|
+//! | `Feed` | lacks an input, or has one with another dtype or other sizes than the input declares |
+//! | `Guard` | has sizes or elements that break a condition which only a run can check, such as an odd length that must split into halves |
+//! | `Index` | has an index outside an axis |
+//! | `DivideByZero` | divides an integer by zero |
+//! | `Data` | has an element that an op does not accept, such as text that is no number, or bytes that are no image |
+//! | `Memory` | needs more memory than there is, or than [`CompileOptions::memory_limit`](crate::CompileOptions::memory_limit) allows |
+//! | `Cancelled` | was cancelled by the token of its caller |
+//!
+//! These kinds mean something else:
+//!
+//! | kind | the cause |
+//! |---|---|
+//! | `Shape`, `DType`, `Attribute`, `ForeignValue`, `UnknownOp`, `Compile` | the program, which builds or compiles a graph that cannot run; or a call that makes a tensor, such as [`TensorView::new`](crate::TensorView::new) with too few elements |
+//! | `Custom` | an op of yours, which decides whose mistake its errors are |
+//! | `Io`, `Parse` | a file, such as a damaged model |
+//! | `Internal` | this library; please report it |
+//!
+//! ```
+//! use shapeflow::{CompileOptions, DType, Error, ErrorKind, Graph, Tensor, shape};
+//!
+//! /// Returns the HTTP status of a failed request.
+//! fn status(error: &Error) -> u16 {
+//!     match error.kind() {
+//!         ErrorKind::Memory => 413,
+//!         ErrorKind::Cancelled => 503,
+//!         ErrorKind::Feed | ErrorKind::Guard | ErrorKind::Index | ErrorKind::Data | ErrorKind::DivideByZero => 400,
+//!         _ => 500,
+//!     }
+//! }
+//!
+//! let g = Graph::new();
+//! let x = g.input("x", DType::I32, shape!["n"])?;
+//! let at = g.input("at", DType::I64, shape![])?;
+//! let text = g.input("text", DType::String, shape![])?;
+//! let halves = x.reshape([2, -1])?.reduce_sum(0)?;
+//! let y = halves.gather(at, 0)?.floordiv(text.string_to_number(DType::I32)?)?;
+//! let exe = g.compile_with(&CompileOptions::new().memory_limit(1 << 20), y)?;
+//! let failed = |x: Tensor, at: i64, text: &str| {
+//!     let text = Tensor::from_strings(&[], &[text])?;
+//!     let error = exe.run_all(&[x.view(), Tensor::scalar(at).view(), text.view()]).unwrap_err();
+//!     Ok::<_, Error>((error.kind(), status(&error)))
+//! };
+//! let four = || Tensor::from([1, 2, 3, 4]);
+//! assert_eq!(failed(Tensor::from([[1, 2]]), 0, "1")?, (ErrorKind::Feed, 400));
+//! assert_eq!(failed(Tensor::from([1, 2, 3]), 0, "1")?, (ErrorKind::Guard, 400));
+//! assert_eq!(failed(four(), 2, "1")?, (ErrorKind::Index, 400));
+//! assert_eq!(failed(four(), 0, "one")?, (ErrorKind::Data, 400));
+//! assert_eq!(failed(four(), 0, "0")?, (ErrorKind::DivideByZero, 400));
+//! assert_eq!(failed(Tensor::zeros(DType::I32, &[1 << 20])?, 0, "1")?, (ErrorKind::Memory, 413));
+//! # Ok::<(), shapeflow::Error>(())
+//! ```

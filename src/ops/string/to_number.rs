@@ -28,7 +28,7 @@ impl<'g> Value<'g> {
     /// ```
     ///
     /// # Errors
-    /// The elements are not strings, or `dtype` is not supported. `Parse`: a string that is not such a number fails the
+    /// The elements are not strings, or `dtype` is not supported. `Data`: a string that is not such a number fails the
     /// run.
     #[doc(alias = "parse")]
     #[track_caller]
@@ -72,7 +72,7 @@ fn read<T: Element>(cx: &mut HostCx<'_>, parse: fn(&str) -> Option<T>) -> Result
         *number = parsed(string, parse).ok_or_else(|| {
             let place = place_text(position, view.sizes());
             let message = format!("a string must be a number of {}, got {}{place}", T::DTYPE, quoted(string));
-            Error::new(ErrorKind::Parse, Phase::Run, message).blame_element(0)
+            Error::new(ErrorKind::Data, Phase::Run, message).blame_element(0)
         })?;
     }
     Ok(())
