@@ -43,8 +43,8 @@ pub enum ErrorKind {
     Memory,
     /// A file could not be read or written.
     Io,
-    /// The text of a dimension, a dtype or a model, or the bytes of a file, that do not parse. Bytes that are elements of
-    /// a tensor give `Data` instead.
+    /// The text of a dimension, a dtype or a model, or the bytes of a file, that do not parse. Bytes that are elements
+    /// of a tensor give `Data` instead.
     Parse,
     /// A mistake of this library. Please report it.
     Internal,

@@ -22,8 +22,8 @@ pub struct IgnoredAttr {
 
 impl Model {
     /// Returns the attributes that the import ignores because TensorFlow does not declare them for the op of the node,
-    /// sorted by op and attribute. Such an attribute is often a misspelled one. Attributes that begin with `_` are notes
-    /// of other programs, and are left out.
+    /// sorted by op and attribute. Such an attribute is often a misspelled one. Attributes that begin with `_` are left
+    /// out: other programs keep their notes in them.
     ///
     /// ```
     /// use shapeflow::interchange::Model;

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use shapeflow_shape_fns::{DType, TensorShape, counted};
 
-use super::import::GIVEN_SHAPE;
 use super::node_usage::NodeUsage;
+use super::options::GIVEN_SHAPE;
 use super::signature_names::SignatureNames;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::{DimNames, Graph, GraphData, Value, ValueId, ValueInfo};

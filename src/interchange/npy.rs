@@ -13,9 +13,11 @@ pub(super) const MAGIC: &[u8] = b"\x93NUMPY";
 /// Maximum rank of a tensor that is read. This maximum exceeds the maximum rank of numpy arrays.
 const MAX_RANK: usize = 254;
 
-/// Reads the tensor of an npy file from its bytes: bool, integers, floats and complex numbers, in either byte order, row-major or
-/// column-major. Texts (`U`) and byte strings (`S`) become strings without the zeros with which numpy pads them. A file
-/// is read with `read_npy(&std::fs::read(path)?)`; [`read_npz`](super::read_npz) takes the path of an npz file.
+/// Reads the tensor of an npy file from its bytes. To read a file, write `read_npy(&std::fs::read(path)?)`;
+/// [`read_npz`](super::read_npz) takes the path of an npz file.
+///
+/// The elements are bool, integers, floats and complex numbers, in either byte order, row-major or column-major. Texts
+/// (`U`) and byte strings (`S`) become strings without the zeros with which numpy pads them.
 ///
 /// ```
 /// use shapeflow::Tensor;
@@ -106,8 +108,10 @@ fn parse(bytes: &[u8]) -> Result<Tensor> {
     }
 }
 
-/// Returns the bytes of an npy file with the tensor; `std::fs::write` puts them into a file. A dtype that numpy lacks is written as the integer of its width:
-/// bf16 as u16, floats of 8 bits as u8, quantized types, i4 and u4 as plain integers.
+/// Returns the bytes of an npy file with the tensor; `std::fs::write` puts them into a file.
+///
+/// A dtype that numpy lacks is written as the integer of its width: bf16 as u16, floats of 8 bits as u8, quantized
+/// types, i4 and u4 as plain integers.
 ///
 /// # Errors
 /// `DType`: the tensor has strings, which [`write_npz`](super::write_npz) writes, or tensor lists.

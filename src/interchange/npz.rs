@@ -23,8 +23,8 @@ const MAX_BYTES: u64 = 64 << 30;
 
 /// Reads the tensors of the npz file at a path, each with its name, in the order of the file.
 ///
-/// A tensor of strings comes from three arrays: `NAME__bytes` (u8), `NAME__offs` (`n + 1` offsets of `n` strings, from 0
-/// to the number of bytes) and `NAME__shape` (absent for a vector). The offsets and the shape may be integers of any
+/// A tensor of strings comes from three arrays: `NAME__bytes` (u8), `NAME__offs` (`n + 1` offsets of `n` strings, from
+/// 0 to the number of bytes) and `NAME__shape` (absent for a vector). The offsets and the shape may be integers of any
 /// width. A tensor of a dtype that numpy lacks comes back as integers of the same width: see [`as_dtype`]. A file in
 /// the archive that is not an array, such as `readme.txt`, is skipped.
 ///

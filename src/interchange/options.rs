@@ -8,6 +8,9 @@ use crate::op::Registry;
 #[cfg(feature = "strings")]
 use crate::ops::PrintSink;
 
+/// The part of a note that says that the options give an input a shape.
+pub(super) const GIVEN_SHAPE: &str = " was given the shape ";
+
 /// Options of an import.
 ///
 /// ```

@@ -46,7 +46,6 @@ mod unknown;
 mod writes;
 
 pub use import_ops::import_ops;
-pub(super) use placeholder::GIVEN_SHAPE;
 
 use std::collections::HashMap;
 use std::panic::Location;

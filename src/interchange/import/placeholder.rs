@@ -10,13 +10,11 @@ use super::built::Built;
 use super::frame::{Frame, damaged};
 use super::importer::Importer;
 use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::interchange::options::GIVEN_SHAPE;
 use crate::interchange::proto::AttrKind;
 use crate::interchange::shape;
 use crate::nearest::nearest;
 use crate::op::dtype_number::{self, dtype_of};
-
-/// The part of a note that says that the options give a shape.
-pub(in crate::interchange) const GIVEN_SHAPE: &str = " was given the shape ";
 
 impl<'a, 'g> Importer<'a, 'g> {
     /// Returns the shape that the options give the placeholder or fed tensor `name`, if there is one.
