@@ -38,7 +38,9 @@ impl<'g> OpBuilder<'g> {
         }
     }
 
-    fn refuse(&mut self, error: Error) {
+    /// Refuses the call because of an argument that is no operand and no attribute yet. The error of
+    /// [`OpBuilder::finish`] names the call, and has the line of the call if `error` has no line.
+    pub(crate) fn refuse(&mut self, error: Error) {
         self.error.get_or_insert(error);
     }
 
@@ -147,7 +149,8 @@ impl<'g> OpBuilder<'g> {
         self.known_attr(name, given.map(Attr::from))
     }
 
-    fn known_attr(mut self, name: &'static str, given: Result<Attr>) -> Self {
+    /// Sets an attribute to a value that the program may have stated wrongly. [`OpBuilder::refuse`] takes the error.
+    pub(crate) fn known_attr(mut self, name: &'static str, given: Result<Attr>) -> Self {
         match given {
             Ok(value) => self = self.attr(name, value),
             Err(error) => self.refuse(error),

@@ -133,7 +133,7 @@ fn concat_and_stack_errors_are_explained() -> Result<()> {
       operand 1 comes from row at `let row = g.input("row", DType::F32, shape![3])?;`
     "#);
     assert_snapshot!(error_text(concat(&[], 0)), @r"
-    error: concat needs at least one value, got none
+    error: concat: there must be at least one value, got none
       --> `error_text(concat(&[], 0))`
     ");
     let half = g.input("half", DType::F16, shape![8, 3])?;

@@ -1,6 +1,9 @@
 //! Errors about arguments that are no operands name the call that the program wrote, and its operands.
 
-use shapeflow::{CsvOptions, DType, ErrorKind, Graph, Result, Tensor, shape};
+use shapeflow::{
+    CsvOptions, DType, DataFormat, ErrorKind, Graph, LookupTable, Padding, Result, Tensor, Value,
+    WindowPadding, shape,
+};
 
 /// Checks the op and the message of an error, and that its line is in this file.
 #[track_caller]
@@ -8,6 +11,78 @@ fn check<T: std::fmt::Debug>(refused: Result<T>, op: &str, message: &str) {
     let error = refused.expect_err("must be refused");
     assert_eq!((error.op(), error.message()), (Some(op), message));
     assert!(error.location().is_some_and(|location| location.file().ends_with("refused_arguments.rs")));
+}
+
+#[test]
+fn windows_with_too_many_entries_are_refused_with_the_call() -> Result<()> {
+    let g = Graph::new();
+    let x = g.input("x", DType::F32, shape!["n", 8, 8, 3])?;
+    let filter = g.input("filter", DType::F32, shape![3, 3, 3, 4])?;
+    let (same, last) = (Padding::Same, DataFormat::ChannelsLast);
+    let attrs = "data_format=\"NHWC\", dilations=[1, 1, 1, 1], padding=\"SAME\"";
+    check(
+        x.conv_2d(filter, [1, 1, 1, 1], [1, 1], same.clone(), last),
+        "conv_2d",
+        &format!("conv_2d(f32[n, 8, 8, 3], f32[3, 3, 3, 4], {attrs}): strides must be 2 integers, got 4"),
+    );
+    let patches = x.extract_image_patches([2, 2], [1, 1, 1], [1, 1], WindowPadding::Valid);
+    let error = patches.unwrap_err();
+    assert!(error.message().starts_with("extract_image_patches(f32[n, 8, 8, 3], "), "{error}");
+    assert!(error.message().ends_with("strides must be 2 integers, got 3"), "{error}");
+    for pooled in [x.max_pool([2], [2, 2], same.clone(), last), x.max_pool([2, 2], [2], same, last)] {
+        let error = pooled.unwrap_err();
+        assert_eq!(error.op(), Some("max_pool"));
+        assert!(error.message().starts_with("max_pool(f32[n, 8, 8, 3]"), "{error}");
+    }
+    let volumes = g.input("volumes", DType::F32, shape!["n", 8, 8, 8, 3])?;
+    let error = volumes
+        .avg_pool([2, 2, 2], [1, 1, 1], Padding::Explicit([[0, 0], [0, 0]]), last)
+        .expect_err("volumes have no explicit padding");
+    assert_eq!(error.op(), Some("avg_pool"));
+    assert!(error.message().ends_with("padding must be Valid or Same for volumes, got Explicit"), "{error}");
+    Ok(())
+}
+
+#[test]
+fn arguments_that_are_checked_before_the_op_are_refused_with_the_call() -> Result<()> {
+    let g = Graph::new();
+    let x = g.input("x", DType::F32, shape!["n", 3])?;
+    let keys = g.input("keys", DType::I32, shape!["n"])?;
+    let unknown = g.input("unknown", DType::F32, shapeflow::TensorShape::unranked())?;
+    let table = LookupTable::new(&Tensor::from([1]), &Tensor::from([7]))?;
+    check(keys.lookup(&table, 0.5), "lookup", "lookup(i32[n], scalar): the scalar must fit i32, got 0.5");
+    check(
+        x.tensordot(x, [0], [0, 1]),
+        "tensordot",
+        "tensordot(f32[n, 3], f32[n, 3]): both operands must have equally many axes to sum, got 1 and 2",
+    );
+    check(
+        x.unstack(0),
+        "unstack",
+        "unstack(f32[n, 3], axis=0): the dimension must be known when the graph is built, got n at axis 0",
+    );
+    let error = x.unstack(2).unwrap_err();
+    assert_eq!(error.op(), Some("unstack"));
+    assert!(error.message().ends_with("axis must be in [-2, 2), got 2"), "{error}");
+    let error = unknown.unstack(0).unwrap_err();
+    assert!(error.message().ends_with("the rank must be known when the graph is built"), "{error}");
+    let count = g.input("count", DType::I32, shape![])?;
+    check(
+        g.range(0, count, 1.5),
+        "range",
+        "range: all bounds must have one dtype, got 1.5 in a range of i32",
+    );
+    check(
+        x.greater(0.0)?.select(1, 2),
+        "select",
+        "select(bool, scalar, scalar): one of the two must be a tensor, got two scalars; make a constant of one",
+    );
+    check(shapeflow::concat(&[], 0), "concat", "concat: there must be at least one value, got none");
+    // An earlier error comes first.
+    let failed = x.reshape([5, 5, 5, 7]).unwrap_err();
+    let error = Err::<Value<'_>, _>(failed).and_then(|x| x.unstack(0)).unwrap_err();
+    assert_eq!(error.op(), Some("reshape"));
+    Ok(())
 }
 
 #[test]

@@ -42,7 +42,8 @@ impl<'g> Value<'g> {
                 let shape = sizes.ok()?.shape();
                 shape.dim(0).and_then(Dim::as_known).ok_or_else(|| {
                     let message = format!("the sizes must be a vector of known length, got shape {shape}");
-                    Error::new(ErrorKind::Shape, Phase::Build, message).at(location)
+                    let error = Error::new(ErrorKind::Shape, Phase::Build, message);
+                    error.with_op("split_sizes", "split_sizes").at(location)
                 })?
             }
             Param::Refused(_) => 0,
