@@ -1,8 +1,8 @@
 //! Errors about arguments that are no operands name the call that the program wrote, and its operands.
 
 use shapeflow::{
-    CsvOptions, DType, DataFormat, ErrorKind, Graph, LookupTable, Padding, Result, Tensor, Value,
-    WindowPadding, shape,
+    CsvOptions, DType, DataFormat, ErrorKind, Graph, LookupTable, Padding, ResizeMethod, Result, Tensor,
+    Value, WindowPadding, shape,
 };
 
 /// Checks the op and the message of an error, and that its line is in this file.
@@ -82,6 +82,21 @@ fn arguments_that_are_checked_before_the_op_are_refused_with_the_call() -> Resul
     let failed = x.reshape([5, 5, 5, 7]).unwrap_err();
     let error = Err::<Value<'_>, _>(failed).and_then(|x| x.unstack(0)).unwrap_err();
     assert_eq!(error.op(), Some("reshape"));
+    Ok(())
+}
+
+#[test]
+fn a_method_that_calls_another_op_names_itself() -> Result<()> {
+    let g = Graph::new();
+    check(
+        g.eye(-1, 2, DType::F32),
+        "eye",
+        "eye: fill(f32[], dims=[-1, 2]): dims must not be negative, got -1",
+    );
+    let x = g.input("x", DType::F32, shape!["n", 8, 3])?;
+    let error = x.resize([4, 4], ResizeMethod::Bilinear, false).unwrap_err();
+    assert_eq!(error.op(), Some("resize"));
+    assert!(error.message().starts_with("resize: resize_bilinear(f32[n, 8, 3], "), "{error}");
     Ok(())
 }
 
