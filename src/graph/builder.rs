@@ -350,6 +350,7 @@ impl<'g> OpBuilder<'g> {
         let around = data.call.or_else(|| data.scope_chain(data.scope).first().map(|(_, at)| *at));
         let origin = data.call_origin(&operands, &self.attrs, location);
         let location = around.filter(|_| is_library_line(location)).unwrap_or(location);
+        let shown_operands = data.operands_of_program(&self.op, origin).unwrap_or(&operands);
         let blamed = error.blamed_operand();
         let ties = if is_about_sizes(&error) { data.ties_of(&operands, error.message()) } else { Vec::new() };
         // A tensor among the arguments becomes a constant node, whose line is the line of the call.
@@ -362,7 +363,7 @@ impl<'g> OpBuilder<'g> {
         let mut error = data.blame(error, &self.op, call, origin).in_call_at(location);
         // The error always shows the origin of the blamed operand.
         let shown = |number: usize| number < SHOWN_OPERANDS || Some(number) == blamed;
-        for (number, operand) in operands.iter().enumerate().filter(|(number, _)| shown(*number)) {
+        for (number, operand) in shown_operands.iter().enumerate().filter(|(number, _)| shown(*number)) {
             let node = data.node_of(*operand);
             if is_library_line(node.location)
                 && let Some(name) = node.own_name()

@@ -113,6 +113,13 @@ impl GraphData {
         Some((outermost.name, outermost.location))
     }
 
+    /// Returns the operands of the call that an error of a node names, if the error does not show the call of the node:
+    /// the op of the node is internal.
+    pub(super) fn operands_of_program(&self, op: &OpDef, origin: CallOrigin) -> Option<&[ValueIx]> {
+        let shown = self.shown_frames(origin.frame.filter(|_| op.is_internal())?).pop()?;
+        shown.arguments.as_ref().map(|arguments| &arguments.operands[..])
+    }
+
     /// Names the open call of the program in an error that names no op.
     pub(super) fn blame_open_call(&self, error: Error) -> Error {
         let Some(frame) = self.open_frame else { return error };

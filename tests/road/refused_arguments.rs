@@ -101,6 +101,24 @@ fn a_method_that_calls_another_op_names_itself() -> Result<()> {
 }
 
 #[test]
+fn a_convolution_of_wrong_channels_shows_the_call_and_both_operands() -> Result<()> {
+    let g = Graph::new();
+    let x = g.input("x", DType::F32, shape!["b", "h", "w", 3])?;
+    let filter = g.input("filter", DType::F32, shape![3, 3, 4, 8])?;
+    let y = x.conv_2d(filter, [1, 1], [1, 1], Padding::Same, DataFormat::ChannelsLast);
+    let error = y.unwrap_err();
+    assert_eq!(error.op(), Some("conv_2d"));
+    let message = error.message();
+    assert!(message.starts_with("conv_2d(f32[b, h, w, 3], f32[3, 3, 4, 8], "), "{error}");
+    assert!(!message.contains("convolve"), "{error}");
+    let text = error.to_string();
+    for note in ["operand 0 comes from x at ", "operand 1 comes from filter at "] {
+        assert!(text.contains(note), "{error}");
+    }
+    Ok(())
+}
+
+#[test]
 fn dtypes_without_arithmetic_are_refused_with_a_cast() -> Result<()> {
     let g = Graph::new();
     for (dtype, number) in
