@@ -2,7 +2,7 @@
 
 use shapeflow::{
     CsvOptions, DType, DataFormat, ErrorKind, Graph, LookupTable, Padding, ResizeMethod, Result, Tensor,
-    Value, WindowPadding, shape,
+    TensorView, Value, WindowPadding, shape, slice,
 };
 
 /// Checks the op and the message of an error, and that its line is in this file.
@@ -115,6 +115,37 @@ fn a_convolution_of_wrong_channels_shows_the_call_and_both_operands() -> Result<
     for note in ["operand 0 comes from x at ", "operand 1 comes from filter at "] {
         assert!(text.contains(note), "{error}");
     }
+    Ok(())
+}
+
+#[test]
+fn a_slice_shows_the_items_of_the_program() -> Result<()> {
+    let g = Graph::new();
+    let x = g.input("x", DType::F32, shape!["n", 4])?;
+    let row = g.input("row", DType::I32, shape![])?;
+    for (items, call) in [
+        (&slice![0, 0, 0][..], "slice_with(f32[n, 4], [0, 0, 0]): "),
+        (&slice![.., 7], "slice_with(f32[n, 4], [.., 7]): "),
+        (&slice![row, 1..3, ..; 2], "slice_with(f32[n, 4], [i32[], 1..3, ..; 2]): "),
+        (&slice![newaxis, ..., ..=2; -1, 0, 0], "slice_with(f32[n, 4], [newaxis, ..., ..=2; -1, 0, 0]): "),
+    ] {
+        let error = x.slice_with(items).unwrap_err();
+        assert_eq!(error.op(), Some("slice_with"));
+        assert!(error.message().starts_with(call), "{error}");
+        assert!(!error.message().contains("strided_slice"), "{error}");
+    }
+    let many = vec![shapeflow::SliceItem::at(0); 33];
+    let error = x.slice_with(&many).unwrap_err();
+    assert!(
+        error.message().ends_with("0, 0, and 25 more]): there may be at most 32 items, got 33"),
+        "{error}"
+    );
+    // A run shows the same call.
+    let exe = g.compile(x.slice_with(&slice![row, 1])?)?;
+    let numbers = [0.0f32; 8];
+    let error =
+        exe.run_all(&[TensorView::new(&[2, 4], &numbers)?, TensorView::new(&[], &[5i32])?]).unwrap_err();
+    assert!(error.message().starts_with("slice_with(f32[n, 4], [i32[], 1]): "), "{error}");
     Ok(())
 }
 
