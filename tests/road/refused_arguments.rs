@@ -179,6 +179,20 @@ fn dtypes_without_arithmetic_are_refused_with_a_cast() -> Result<()> {
 }
 
 #[test]
+fn a_split_into_no_parts_is_refused_with_the_limits() -> Result<()> {
+    let g = Graph::new();
+    let x = g.input("x", DType::F32, shape!["n", 4])?;
+    for count in [0, -1] {
+        let error = x.split_n(count, 1).unwrap_err();
+        let expected = format!(": num must be between 1 and 65536, got {count}");
+        assert!(error.message().ends_with(&expected) && error.help().is_none(), "{error}");
+    }
+    let empty = g.input("empty", DType::F32, shape![0, 4])?;
+    assert!(empty.unstack(0)?.is_empty());
+    Ok(())
+}
+
+#[test]
 fn csv_columns_and_delimiters_are_checked_when_the_graph_is_built() -> Result<()> {
     let g = Graph::new();
     let lines = g.constant(["a\"b"])?;

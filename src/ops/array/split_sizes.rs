@@ -60,7 +60,7 @@ pub(crate) static DEF: OpDef = OpDef::compute("split_sizes", lower)
     .shape_fn(shapeflow_shape_fns::array::split_v)
     .dtype_rule(|dtypes, attrs| {
         dtype::check_indices(dtypes, 1)?;
-        counted(dtype::common(dtypes, 0, 1, dtype::Class::Any)?, attrs)
+        counted(dtype::common(dtypes, 0, 1, dtype::Class::Any)?, attrs, 0)
     })
     .tensorflow(&[TfOp::new("SplitV").attrs(&[("num_split", "num")])]);
 

@@ -110,12 +110,12 @@ pub(super) fn count(attrs: &Attrs, _operands: usize) -> usize {
     }
 }
 
-/// Returns the dtypes of `num` outputs of `dtype`, where `num` is an attribute.
-pub(super) fn counted(dtype: DType, attrs: &Attrs) -> Result<Vec<DType>> {
+/// Returns the dtypes of `num` outputs of `dtype`, where `num` is an attribute. There must be at least `least` outputs.
+pub(super) fn counted(dtype: DType, attrs: &Attrs, least: i64) -> Result<Vec<DType>> {
     match attrs.int("num") {
-        count @ 0..=MAX_OUTPUTS => Ok(vec![dtype; count as usize]),
+        count if (least..=MAX_OUTPUTS).contains(&count) => Ok(vec![dtype; count as usize]),
         other => {
-            let message = format!("num must be between 0 and {MAX_OUTPUTS}, got {other}");
+            let message = format!("num must be between {least} and {MAX_OUTPUTS}, got {other}");
             Err(Error::new(ErrorKind::Attribute, Phase::Build, message))
         }
     }
@@ -126,7 +126,7 @@ pub(crate) static DEF: OpDef = OpDef::compute("unstack", lower)
     .operands(&[Operand::Data("x")])
     .outputs(count)
     .shape_fn(shapeflow_shape_fns::array::unstack)
-    .dtype_rule(|dtypes, attrs| counted(dtype::common(dtypes, 0, 1, dtype::Class::Any)?, attrs))
+    .dtype_rule(|dtypes, attrs| counted(dtype::common(dtypes, 0, 1, dtype::Class::Any)?, attrs, 0))
     .tensorflow(&[TfOp::new("Unpack")]);
 
 fn lower(cx: &mut dyn LowerCx, output: usize, index: &[Index]) -> Expr {
