@@ -231,10 +231,19 @@ impl<'g> OpBuilder<'g> {
         let outcome = data
             .check_call(&self.op, &operands, given_operands, &self.attrs)
             .and_then(|()| data.add(&self.op, operands, given_operands, &self.attrs, None, location));
+        let broken = data.table.broken_guard().cloned().filter(|_| outcome.is_err());
         drop(data);
         match outcome {
             Ok(values) => Ok(values.map(|value| Value::new(graph, value)).collect()),
-            Err(error) => Err(self.locate(error, location)),
+            Err(error) => {
+                let error = self.locate(error, location);
+                // An error with an origin states the guard itself.
+                let broken = broken.filter(|_| error.guard_origin().is_none() && is_about_sizes(&error));
+                Err(match broken {
+                    Some(record) => graph.read().with_condition(error, &record),
+                    None => error,
+                })
+            }
         }
     }
 
