@@ -208,3 +208,18 @@ fn csv_columns_and_delimiters_are_checked_when_the_graph_is_built() -> Result<()
     assert_eq!([a, b], [Tensor::from(["a"]), Tensor::from(["b"])]);
     Ok(())
 }
+
+#[test]
+fn a_view_that_exceeds_memory_has_the_line_of_the_call() {
+    let views = [
+        TensorView::new::<f32>(&[usize::MAX, 2], &[]).map(|_| ()),
+        TensorView::from_bits::<u16>(DType::F16, &[usize::MAX, 2], &[]).map(|_| ()),
+        Tensor::from_slice::<f32>(&[usize::MAX, 2], &[]).map(|_| ()),
+    ];
+    for view in views {
+        let error = view.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Memory);
+        let location = error.location().expect("the caller's line");
+        assert!(location.file().ends_with("refused_arguments.rs"), "{error}");
+    }
+}
