@@ -185,8 +185,8 @@ pub(crate) fn common(dtypes: &[DType], from: usize, to: usize, class: Class) -> 
     Ok(first)
 }
 
-/// Returns the dtype in which a program computes with elements of a dtype that is only stored: f32 for floats of 8 bits,
-/// and i32 for integers of 4 bits. `None` for any other dtype.
+/// Returns the dtype in which a program computes with elements of a dtype without arithmetic: f32 for floats of 8 bits,
+/// i32 for integers of 4 bits, and `None` for any other dtype.
 pub(crate) fn number_of_stored(dtype: DType) -> Option<DType> {
     match dtype {
         DType::F8E5M2 | DType::F8E4M3FN => Some(DType::F32),

@@ -18,7 +18,7 @@ use crate::op::Cancel;
 use crate::tensor::{Tensor, TensorView, TensorViewMut};
 
 /// Runs a graph: `inputs` has a view for each input of the graph. Stores the results in `outputs`. Returns the results
-/// as tensors if `outputs` is `None`. The run copies a view that is not row-major only if it reads elements of the view.
+/// as tensors if `outputs` is `None`. A view that is not row-major is copied only if the run reads its elements.
 ///
 /// # Errors
 /// The errors of [`Executable::run`](crate::Executable::run).

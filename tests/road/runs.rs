@@ -314,7 +314,8 @@ fn a_strided_view_is_copied_only_if_its_elements_are_read() -> Result<()> {
         assert_eq!(y.to_vec::<i64>()?, [(1 << 31) + 2, (1 << 29) + 5]);
         // Only the last input is needed.
         let exe = g.compile(x.bitwise_not()?.named("inverted"))?;
-        for error in [exe.run::<1>(&[huge.clone()]).unwrap_err(), exe.bind(&[huge.clone()]).err().unwrap()] {
+        let feeds = std::slice::from_ref(&huge);
+        for error in [exe.run::<1>(feeds).unwrap_err(), exe.bind(feeds).err().unwrap()] {
             assert_eq!((error.kind(), error.phase()), (ErrorKind::Memory, Phase::Run), "{error}");
             let expected = "the copy of input \"x\" with sizes [2147483648, 536870912]: out of memory";
             assert!(error.message().starts_with(expected), "{error}");

@@ -109,6 +109,6 @@ mod tests {
         assert_eq!(x.split_sizes(sizes, 0).unwrap().len(), 2);
         let sizes = g.input("many", DType::I64, shape![?]).unwrap();
         let error = x.split_sizes(sizes, 0).unwrap_err();
-        assert_eq!(error.message(), "the sizes must be a vector of known length, got shape [?]");
+        assert_eq!(error.message(), "split_sizes: the sizes must be a vector of known length, got shape [?]");
     }
 }

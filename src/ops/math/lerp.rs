@@ -56,7 +56,7 @@ mod tests {
         let whole = g.constant([1, 2]).unwrap();
         assert_eq!(
             whole.lerp(3, 4).unwrap_err().message(),
-            "the element type must be a float, got i32 in operand 0"
+            "lerp: the element type must be a float, got i32 in operand 0"
         );
     }
 }

@@ -145,6 +145,9 @@ mod tests {
         let [found] = g.compile(found).unwrap().run(&[]).unwrap();
         assert_eq!((found.sizes(), found.to_vec::<i64>().unwrap()), (&[2][..], vec![2, 3]));
         let error = sorted.searchsorted(2.0, true).unwrap_err();
-        assert_eq!(error.message(), "the values searched for in a vector must be a vector, got rank 0");
+        assert_eq!(
+            error.message(),
+            "searchsorted: the values searched for in a vector must be a vector, got rank 0"
+        );
     }
 }

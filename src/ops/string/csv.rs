@@ -151,7 +151,8 @@ impl<'a> Dialect<'a> {
     /// Reads the attributes of a call with this many defaults.
     ///
     /// # Errors
-    /// The delimiter is not one byte, there are no defaults, or the columns do not ascend or differ in number from the defaults.
+    /// The delimiter is not one byte, there are no defaults, or the columns do not ascend or differ in number from the
+    /// defaults.
     fn new(attrs: &'a Attrs, fields: usize) -> Result<Dialect<'a>> {
         let &[delimiter] = attrs.bytes("field_delim") else {
             let given = quoted(attrs.bytes("field_delim"));
