@@ -161,6 +161,12 @@ pub(crate) fn common(dtypes: &[DType], from: usize, to: usize, class: Class) -> 
     if !class.contains(first) {
         let (name, example) = (class.name(), class.example(first));
         let message = format!("the element type must be {name}, got {first} in operand {from}");
+        let is_for_numbers = class.contains(DType::F32) || class.contains(DType::I32);
+        if is_for_numbers && let Some(number) = number_of_stored(first) {
+            let number = if class.contains(number) { spelled(number) } else { example.to_string() };
+            let error = refuse(format!("{first} has no arithmetic: {message}"));
+            return error.map_err(|error: Error| error.with_casts(vec![(from, number)]));
+        }
         // A cast takes bools, integers and floats, the dtypes of `Class::Scalar`. No cast makes strings.
         return match (first, class) {
             (DType::String, _) if class.contains(DType::F32) || class.contains(DType::I64) => {
@@ -177,6 +183,16 @@ pub(crate) fn common(dtypes: &[DType], from: usize, to: usize, class: Class) -> 
         };
     }
     Ok(first)
+}
+
+/// Returns the dtype in which a program computes with elements of a dtype without arithmetic: f32 for floats of 8 bits,
+/// i32 for integers of 4 bits, and `None` for any other dtype.
+pub(crate) fn number_of_stored(dtype: DType) -> Option<DType> {
+    match dtype {
+        DType::F8E5M2 | DType::F8E4M3FN => Some(DType::F32),
+        DType::I4 | DType::U4 => Some(DType::I32),
+        _ => None,
+    }
 }
 
 /// Returns advice about a call with a string operand and an operand of `dtype`.

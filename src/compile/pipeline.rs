@@ -65,6 +65,13 @@ struct StepTrace {
 static NEXT_NUMBER: AtomicU64 = AtomicU64::new(1);
 
 impl CompiledProgram {
+    /// Returns whether a run reads elements of an input, and not only its sizes.
+    pub(crate) fn reads_elements(&self, port: usize) -> bool {
+        let is_input = |content: &Content| matches!(content, Content::Input(input) if *input == port);
+        // The interpreter has a tensor for every input.
+        self.code.is_none() || self.inputs_and_constants.iter().any(|(_, content)| is_input(content))
+    }
+
     /// Lowers and compiles `graph`. The graph holds only nodes that `outputs` need.
     ///
     /// # Errors

@@ -163,6 +163,11 @@ impl SpecializationCache {
         Ok(Specialization { program, state, continuation })
     }
 
+    /// Returns whether the choice of a specialization reads the elements of an input.
+    pub(crate) fn reads_value(&self, port: usize) -> bool {
+        self.key_inputs.values.contains(&port)
+    }
+
     /// Returns the number of inputs.
     pub(crate) fn inputs(&self) -> usize {
         self.graph.inputs.len()

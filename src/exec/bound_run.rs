@@ -95,8 +95,9 @@ impl Executable {
     #[track_caller]
     pub fn bind(&self, inputs: &[TensorView<'_>]) -> Result<BoundRun> {
         let location = Location::caller();
-        let tensors = inputs.iter().map(TensorView::to_tensor).collect::<Result<Vec<_>>>();
-        tensors.and_then(|tensors| self.bind_tensors(tensors)).map_err(|error| error.or_in_run(location))
+        self.copies_of(inputs)
+            .and_then(|tensors| self.bind_tensors(tensors))
+            .map_err(|error| error.or_in_run(location))
     }
 
     /// Binds a run to inputs of these sizes, whose elements are zero, `false` or empty strings.
@@ -109,6 +110,13 @@ impl Executable {
         self.zero_inputs(sizes)
             .and_then(|tensors| self.bind_tensors(tensors))
             .map_err(|error| error.or_in_run(location))
+    }
+
+    /// Returns copies of the needed inputs.
+    fn copies_of(&self, inputs: &[TensorView<'_>]) -> Result<Vec<Tensor>> {
+        let graph = self.specializations().graph();
+        let inputs = self.needed_of(inputs)?;
+        inputs.iter().enumerate().map(|(port, view)| graph.copy_of_input(port, view)).collect()
     }
 
     fn zero_inputs(&self, sizes: &[&[usize]]) -> Result<Vec<Tensor>> {

@@ -263,12 +263,7 @@ impl Executable {
         state: &mut RunState,
     ) -> Result<Vec<Tensor>> {
         let inputs = self.needed_of(inputs)?;
-        if inputs.iter().all(TensorView::is_row_major) {
-            return run_specialized(&self.0.specializations, &inputs, outputs, cancel, state);
-        }
-        let copies: Vec<Tensor> = inputs.iter().map(TensorView::to_tensor).collect::<Result<_>>()?;
-        let views: Vec<TensorView<'_>> = copies.iter().map(Tensor::view).collect();
-        run_specialized(&self.0.specializations, &views, outputs, cancel, state)
+        run_specialized(&self.0.specializations, &inputs, outputs, cancel, state)
     }
 
     /// Frees the memory that is kept for later runs: working memory, and the memory of dropped results. The branches

@@ -101,7 +101,9 @@ fn error_with_index(
     if error.kind() != ErrorKind::Index || !compiled.graph.nodes.iter().all(is_repeatable) {
         return error;
     }
-    interpret(compiled, inputs, None, cancel).err().unwrap_or(error)
+    let found = interpret(compiled, inputs, None, cancel).err();
+    // The interpreter copies all inputs, and may lack the memory.
+    found.filter(|found| found.kind() != ErrorKind::Memory).unwrap_or(error)
 }
 
 impl<'r, 'm> Run<'r, 'm> {

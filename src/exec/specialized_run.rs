@@ -4,6 +4,7 @@
 //! A graph that computes ranks or structure values is split. The first part computes them. The continuation is the
 //! second part, specialized for the results of the first part. The second part may be split again.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::interpret::interpret;
@@ -12,11 +13,12 @@ use super::run::run_by_machine_code;
 use super::run_state::RunState;
 use crate::compile::{OutputSource, Specialization, SpecializationCache};
 use crate::error::Result;
+use crate::graph::GraphData;
 use crate::op::Cancel;
 use crate::tensor::{Tensor, TensorView, TensorViewMut};
 
-/// Runs a graph on row-major inputs: `inputs` has a view for each input of the graph. Stores the results in `outputs`.
-/// Returns the results as tensors if `outputs` is `None`.
+/// Runs a graph: `inputs` has a view for each input of the graph. Stores the results in `outputs`. Returns the results
+/// as tensors if `outputs` is `None`. A view that is not row-major is copied only if the run reads its elements.
 ///
 /// # Errors
 /// The errors of [`Executable::run`](crate::Executable::run).
@@ -27,13 +29,56 @@ pub(super) fn run_specialized(
     cancel: Cancel<'_>,
     state: &mut RunState,
 ) -> Result<Vec<Tensor>> {
-    let specialization = cache.specialization(inputs)?;
+    if inputs.iter().all(TensorView::is_row_major) {
+        return run_found(&*cache.specialization(inputs)?, inputs, outputs, cancel, state);
+    }
+    let graph = cache.graph();
+    let copies = copies_of(graph, inputs, &|port| cache.reads_value(port))?;
+    let inputs = with_copies(inputs, &copies);
+    let specialization = cache.specialization(&inputs)?;
+    let copies = copies_of(graph, &inputs, &|port| specialization.program.reads_elements(port))?;
+    run_found(&specialization, &with_copies(&inputs, &copies), outputs, cancel, state)
+}
+
+/// Copies the views that are not row-major and whose inputs satisfy `is_read`.
+///
+/// # Errors
+/// Memory is refused.
+fn copies_of(
+    graph: &GraphData,
+    inputs: &[TensorView<'_>],
+    is_read: &dyn Fn(usize) -> bool,
+) -> Result<Vec<Option<Tensor>>> {
+    let copy = |(port, view): (usize, &TensorView<'_>)| {
+        let is_copied = !view.is_row_major() && is_read(port);
+        is_copied.then(|| graph.copy_of_input(port, view)).transpose()
+    };
+    inputs.iter().enumerate().map(copy).collect()
+}
+
+/// Returns the views with those of the copies in place of the copied ones.
+fn with_copies<'v>(inputs: &'v [TensorView<'v>], copies: &'v [Option<Tensor>]) -> Cow<'v, [TensorView<'v>]> {
+    if copies.iter().all(Option::is_none) {
+        return Cow::Borrowed(inputs);
+    }
+    let views = inputs.iter().zip(copies);
+    views.map(|(view, copy)| copy.as_ref().map_or_else(|| view.clone(), Tensor::view)).collect()
+}
+
+/// Runs a specialization and its continuations. The views whose elements the specialization reads are row-major.
+fn run_found(
+    specialization: &Specialization,
+    inputs: &[TensorView<'_>],
+    outputs: Option<&mut [TensorViewMut<'_>]>,
+    cancel: Cancel<'_>,
+    state: &mut RunState,
+) -> Result<Vec<Tensor>> {
     let mut outputs: Option<OutputBuffers<'_>> =
         outputs.map(|views| views.iter_mut().map(OutputBuffer::new).collect());
     if specialization.continuation.is_none() {
-        return run_one(&specialization, inputs, outputs.as_deref_mut(), cancel, state);
+        return run_one(specialization, inputs, outputs.as_deref_mut(), cancel, state);
     }
-    let results = run_chain(&specialization, inputs, cancel, state)?;
+    let results = run_chain(specialization, inputs, cancel, state)?;
     let Some(outputs) = &mut outputs else { return Ok(results) };
     for (number, (output, tensor)) in outputs.iter_mut().zip(&results).enumerate() {
         output.fill(number, tensor)?;

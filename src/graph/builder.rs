@@ -38,7 +38,9 @@ impl<'g> OpBuilder<'g> {
         }
     }
 
-    fn refuse(&mut self, error: Error) {
+    /// Refuses the call because of an argument that is no operand and no attribute yet. The error of
+    /// [`OpBuilder::finish`] names the call, and has the line of the call if `error` has no line.
+    pub(crate) fn refuse(&mut self, error: Error) {
         self.error.get_or_insert(error);
     }
 
@@ -147,7 +149,8 @@ impl<'g> OpBuilder<'g> {
         self.known_attr(name, given.map(Attr::from))
     }
 
-    fn known_attr(mut self, name: &'static str, given: Result<Attr>) -> Self {
+    /// Sets an attribute to a value that the program may have stated wrongly. [`OpBuilder::refuse`] takes the error.
+    pub(crate) fn known_attr(mut self, name: &'static str, given: Result<Attr>) -> Self {
         match given {
             Ok(value) => self = self.attr(name, value),
             Err(error) => self.refuse(error),
@@ -228,10 +231,19 @@ impl<'g> OpBuilder<'g> {
         let outcome = data
             .check_call(&self.op, &operands, given_operands, &self.attrs)
             .and_then(|()| data.add(&self.op, operands, given_operands, &self.attrs, None, location));
+        let broken = data.table.broken_guard().cloned().filter(|_| outcome.is_err());
         drop(data);
         match outcome {
             Ok(values) => Ok(values.map(|value| Value::new(graph, value)).collect()),
-            Err(error) => Err(self.locate(error, location)),
+            Err(error) => {
+                let error = self.locate(error, location);
+                // An error with an origin states the guard itself.
+                let broken = broken.filter(|_| error.guard_origin().is_none() && is_about_sizes(&error));
+                Err(match broken {
+                    Some(record) => graph.read().with_condition(error, &record),
+                    None => error,
+                })
+            }
         }
     }
 
@@ -347,6 +359,7 @@ impl<'g> OpBuilder<'g> {
         let around = data.call.or_else(|| data.scope_chain(data.scope).first().map(|(_, at)| *at));
         let origin = data.call_origin(&operands, &self.attrs, location);
         let location = around.filter(|_| is_library_line(location)).unwrap_or(location);
+        let shown_operands = data.operands_of_program(&self.op, origin).unwrap_or(&operands);
         let blamed = error.blamed_operand();
         let ties = if is_about_sizes(&error) { data.ties_of(&operands, error.message()) } else { Vec::new() };
         // A tensor among the arguments becomes a constant node, whose line is the line of the call.
@@ -359,7 +372,7 @@ impl<'g> OpBuilder<'g> {
         let mut error = data.blame(error, &self.op, call, origin).in_call_at(location);
         // The error always shows the origin of the blamed operand.
         let shown = |number: usize| number < SHOWN_OPERANDS || Some(number) == blamed;
-        for (number, operand) in operands.iter().enumerate().filter(|(number, _)| shown(*number)) {
+        for (number, operand) in shown_operands.iter().enumerate().filter(|(number, _)| shown(*number)) {
             let node = data.node_of(*operand);
             if is_library_line(node.location)
                 && let Some(name) = node.own_name()

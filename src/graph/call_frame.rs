@@ -23,6 +23,19 @@ pub(crate) struct CallFrame {
     /// The call of a method of a ragged value, such as `map(f32[n, (r0)])`. It stands for the call of the node of the
     /// same name, whose operands are parts of the ragged value.
     ragged_call: Option<String>,
+    /// The call of a method with its arguments, such as `slice_with(f32[n, 4], [0, 1..])`. It stands for all calls of
+    /// its nodes, whose arguments the program did not write.
+    written_call: Option<String>,
+}
+
+/// The text of a method's call in errors.
+pub(crate) enum MethodText {
+    /// The name, before the calls of nodes.
+    Name,
+    /// See [`CallFrame::ragged_call`].
+    Ragged(String),
+    /// See [`CallFrame::written_call`].
+    Written(String),
 }
 
 struct Arguments {
@@ -37,11 +50,16 @@ impl GraphData {
     pub(super) fn push_method(
         &mut self,
         name: &'static str,
-        ragged_call: Option<String>,
+        text: MethodText,
         location: &'static Location<'static>,
     ) -> u32 {
         let parent = self.parent_of_call(location);
-        self.push_frame(CallFrame { name, location, parent, arguments: None, ragged_call })
+        let (ragged_call, written_call) = match text {
+            MethodText::Name => (None, None),
+            MethodText::Ragged(call) => (Some(call), None),
+            MethodText::Written(call) => (None, Some(call)),
+        };
+        self.push_frame(CallFrame { name, location, parent, arguments: None, ragged_call, written_call })
     }
 
     /// Records a call of a composite op. Returns the index of its frame.
@@ -55,7 +73,9 @@ impl GraphData {
         let text = self.call_text(op, operands, attrs);
         let arguments = Arguments { operands: operands.into(), attrs: attrs.clone(), text };
         let (name, parent) = (op.name(), self.parent_of_call(location));
-        self.push_frame(CallFrame { name, location, parent, arguments: Some(arguments), ragged_call: None })
+        let (ragged_call, written_call) = (None, None);
+        let arguments = Some(arguments);
+        self.push_frame(CallFrame { name, location, parent, arguments, ragged_call, written_call })
     }
 
     fn push_frame(&mut self, frame: CallFrame) -> u32 {
@@ -113,12 +133,21 @@ impl GraphData {
         Some((outermost.name, outermost.location))
     }
 
+    /// Returns the operands of the call that an error of a node names, if the error does not show the call of the node:
+    /// the op of the node is internal.
+    pub(super) fn operands_of_program(&self, op: &OpDef, origin: CallOrigin) -> Option<&[ValueIx]> {
+        let shown = self.shown_frames(origin.frame.filter(|_| op.is_internal())?).pop()?;
+        shown.arguments.as_ref().map(|arguments| &arguments.operands[..])
+    }
+
     /// Names the open call of the program in an error that names no op.
     pub(super) fn blame_open_call(&self, error: Error) -> Error {
         let Some(frame) = self.open_frame else { return error };
         let outermost = self.shown_frames(frame)[0];
         let error = match error.op() {
-            None => error.with_op(outermost.name, outermost.name),
+            None => {
+                error.with_op(outermost.name, outermost.written_call.as_deref().unwrap_or(outermost.name))
+            }
             Some(_) => error,
         };
         error.or_at(outermost.location)
@@ -129,6 +158,9 @@ impl GraphData {
     pub(crate) fn blame(&self, error: Error, op: &OpDef, call: String, origin: CallOrigin) -> Error {
         let Some(frame) = origin.frame else { return error.with_op(op.name(), call) };
         let shown = self.shown_frames(frame);
+        if let Some(call) = &shown[0].written_call {
+            return error.with_op(shown[0].name, call);
+        }
         let mut names: SmallVec<[&str; 3]> = shown.iter().map(|frame| frame.name).collect();
         let mut texts: Vec<String> = Vec::new();
         for frame in &shown {

@@ -10,6 +10,7 @@ use super::{Graph, GraphData, NodeIx, Value, ValueIx};
 use crate::dtype::type_text;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::op::{Body, Operand};
+use crate::tensor::{Tensor, TensorView};
 
 /// The maximum number of places that the text shows for one dimension.
 const MAX_PLACES: usize = 6;
@@ -147,6 +148,18 @@ impl GraphData {
         let error =
             Error::new(ErrorKind::Feed, Phase::Run, message).note_declaration(self.node_of(*value).location);
         ties.fold(error, |error, (text, location)| error.note(text, Some(location)))
+    }
+
+    /// Copies the elements of an input into a row-major tensor.
+    ///
+    /// # Errors
+    /// Memory is refused. The error names the input.
+    pub(crate) fn copy_of_input(&self, port: usize, view: &TensorView<'_>) -> Result<Tensor> {
+        view.to_tensor().map_err(|error| {
+            let (name, value) = &self.inputs[port];
+            let input = format!("the copy of input \"{name}\" with sizes {:?}", view.sizes());
+            error.about(input).note_declaration(self.node_of(*value).location)
+        })
     }
 
     /// Returns the equalities that explain the dimensions of `values` in an error: why a name in the shape of a value,

@@ -4,9 +4,10 @@ use std::fmt;
 use std::panic::Location;
 
 use rustc_hash::FxHashSet;
-use shapeflow_shape_fns::Guard;
+use shapeflow_shape_fns::{Guard, GuardRecord};
 
 use super::{DimNames, Graph, GraphData};
+use crate::error::{Error, is_library_line};
 
 /// A condition on sizes that a run checks: see [`Graph::guards`].
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -57,6 +58,13 @@ impl Graph {
 }
 
 impl GraphData {
+    /// Adds a note to an error: the condition of an earlier call that a refused call contradicts.
+    pub(super) fn with_condition(&self, error: Error, record: &GuardRecord) -> Error {
+        let condition = self.dim_names().guard(&self.table.with_names(&record.guard));
+        let (call, at) = self.call_at(record.origin);
+        error.note(format!("{condition} since {call}"), Some(at).filter(|at| !is_library_line(at)))
+    }
+
     /// Returns the text of each guard that `is_shown` accepts, with the first origin that requires it. Guards of
     /// several calls, or of dimensions that a later call has made equal, may have one text.
     pub(crate) fn distinct_guards(

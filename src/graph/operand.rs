@@ -17,10 +17,13 @@ use crate::tensor::Tensor;
 /// and a type that the program writes comes before the types of literals without a suffix, f64 and i32: `0.0f32` and
 /// `1.0` are f32, and `0` and `1.0` are f64.
 ///
+/// A Rust array or string is no operand: `graph.constant([1, 2])?` and `graph.constant("a")?` make values of them.
+///
 /// A [`Dim`] is the size of that dimension as an i64 scalar. It takes the dtype of a float tensor beside it.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be an operand of a tensor op",
-    note = "an operand is a `Value`, a `Tensor`, a Rust scalar or a `Dim`; `graph.constant([1, 2])?` makes a value of an array",
+    note = "an operand is a `Value`, a `Tensor`, a Rust scalar or a `Dim`; `graph.constant([1, 2])?` makes a value of an array, \
+            and `graph.constant(\"a\")?` makes a value of a string",
     note = "a scalar on the left must be f64 or i64: write `x * k` instead of `k * x`"
 )]
 pub trait IntoOperand<'g>: OperandSource<'g> {}

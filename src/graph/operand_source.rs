@@ -6,7 +6,7 @@ use std::panic::Location;
 use shapeflow_shape_fns::DType;
 
 use super::{Graph, Value};
-use crate::dtype::{float_cast, type_text};
+use crate::dtype::{float_cast, number_of_stored, spelled, type_text};
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::expr::Scalar;
 use crate::tensor::{Element, Tensor};
@@ -200,9 +200,13 @@ fn wider_cast(scalar: Scalar, dtype: DType) -> &'static str {
 fn does_not_fit(scalar: Scalar, peer: Value<'_>) -> Error {
     let dtype = peer.dtype();
     let text = rust_text(scalar);
+    let number = number_of_stored(dtype).filter(|_| scalar.dtype() != DType::Bool);
+    let requirement = match number {
+        Some(_) => format!("{dtype} has no scalars and no arithmetic"),
+        None => "this dtype must hold the scalar".to_string(),
+    };
     let message = format!(
-        "a scalar takes the dtype of the tensor beside it, and this dtype must hold the scalar, got {text} \
-         beside {}",
+        "a scalar takes the dtype of the tensor beside it, and {requirement}, got {text} beside {}",
         type_text(dtype, &peer.shape())
     );
     let mut error = Error::new(ErrorKind::DType, Phase::Build, message);
@@ -212,6 +216,8 @@ fn does_not_fit(scalar: Scalar, peer: Value<'_>) -> Error {
     }
     if scalar.dtype() == DType::Bool {
         error = error.with_help("compare the tensor to get bools, or write the scalar as a number");
+    } else if let Some(number) = number {
+        error = error.with_help(format!("cast the tensor with .cast({})", spelled(number)));
     } else if dtype.is_numeric() {
         let is_float = scalar.dtype().is_float();
         let cast = if is_float && dtype.is_integer() { float_cast(dtype) } else { wider_cast(scalar, dtype) };

@@ -5,6 +5,7 @@ use std::panic::Location;
 
 use shapeflow_shape_fns::Attrs;
 
+use super::call_frame::MethodText;
 use super::{Graph, ScopeFrame, ValueIx};
 use crate::error::{Error, is_library_line};
 use crate::op::OpDef;
@@ -86,7 +87,7 @@ impl Graph {
         name: &'static str,
         location: &'static Location<'static>,
     ) -> OpenCall<'_> {
-        self.open_method(name, None, location)
+        self.open_method(name, MethodText::Name, location)
     }
 
     /// Opens a call of a method of a ragged value. Errors have the text `call` in place of a node of this name.
@@ -96,19 +97,29 @@ impl Graph {
         call: String,
         location: &'static Location<'static>,
     ) -> OpenCall<'_> {
-        self.open_method(name, Some(call), location)
+        self.open_method(name, MethodText::Ragged(call), location)
+    }
+
+    /// Opens a call of a method. Errors have the text `call` in place of the calls of all nodes that the method adds.
+    pub(crate) fn open_written_call(
+        &self,
+        name: &'static str,
+        call: String,
+        location: &'static Location<'static>,
+    ) -> OpenCall<'_> {
+        self.open_method(name, MethodText::Written(call), location)
     }
 
     fn open_method(
         &self,
         name: &'static str,
-        ragged_call: Option<String>,
+        text: MethodText,
         location: &'static Location<'static>,
     ) -> OpenCall<'_> {
         let mut data = self.write();
         let (outer, outer_frame) = (data.call, data.open_frame);
         if !is_library_line(location) {
-            data.open_frame = Some(data.push_method(name, ragged_call, location));
+            data.open_frame = Some(data.push_method(name, text, location));
             data.call = Some(location);
         }
         drop(data);

@@ -73,7 +73,8 @@ pub(crate) fn count(sizes: &[usize]) -> Result<usize> {
 /// `Shape`: `got` is not the product of the sizes, or the product is too large.
 #[track_caller]
 pub(crate) fn check_count(sizes: &[usize], got: usize) -> Result<()> {
-    let needed = count(sizes)?;
+    let location = Location::caller();
+    let needed = count(sizes).map_err(|error| error.or_at(location))?;
     if needed == got {
         return Ok(());
     }
@@ -82,7 +83,7 @@ pub(crate) fn check_count(sizes: &[usize], got: usize) -> Result<()> {
         Phase::Run,
         format!("sizes {sizes:?} need {needed}, got {got}", needed = counted(needed, "element")),
     )
-    .or_at(Location::caller()))
+    .or_at(location))
 }
 
 /// Checks that `got` values, `per_element` for each element, fill these sizes. Returns the number of elements.
@@ -91,7 +92,8 @@ pub(crate) fn check_count(sizes: &[usize], got: usize) -> Result<()> {
 /// As [`check_count`].
 #[track_caller]
 pub(crate) fn check_values(got: usize, per_element: usize, sizes: &[usize]) -> Result<usize> {
-    let needed = count(sizes)?;
+    let location = Location::caller();
+    let needed = count(sizes).map_err(|error| error.or_at(location))?;
     if needed.checked_mul(per_element) == Some(got) {
         return Ok(needed);
     }
@@ -99,7 +101,7 @@ pub(crate) fn check_values(got: usize, per_element: usize, sizes: &[usize]) -> R
         "sizes {sizes:?} need {needed} × {per_element}, got {got}",
         per_element = counted(per_element, "value")
     );
-    Err(Error::new(ErrorKind::Shape, Phase::Run, message).or_at(Location::caller()))
+    Err(Error::new(ErrorKind::Shape, Phase::Run, message).or_at(location))
 }
 
 /// Makes the error about sizes whose elements do not fit into memory.

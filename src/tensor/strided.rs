@@ -8,7 +8,8 @@ use crate::error::{Error, ErrorKind, Phase, Result, at_caller};
 
 impl<'a> TensorView<'a> {
     /// Makes a view whose element at index `i` is `data[first + Σ i[axis]·strides[axis]]`. Strides count elements. A
-    /// negative stride reverses an axis, and a zero stride repeats elements.
+    /// negative stride reverses an axis, and a zero stride repeats elements. A run that reads elements of a view with
+    /// such strides copies the view; a run that needs only its sizes does not.
     ///
     /// # Errors
     /// `Shape`: the numbers of sizes and strides differ, an index leads outside `data`, or the elements do not fit into

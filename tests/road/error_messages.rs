@@ -151,7 +151,7 @@ fn parameter_errors_are_explained() -> Result<()> {
       help: a size of -1 extends to the end of the axis; a strided slice clamps its range to the axis
     "#);
     assert_snapshot!(error_text(x.slice_with(&[SliceItem::from(7)])), @r#"
-    error: slice_with: strided_slice(f32[3, 4], begin=[7], end=[8], shrink_axis_mask=1, strides=[1]): index 7 must lie within axis 0 of size 3
+    error: slice_with(f32[3, 4], [7]): index 7 must lie within axis 0 of size 3
       --> `error_text(x.slice_with(&[SliceItem::from(7)]))`
       operand 0 comes from x at `let x = g.input("x", DType::F32, shape![3, 4])?;`
     "#);

@@ -62,6 +62,7 @@ mod programs;
 mod ragged;
 mod random;
 mod random_numbers;
+mod refused_arguments;
 mod refused_runs;
 mod region_dumps;
 mod rng;

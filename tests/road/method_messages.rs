@@ -58,6 +58,28 @@ fn a_condition_of_an_earlier_call_is_shown_with_its_line() -> Result<()> {
     Ok(())
 }
 
+/// A shape function states its own requirement. The note has the condition that makes the requirement impossible.
+#[test]
+fn a_condition_that_makes_a_later_call_impossible_is_a_note() -> Result<()> {
+    let g = Graph::new();
+    let a = g.input("a", DType::I32, shape!["n"])?;
+    let _ = a.reshape([2, -1])?;
+    assert_snapshot!(error_text(a.reshape([3, 1])), @r#"
+    error: reshape(i32[n], shape=[3, 1]): shape must keep the number of elements, got n in [n] and 3 in [3, 1]
+      --> `error_text(a.reshape([3, 1]))`
+      operand 0 comes from a at `let a = g.input("a", DType::I32, shape!["n"])?;`
+      2 divides n since reshape at `let _ = a.reshape([2, -1])?;`
+    "#);
+    let b = g.input("b", DType::I32, shape![3, 3])?;
+    let error = shapeflow::concat(&[b, a.reshape([1, -1])?], 0).unwrap_err();
+    assert!(error.to_string().contains("\n  2 divides n since reshape at "), "{error}");
+    // The note belongs to the refused call alone.
+    let error = a.reshape([2, 3, -1, -1]).unwrap_err();
+    assert!(!error.to_string().contains("divides"), "{error}");
+    assert!(a.reshape([4, 1]).is_ok());
+    Ok(())
+}
+
 #[test]
 fn ragged_operands_of_different_rows_are_refused_in_plain_words() -> Result<()> {
     let g = Graph::new();

@@ -297,6 +297,33 @@ fn unavailable_memory_is_an_error() -> Result<()> {
     Ok(())
 }
 
+/// A view of stride 0 stands for more elements than fit into memory.
+#[test]
+fn a_strided_view_is_copied_only_if_its_elements_are_read() -> Result<()> {
+    let sizes = [1usize << 31, 1 << 29];
+    let element = [7u8];
+    let huge = TensorView::with_strides(&sizes, &[0, 0], &element, 0)?;
+    let offsets = [1i64, 5, 2];
+    let reversed = TensorView::with_strides(&[2], &[-1], &offsets, 2)?;
+    for declared in [shape!["n", "m"], shape![?, ?], shapeflow::TensorShape::unranked()] {
+        let g = Graph::new();
+        let offset = g.input("offset", DType::I64, shape![2])?;
+        let x = g.input("x", DType::U8, declared)?;
+        let exe = g.compile((x.shape_tensor_as(DType::I64)? + offset).ok()?)?;
+        let [y] = exe.run(&[reversed.clone(), huge.clone()])?;
+        assert_eq!(y.to_vec::<i64>()?, [(1 << 31) + 2, (1 << 29) + 5]);
+        // Only the last input is needed.
+        let exe = g.compile(x.bitwise_not()?.named("inverted"))?;
+        let feeds = std::slice::from_ref(&huge);
+        for error in [exe.run::<1>(feeds).unwrap_err(), exe.bind(feeds).err().unwrap()] {
+            assert_eq!((error.kind(), error.phase()), (ErrorKind::Memory, Phase::Run), "{error}");
+            let expected = "the copy of input \"x\" with sizes [2147483648, 536870912]: out of memory";
+            assert!(error.message().starts_with(expected), "{error}");
+        }
+    }
+    Ok(())
+}
+
 #[test]
 fn a_memory_limit_counts_results() -> Result<()> {
     let g = Graph::new();

@@ -51,11 +51,12 @@ pub fn concat<'g>(values: &[Value<'g>], axis: impl IntoParam<'g>) -> Result<Valu
 /// # Errors
 /// There are no values.
 #[track_caller]
-pub(super) fn first_of<'g>(values: &[Value<'g>], op: &str) -> Result<Value<'g>> {
+pub(super) fn first_of<'g>(values: &[Value<'g>], op: &'static str) -> Result<Value<'g>> {
     let location = Location::caller();
     values.first().copied().ok_or_else(|| {
-        let message = format!("{op} needs at least one value, got none");
-        Error::new(ErrorKind::Attribute, Phase::Build, message).at(location)
+        let error =
+            Error::new(ErrorKind::Attribute, Phase::Build, "there must be at least one value, got none");
+        error.with_op(op, op).at(location)
     })
 }
 
@@ -116,7 +117,7 @@ mod tests {
     #[test]
     fn no_values_are_refused() {
         let error = concat(&[], 0).unwrap_err();
-        assert_eq!(error.message(), "concat needs at least one value, got none");
+        assert_eq!(error.message(), "concat: there must be at least one value, got none");
         let location = error.location().unwrap();
         assert_eq!((location.file(), location.line()), (file!(), line!() - 3));
     }

@@ -1,7 +1,5 @@
 //! `extract_image_patches`: returns every window of an image as a vector.
 
-use std::panic::Location;
-
 use shapeflow_shape_fns::{Attr, Attribute, Dim, InferenceContext, ShapeError};
 
 use crate::dtype;
@@ -61,16 +59,13 @@ impl<'g> Value<'g> {
         rates: impl IntoParam<'g>,
         padding: WindowPadding,
     ) -> Result<Value<'g>> {
-        let location = Location::caller();
-        let sizes = window(sizes, "sizes", location)?;
-        let strides = window(strides, "strides", location)?;
-        let rates = window(rates, "rates", location)?;
         let entries = |[rows, columns]: [i64; 2]| Attr::Ints([1, rows, columns, 1].into());
-        let call = self.graph().op(&DEF).data(self).attr("ksizes", entries(sizes));
-        call.attr("strides", entries(strides))
-            .attr("rates", entries(rates))
+        let call = self.graph().op(&DEF).data(self);
+        call.known_attr("ksizes", window(sizes, "sizes", entries))
+            .known_attr("strides", window(strides, "strides", entries))
+            .known_attr("rates", window(rates, "rates", entries))
             .attr("padding", padding.name())
-            .finish_at(location)
+            .finish()
     }
 
     /// Extracts windows of volumes as [`Value::extract_image_patches`] extracts windows of images, but without rates.
@@ -98,12 +93,12 @@ impl<'g> Value<'g> {
         strides: impl IntoParam<'g>,
         padding: WindowPadding,
     ) -> Result<Value<'g>> {
-        let location = Location::caller();
-        let sizes = window(sizes, "sizes", location)?;
-        let strides = window(strides, "strides", location)?;
         let entries = |[depth, rows, columns]: [i64; 3]| Attr::Ints([1, depth, rows, columns, 1].into());
-        let call = self.graph().op(&VOLUMES).data(self).attr("ksizes", entries(sizes));
-        call.attr("strides", entries(strides)).attr("padding", padding.name()).finish_at(location)
+        let call = self.graph().op(&VOLUMES).data(self);
+        call.known_attr("ksizes", window(sizes, "sizes", entries))
+            .known_attr("strides", window(strides, "strides", entries))
+            .attr("padding", padding.name())
+            .finish()
     }
 }
 

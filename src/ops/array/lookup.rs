@@ -173,7 +173,15 @@ impl<'g> Value<'g> {
     #[track_caller]
     pub fn lookup(self, table: &LookupTable, default: impl IntoOperand<'g>) -> Result<Value<'g>> {
         let location = Location::caller();
-        let default = default.into_operand_of(self.graph(), table.value_dtype(), location).ok()?;
+        let default = default.into_operand_of(self.graph(), table.value_dtype(), location).ok();
+        let default = default.map_err(|error| match error.op() {
+            // The scalar of this call does not fit.
+            None if error.location() == Some(location) => {
+                let keys = dtype::type_text(self.dtype(), &self.shape());
+                error.with_op("lookup", format!("lookup({keys}, scalar)"))
+            }
+            _ => error,
+        })?;
         let refuse = |kind, message: String| {
             let [keys, value] = [self, default].map(|x| dtype::type_text(x.dtype(), &x.shape()));
             let error = Error::new(kind, Phase::Build, message);
@@ -369,7 +377,8 @@ mod tests {
         let error = LookupTable::new(&tensor(&[1], &[1]), &tensor(&[1], &[7i64]))
             .and_then(|table| x.lookup(&table, 0.5))
             .unwrap_err();
-        assert_eq!(error.message(), "the scalar must fit i64, got 0.5");
+        assert_eq!(error.message(), "lookup(i32[n], scalar): the scalar must fit i64, got 0.5");
+        assert_eq!(error.op(), Some("lookup"));
         let error = run(&table, &tensor(&[1, 1], &[1]), &tensor(&[2], &[1.0f32; 2])).unwrap_err();
         let expected = "the default must have shape [], the shape of a value, got [2]";
         assert!(error.message().ends_with(expected), "{error}");

@@ -109,13 +109,14 @@ impl Graph {
         dtype: DType,
     ) -> Result<Value<'g>> {
         let location = Location::caller();
+        let call = self.open_call_at("eye", location);
         let one = self.constant(Tensor::scalar(true))?.cast(dtype)?;
         let ones = match (rows.into_param(), columns.into_param()) {
             (Param::Elements(rows), Param::Elements(columns)) if rows.rank() == 0 && columns.rank() == 0 => {
                 self.fill([rows.elements(), columns.elements()].concat(), one)?
             }
             (rows, columns) => {
-                let vector = |name, size| self.size_vector(name, size).map_err(|error| error.at(location));
+                let vector = |name, size| self.size_vector(name, size).map_err(|error| call.blame(error));
                 self.fill(concat(&[vector("rows", rows)?, vector("columns", columns)?], 0)?, one)?
             }
         };

@@ -133,8 +133,9 @@ const NAMES: [&str; 3] = ["start", "limit", "delta"];
 /// Makes the error about a bound that does not fit the dtype of the range.
 #[track_caller]
 fn mixed(bound: &dyn std::fmt::Display, dtype: DType) -> Error {
-    let message = format!("the bounds of a range must have one dtype, got {bound} in a range of {dtype}");
-    Error::new(ErrorKind::DType, Phase::Build, message).at(std::panic::Location::caller())
+    let message = format!("all bounds must have one dtype, got {bound} in a range of {dtype}");
+    let error = Error::new(ErrorKind::DType, Phase::Build, message);
+    error.with_op("range", "range").at(std::panic::Location::caller())
 }
 
 /// Returns the dtype of the first value among the bounds, or else the dtype of the floats, or else i64.

@@ -194,6 +194,9 @@ ranges! {
     [IntoDim] RangeToInclusive |range| Through None, range.end.into_dim();
 }
 
+/// The maximum number of items that an error shows.
+const SHOWN_ITEMS: usize = 8;
+
 impl<'g> Value<'g> {
     /// Slices as Python's `x[1, 2:5, ::-1, None, ...]` does. There is one item per axis; further axes are kept whole.
     ///
@@ -223,18 +226,18 @@ impl<'g> Value<'g> {
     #[doc(alias = "getitem")]
     #[track_caller]
     pub fn slice_with(self, items: &[SliceItem<'g>]) -> Result<Value<'g>> {
+        let location = std::panic::Location::caller();
+        let call = self.graph().open_written_call("slice_with", self.slice_text(items), location);
         if items.len() > 32 {
-            let message = format!("slice_with takes at most 32 items, got {}", items.len());
-            let location = std::panic::Location::caller();
-            return Err(Error::new(ErrorKind::Attribute, Phase::Build, message).at(location));
+            let message = format!("there may be at most 32 items, got {}", items.len());
+            return Err(call.blame(Error::new(ErrorKind::Attribute, Phase::Build, message)));
         }
-        let _call = self.graph().open_call("slice_with");
         let (mut begins, mut ends, mut strides) = (Vec::new(), Vec::new(), Vec::new());
         let mut masks = SliceMasks::default();
         for (entry, item) in items.iter().enumerate() {
             let bit = 1u32 << entry;
             let zero = || Position::from(0);
-            let (begin, end, stride) = match &item.with_end()? {
+            let (begin, end, stride) = match &item.with_end().map_err(|error| call.blame(error))? {
                 SliceItem::At(position) => {
                     masks.shrink_axis |= bit;
                     let end = match position {
@@ -270,6 +273,32 @@ impl<'g> Value<'g> {
         }
         let (begin, end) = (self.position_param(&begins)?, self.position_param(&ends)?);
         self.strided_slice(begin, end, &strides[..], masks)
+    }
+
+    /// Returns the text of a slice, such as `slice_with(f32[n, 4], [0, 1..])`.
+    fn slice_text(self, items: &[SliceItem<'g>]) -> String {
+        let shown = items.iter().take(SHOWN_ITEMS).map(|item| self.item_text(item));
+        let more = (items.len() > SHOWN_ITEMS).then(|| format!("and {} more", items.len() - SHOWN_ITEMS));
+        let items: Vec<String> = shown.chain(more).collect();
+        format!("slice_with({}, [{}])", type_text(self.dtype(), &self.shape()), items.join(", "))
+    }
+
+    /// Returns the text of an item, as [`slice!`](crate::slice) spells it.
+    fn item_text(self, item: &SliceItem<'g>) -> String {
+        let position = |position: &Position<'g>| match position {
+            Position::Dim(position) => position.to_string(),
+            Position::Value(value) => type_text(value.dtype(), &value.shape()),
+        };
+        let end = |end: &Option<Position<'g>>| end.as_ref().map(position).unwrap_or_default();
+        let (range, step) = match item {
+            SliceItem::At(at) => return position(at),
+            SliceItem::NewAxis => return "newaxis".to_string(),
+            SliceItem::Rest => return "...".to_string(),
+            SliceItem::All => return "..".to_string(),
+            SliceItem::Range(begin, limit, step) => (format!("{}..{}", end(begin), end(limit)), step),
+            SliceItem::Through(begin, last, step) => (format!("{}..={last}", end(begin)), step),
+        };
+        if *step == 1 { range } else { format!("{range}; {step}") }
     }
 
     /// Returns positions as one parameter: a value only if some position is a value.

@@ -49,7 +49,7 @@ impl<'g> Value<'g> {
     /// ```
     ///
     /// # Errors
-    /// As [`Value::split`].
+    /// As [`Value::split`]; also if `num` is not between 1 and 65536.
     #[doc(alias = "chunk")]
     #[doc(alias = "array_split")]
     #[track_caller]
@@ -66,7 +66,7 @@ pub(crate) static DEF: OpDef = OpDef::compute("split", lower)
     .dtype_rule(|dtypes, attrs| {
         let x = dtypes.len().saturating_sub(1);
         dtype::check_indices(dtypes.get(..x).unwrap_or_default(), 0)?;
-        counted(dtype::common(dtypes, x, x + 1, dtype::Class::Any)?, attrs)
+        counted(dtype::common(dtypes, x, x + 1, dtype::Class::Any)?, attrs, 1)
     })
     .tensorflow(&[TfOp::new("Split").attrs(&[("num_split", "num")])]);
 
@@ -89,6 +89,9 @@ mod tests {
         "[4*n]" => "[2*n]; [2*n]",
         "[n]" => "[floordiv(n, 2)]; [floordiv(n, 2)]",
         "[n, 3]" => error "must split into equal parts, got 3 into 2 at axis 1",
+    }
+    shape_table! { no_parts: DEF, {"num": 0},
+        "[4]" => error "num must be between 1 and 65536, got 0",
     }
     shape_table! { fed: DEF, {"num": 2},
         "[n, 4]; axis=i32[]" => "[?, ?]; [?, ?]",

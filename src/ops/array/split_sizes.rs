@@ -42,7 +42,8 @@ impl<'g> Value<'g> {
                 let shape = sizes.ok()?.shape();
                 shape.dim(0).and_then(Dim::as_known).ok_or_else(|| {
                     let message = format!("the sizes must be a vector of known length, got shape {shape}");
-                    Error::new(ErrorKind::Shape, Phase::Build, message).at(location)
+                    let error = Error::new(ErrorKind::Shape, Phase::Build, message);
+                    error.with_op("split_sizes", "split_sizes").at(location)
                 })?
             }
             Param::Refused(_) => 0,
@@ -59,7 +60,7 @@ pub(crate) static DEF: OpDef = OpDef::compute("split_sizes", lower)
     .shape_fn(shapeflow_shape_fns::array::split_v)
     .dtype_rule(|dtypes, attrs| {
         dtype::check_indices(dtypes, 1)?;
-        counted(dtype::common(dtypes, 0, 1, dtype::Class::Any)?, attrs)
+        counted(dtype::common(dtypes, 0, 1, dtype::Class::Any)?, attrs, 0)
     })
     .tensorflow(&[TfOp::new("SplitV").attrs(&[("num_split", "num")])]);
 
@@ -108,6 +109,6 @@ mod tests {
         assert_eq!(x.split_sizes(sizes, 0).unwrap().len(), 2);
         let sizes = g.input("many", DType::I64, shape![?]).unwrap();
         let error = x.split_sizes(sizes, 0).unwrap_err();
-        assert_eq!(error.message(), "the sizes must be a vector of known length, got shape [?]");
+        assert_eq!(error.message(), "split_sizes: the sizes must be a vector of known length, got shape [?]");
     }
 }

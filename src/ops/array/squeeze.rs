@@ -36,7 +36,8 @@ impl<'g> Value<'g> {
         let (location, axes) = (Location::caller(), axes.into_axes());
         if axes.are_kept() {
             let message = "squeeze removes axes, so it cannot keep them: omit keep_dims";
-            return Err(Error::new(ErrorKind::Attribute, Phase::Build, message).at(location));
+            let error = Error::new(ErrorKind::Attribute, Phase::Build, message);
+            return Err(error.with_op("squeeze", "squeeze").at(location));
         }
         let call = self.graph().op(&DEF).data(self);
         match axes.into_param() {

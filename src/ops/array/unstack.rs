@@ -2,7 +2,7 @@
 
 use std::panic::Location;
 
-use shapeflow_shape_fns::{Attribute, Attrs, DType};
+use shapeflow_shape_fns::{Attr, Attribute, Attrs, DType};
 
 use crate::dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
@@ -34,16 +34,10 @@ impl<'g> Value<'g> {
     #[doc(alias = "unpack")]
     #[track_caller]
     pub fn unstack(self, axis: impl IntoParam<'g>) -> Result<Vec<Value<'g>>> {
-        let location = Location::caller();
-        let axis = axis.into_param().known_int("axis").map_err(|error| error.at(location))?;
-        let dim = self.dim(axis)?;
-        let count = dim.as_known().ok_or_else(|| {
-            let message = format!("unstack needs a known dimension, got {dim} at axis {axis}");
-            Error::new(ErrorKind::Shape, Phase::Build, message)
-                .at(location)
-                .with_help("use unstack_into, which takes the number of slices")
-        })?;
-        self.graph().op(&DEF).data(self).attr("axis", axis).attr("num", count).finish_all()
+        let axis = axis.into_param().known_int("axis");
+        let count = axis.as_ref().map_or(Ok(0), |axis| self.slices_along(*axis));
+        let call = self.graph().op(&DEF).data(self).known_attr("axis", axis.map(Attr::from));
+        call.known_attr("num", count.map(Attr::from)).finish_all()
     }
 
     /// Returns the `N` slices along `axis` as [`Value::unstack`] does. The dimension must be `N`; the run checks an
@@ -67,6 +61,28 @@ impl<'g> Value<'g> {
         let values =
             self.graph().op(&DEF).data(self).int_attr("axis", axis).attr("num", N as i64).finish_all()?;
         exactly(values)
+    }
+}
+
+impl Value<'_> {
+    /// Returns the number of slices along an axis; 0 for an axis that is out of range.
+    ///
+    /// # Errors
+    /// The rank or the dimension is not known.
+    fn slices_along(self, axis: i64) -> Result<i64> {
+        let shape = self.shape();
+        let message = match (shape.dim(axis), shape.rank()) {
+            (Some(dim), _) => match dim.as_known() {
+                Some(count) => return Ok(count),
+                None => {
+                    format!("the dimension must be known when the graph is built, got {dim} at axis {axis}")
+                }
+            },
+            (None, Some(_)) => return Ok(0),
+            (None, None) => "the rank must be known when the graph is built".to_string(),
+        };
+        let error = Error::new(ErrorKind::Shape, Phase::Build, message);
+        Err(error.with_help("use unstack_into, which takes the number of slices"))
     }
 }
 
@@ -94,12 +110,12 @@ pub(super) fn count(attrs: &Attrs, _operands: usize) -> usize {
     }
 }
 
-/// Returns the dtypes of `num` outputs of `dtype`, where `num` is an attribute.
-pub(super) fn counted(dtype: DType, attrs: &Attrs) -> Result<Vec<DType>> {
+/// Returns the dtypes of `num` outputs of `dtype`, where `num` is an attribute. There must be at least `least` outputs.
+pub(super) fn counted(dtype: DType, attrs: &Attrs, least: i64) -> Result<Vec<DType>> {
     match attrs.int("num") {
-        count @ 0..=MAX_OUTPUTS => Ok(vec![dtype; count as usize]),
+        count if (least..=MAX_OUTPUTS).contains(&count) => Ok(vec![dtype; count as usize]),
         other => {
-            let message = format!("num must be between 0 and {MAX_OUTPUTS}, got {other}");
+            let message = format!("num must be between {least} and {MAX_OUTPUTS}, got {other}");
             Err(Error::new(ErrorKind::Attribute, Phase::Build, message))
         }
     }
@@ -110,7 +126,7 @@ pub(crate) static DEF: OpDef = OpDef::compute("unstack", lower)
     .operands(&[Operand::Data("x")])
     .outputs(count)
     .shape_fn(shapeflow_shape_fns::array::unstack)
-    .dtype_rule(|dtypes, attrs| counted(dtype::common(dtypes, 0, 1, dtype::Class::Any)?, attrs))
+    .dtype_rule(|dtypes, attrs| counted(dtype::common(dtypes, 0, 1, dtype::Class::Any)?, attrs, 0))
     .tensorflow(&[TfOp::new("Unpack")]);
 
 fn lower(cx: &mut dyn LowerCx, output: usize, index: &[Index]) -> Expr {
@@ -150,7 +166,10 @@ mod tests {
         let x = g.input("x", DType::F32, shape!["n", 2]).unwrap();
         assert_eq!(x.unstack(1).unwrap().len(), 2);
         assert!(
-            x.unstack(0).unwrap_err().message().contains("unstack needs a known dimension, got n at axis 0")
+            x.unstack(0)
+                .unwrap_err()
+                .message()
+                .contains("must be known when the graph is built, got n at axis 0")
         );
         let [a, b, c] = x.unstack_into(0).unwrap();
         assert_eq!([a, b, c].map(|part| part.shape().to_string()), ["[2]", "[2]", "[2]"]);

@@ -58,6 +58,7 @@ impl<'g> Value<'g> {
         method: ResizeMethod,
         antialias: bool,
     ) -> Result<Value<'g>> {
+        let _call = self.graph().open_call("resize");
         let kernel = match method {
             ResizeMethod::Nearest => return self.resize_nearest(size, Sampling::HalfPixel),
             ResizeMethod::Area => return self.resize_area(size),

@@ -7,6 +7,7 @@ use shapeflow_shape_fns::{Attribute, DType, counted};
 
 use super::labeled::{Labeled, labels_of};
 use super::sum_of_products;
+use crate::dtype::type_text;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::{IntoParam, Param, Value};
 use crate::op::{CompositeCx, OpDef, Operand, TfOp};
@@ -91,11 +92,15 @@ impl<'g> Value<'g> {
     ) -> Result<Value<'g>> {
         let location = Location::caller();
         let _call = self.graph().open_call_at("tensordot", location);
-        let known = |name, axes: Param<'g>| axes.known_ints(name).map_err(|error| error.at(location));
+        let refuse = |error: Error| {
+            let [x, y] = [self, other].map(|value| type_text(value.dtype(), &value.shape()));
+            error.with_op("tensordot", format!("tensordot({x}, {y})")).at(location)
+        };
+        let known = |name, axes: Param<'g>| axes.known_ints(name).map_err(refuse);
         let (axes, other_axes) =
             (known("axes", axes.into_param())?, known("other_axes", other_axes.into_param())?);
         let equation = tensordot_equation(self, other, &axes, &other_axes)
-            .map_err(|message| Error::new(ErrorKind::Shape, Phase::Build, message).at(location))?;
+            .map_err(|message| refuse(Error::new(ErrorKind::Shape, Phase::Build, message)))?;
         einsum(&equation, &[self, other])
     }
 }
@@ -109,7 +114,7 @@ fn tensordot_equation(
 ) -> std::result::Result<String, String> {
     if axes.len() != other_axes.len() {
         return Err(format!(
-            "tensordot needs equally many axes of both operands, got {} and {}",
+            "both operands must have equally many axes to sum, got {} and {}",
             axes.len(),
             other_axes.len()
         ));
@@ -117,14 +122,11 @@ fn tensordot_equation(
     let mut unused = LABELS.chars();
     let mut terms = Vec::new();
     for value in [x, y] {
-        let rank =
-            value.shape().rank().ok_or("tensordot needs operands of known rank, got an unknown rank")?;
+        let rank = value.shape().rank().ok_or("the ranks must be known, got an unknown rank")?;
         let labels: Option<Vec<char>> = (0..rank).map(|_| unused.next()).collect();
-        terms.push(
-            labels.ok_or_else(|| {
-                format!("tensordot needs at most {}, got more", counted(LABELS.len(), "axis"))
-            })?,
-        );
+        terms.push(labels.ok_or_else(|| {
+            format!("the operands must have at most {}, got more", counted(LABELS.len(), "axis"))
+        })?);
     }
     let position = |axis: i64, rank: usize| {
         let counted = if axis < 0 { axis + rank as i64 } else { axis };

@@ -40,9 +40,9 @@ impl<'g> Value<'g> {
         let graph = self.graph();
         let choices = [yes.into_source(graph, location), no.into_source(graph, location)];
         if choices.iter().all(Source::is_scalar) {
-            let message = "select(bool, scalar, scalar): one of the two must be a tensor, got two scalars; \
-                           make a constant of one";
-            return Err(Error::new(ErrorKind::DType, Phase::Build, message).at(location));
+            let message = "one of the two must be a tensor, got two scalars; make a constant of one";
+            let error = Error::new(ErrorKind::DType, Phase::Build, message);
+            return Err(error.with_op("select", "select(bool, scalar, scalar)").at(location));
         }
         let [yes, no] = one_dtype(graph, location, choices);
         graph.op(&DEF).data(self).data(yes).data(no).finish_at(location)

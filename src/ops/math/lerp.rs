@@ -28,11 +28,11 @@ impl<'g> Value<'g> {
     #[doc(alias = "mix")]
     #[track_caller]
     pub fn lerp(self, end: impl IntoOperand<'g>, weight: impl IntoOperand<'g>) -> Result<Value<'g>> {
-        let _call = self.graph().open_call("lerp");
+        let call = self.graph().open_call("lerp");
         let location = Location::caller();
         let (end, weight) = (end.into_operand(self, location), weight.into_operand(self, location));
         let dtypes = [self.dtype(), end.dtype(), weight.dtype()];
-        dtype::common(&dtypes, 0, 3, dtype::Class::Float).map_err(|error| error.at(location))?;
+        dtype::common(&dtypes, 0, 3, dtype::Class::Float).map_err(|error| call.blame(error))?;
         self.add(weight.mul(end.sub(self)?)?)
     }
 }
@@ -56,7 +56,7 @@ mod tests {
         let whole = g.constant([1, 2]).unwrap();
         assert_eq!(
             whole.lerp(3, 4).unwrap_err().message(),
-            "the element type must be a float, got i32 in operand 0"
+            "lerp: the element type must be a float, got i32 in operand 0"
         );
     }
 }

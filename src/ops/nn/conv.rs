@@ -6,12 +6,12 @@ use shapeflow_shape_fns::{Attr, Attribute, Attrs, Dim};
 
 use super::convolve_windows;
 use super::window::{
-    Padding, Windows, data_format, dims_of, entries, of_rank, refuse, with_shape, with_windows,
+    Padding, Windows, data_format, dims_of, entries, of_rank, refuse, with_padding, with_shape,
 };
 use crate::dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::expr::Scalar;
-use crate::graph::{IntoOperand, IntoParam, Value};
+use crate::graph::{IntoOperand, IntoParam, OpBuilder, Param, Value};
 use crate::op::{CompositeCx, OpDef, Operand, TfOp};
 use crate::ops::array::extract_image_patches;
 use crate::ops::nn::DataFormat;
@@ -54,10 +54,10 @@ impl<'g> Value<'g> {
         format: DataFormat,
     ) -> Result<Value<'g>> {
         let location = Location::caller();
-        let strides: [i64; 2] = window(strides, "strides", location)?;
-        let dilations: [i64; 2] = window(dilations, "dilations", location)?;
         let filter = filter.into_operand(self, location);
-        convolved(self, filter, &DEF, [&strides, &dilations], &padding, format, location)
+        let lists = [strides.into_param(), dilations.into_param()];
+        convolved::<2>(self.graph().op(&DEF).data(self).data(filter), lists, &padding, format)
+            .finish_at(location)
     }
 
     /// Convolves volumes with filters, as [`Value::conv_2d`] convolves images: there is an axis of depth before the
@@ -93,10 +93,10 @@ impl<'g> Value<'g> {
         format: DataFormat,
     ) -> Result<Value<'g>> {
         let location = Location::caller();
-        let strides: [i64; 3] = window(strides, "strides", location)?;
-        let dilations: [i64; 3] = window(dilations, "dilations", location)?;
         let filter = filter.into_operand(self, location);
-        convolved(self, filter, &VOLUMES, [&strides, &dilations], &padding, format, location)
+        let lists = [strides.into_param(), dilations.into_param()];
+        convolved::<3>(self.graph().op(&VOLUMES).data(self).data(filter), lists, &padding, format)
+            .finish_at(location)
     }
 
     /// Convolves each channel with its own filters: `out[.., c*m + k]` is channel `c` with filter `[.., c, k]`.
@@ -129,25 +129,25 @@ impl<'g> Value<'g> {
         format: DataFormat,
     ) -> Result<Value<'g>> {
         let location = Location::caller();
-        let strides: [i64; 2] = window(strides, "strides", location)?;
-        let dilations: [i64; 2] = window(dilations, "dilations", location)?;
         let filter = filter.into_operand(self, location);
-        convolved(self, filter, &DEPTHWISE, [&strides, &dilations], &padding, format, location)
+        let lists = [strides.into_param(), dilations.into_param()];
+        convolved::<2>(self.graph().op(&DEPTHWISE).data(self).data(filter), lists, &padding, format)
+            .finish_at(location)
     }
 }
 
-fn convolved<'g>(
-    x: Value<'g>,
-    filter: Value<'g>,
-    def: &'static OpDef,
-    [strides, dilations]: [&[i64]; 2],
+/// Adds the strides and dilations, one entry for each of the `N` spatial axes, the padding and the format to a call.
+fn convolved<'g, const N: usize>(
+    call: OpBuilder<'g>,
+    [strides, dilations]: [Param<'g>; 2],
     padding: &Padding,
     format: DataFormat,
-    location: &'static Location<'static>,
-) -> Result<Value<'g>> {
-    let call = x.graph().op(def).data(x).data(filter);
-    let lists = [("strides", strides), ("dilations", dilations)];
-    with_windows(call, lists, padding, format, location)?.finish_at(location)
+) -> OpBuilder<'g> {
+    let list = |list: [i64; N]| format.attr(&list);
+    let call = call
+        .known_attr("strides", window(strides, "strides", list))
+        .known_attr("dilations", window(dilations, "dilations", list));
+    with_padding(call, N, padding, format)
 }
 
 /// The attributes of a convolution of images.

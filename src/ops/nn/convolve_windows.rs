@@ -17,6 +17,7 @@ const ATTRS: &[Attribute] =
 /// `strides` and `dilations`, one entry per axis, and `padding`, which is `VALID`. Floats run in matmul kernels that
 /// read the windows where they lie in the images. An export writes `Conv2D`, which an import reads as `conv_2d`.
 pub(crate) static IMAGES: OpDef = OpDef::contraction("convolve_windows", lower, spec)
+    .internal()
     .attrs(ATTRS)
     .operands(&[Operand::Data("input"), Operand::Data("filter")])
     .shape_fn(|cx| shape(cx, &[2]))
@@ -26,6 +27,7 @@ pub(crate) static IMAGES: OpDef = OpDef::contraction("convolve_windows", lower, 
 /// As [`IMAGES`] for volumes: `[n, d, h, w, c], [kd, kh, kw, c, m] -> [n, od, oh, ow, m]`. An export writes `Conv3D`,
 /// which an import reads as `conv_3d`.
 pub(crate) static VOLUMES: OpDef = OpDef::contraction("convolve_volume_windows", lower, spec)
+    .internal()
     .attrs(ATTRS)
     .operands(&[Operand::Data("input"), Operand::Data("filter")])
     .shape_fn(|cx| shape(cx, &[3]))
@@ -36,6 +38,7 @@ pub(crate) static VOLUMES: OpDef = OpDef::contraction("convolve_volume_windows",
 /// `[n, h, w, g*c], [kh, kw, c, g*m] -> [n, oh, ow, g*m]`. Group `i` of the channels is convolved with group `i` of the
 /// filters. `positions` is the number of windows along each spatial axis, or -1 for all that fit.
 pub(crate) static GROUPED: OpDef = OpDef::compute("convolve_grouped_windows", lower)
+    .internal()
     .attrs(ATTRS)
     .operands(&[Operand::Data("input"), Operand::Data("filter"), Operand::Size("positions")])
     .shape_fn(|cx| shape(cx, ANY))
@@ -44,6 +47,7 @@ pub(crate) static GROUPED: OpDef = OpDef::compute("convolve_grouped_windows", lo
 /// As [`GROUPED`], with an axis for the groups: `[n, h, w, g*c], [kh, kw, c, g*m] -> [n, oh, ow, g, m]`. The index of
 /// the input has no quotient, so vector lanes can run along the groups or along the filters of a group.
 pub(crate) static GROUPS: OpDef = OpDef::compute("convolve_groups", lower)
+    .internal()
     .attrs(ATTRS)
     .operands(&[Operand::Data("input"), Operand::Data("filter"), Operand::Size("positions")])
     .shape_fn(|cx| {

@@ -50,7 +50,6 @@ impl<'g> Value<'g> {
         padding: WindowPadding,
     ) -> Result<Value<'g>> {
         let location = Location::caller();
-        let (strides, rates) = (window(strides, "strides", location)?, window(rates, "rates", location)?);
         let call = self.graph().op(&DEF).data(self).data(filter.into_operand(self, location));
         windowed(call, strides, rates, padding).finish_at(location)
     }
@@ -122,7 +121,6 @@ impl<'g> Value<'g> {
         padding: WindowPadding,
     ) -> Result<Value<'g>> {
         let location = Location::caller();
-        let (strides, rates) = (window(strides, "strides", location)?, window(rates, "rates", location)?);
         let (input, filter) = (input.into_operand(self, location), filter.into_operand(self, location));
         let call = self.graph().op(&INPUT).data(input).data(filter).data(self);
         windowed(call, strides, rates, padding).finish_at(location)
@@ -158,7 +156,6 @@ impl<'g> Value<'g> {
         padding: WindowPadding,
     ) -> Result<Value<'g>> {
         let location = Location::caller();
-        let (strides, rates) = (window(strides, "strides", location)?, window(rates, "rates", location)?);
         let (input, filter) = (input.into_operand(self, location), filter.into_operand(self, location));
         let call = self.graph().op(&FILTER).data(input).data(filter).data(self);
         windowed(call, strides, rates, padding).finish_at(location)
@@ -168,12 +165,14 @@ impl<'g> Value<'g> {
 /// Adds the attributes of the windows to a call.
 fn windowed<'g>(
     call: OpBuilder<'g>,
-    strides: [i64; 2],
-    rates: [i64; 2],
+    strides: impl IntoParam<'g>,
+    rates: impl IntoParam<'g>,
     padding: WindowPadding,
 ) -> OpBuilder<'g> {
     let list = |[rows, columns]: [i64; 2]| Attr::Ints([1, rows, columns, 1].into());
-    call.attr("strides", list(strides)).attr("rates", list(rates)).attr("padding", padding.name())
+    call.known_attr("strides", window(strides, "strides", list))
+        .known_attr("rates", window(rates, "rates", list))
+        .attr("padding", padding.name())
 }
 
 pub(crate) static DEF: OpDef = OpDef::compute("dilation_2d", lower)

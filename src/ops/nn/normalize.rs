@@ -94,8 +94,9 @@ impl<'g> Value<'g> {
 #[track_caller]
 pub fn clip_by_global_norm<'g>(values: &[Value<'g>], limit: f64) -> Result<(Vec<Value<'g>>, Value<'g>)> {
     if values.is_empty() {
-        let message = "clip_by_global_norm needs at least one value, got none";
-        return Err(Error::new(ErrorKind::Attribute, Phase::Build, message).at(Location::caller()));
+        let error =
+            Error::new(ErrorKind::Attribute, Phase::Build, "there must be at least one value, got none");
+        return Err(error.with_op("clip_by_global_norm", "clip_by_global_norm").at(Location::caller()));
     }
     let halves = values.iter().map(|value| value.l2_loss()).collect::<Result<Vec<_>>>()?;
     let norm = add_n(&halves)?.mul(2.0)?.sqrt()?;

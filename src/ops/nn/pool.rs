@@ -107,9 +107,18 @@ fn pooled<'g>(
     location: &'static Location<'static>,
 ) -> Result<Value<'g>> {
     let _call = x.graph().open_call_at(images.name(), location);
-    let spatial = spatial_axes(x, &sizes, &strides).map_err(|error| error.at(location))?;
-    let call = x.graph().op(if spatial == 2 { images } else { volumes }).data(x);
-    with_pool_windows(call, [sizes, strides], spatial, padding, format, location)?.finish_at(location)
+    let call = |def| x.graph().op(def).data(x);
+    match spatial_axes(x, &sizes, &strides) {
+        Ok(spatial) => {
+            let call = call(if spatial == 2 { images } else { volumes });
+            with_pool_windows(call, [sizes, strides], spatial, padding, format).finish_at(location)
+        }
+        Err(error) => {
+            let mut call = call(images);
+            call.refuse(error);
+            call.finish_at(location)
+        }
+    }
 }
 
 /// Returns the number of spatial axes: the number of sizes, or of axes of `x` besides the batch and the channels.

@@ -54,7 +54,7 @@ impl<'g> Value<'g> {
         let _call = self.graph().open_call_at("max_pool_with_argmax", location);
         let params = [sizes.into_param(), strides.into_param()];
         let call = self.graph().op(&DEF).data(self);
-        let call = with_pool_windows(call, params, 2, &padding, format, location)?;
+        let call = with_pool_windows(call, params, 2, &padding, format);
         exactly(call.finish_all_at(location)?.into_vec())
     }
 }

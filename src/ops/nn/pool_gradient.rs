@@ -63,11 +63,10 @@ impl<'g> Value<'g> {
             2,
             &padding,
             format,
-            location,
-        )?;
+        );
         let pooled = call.finish_at(location)?;
         let call = self.graph().op(&MAX).data(input).data(pooled).data(self);
-        with_pool_windows(call, params, 2, &padding, format, location)?.finish_at(location)
+        with_pool_windows(call, params, 2, &padding, format).finish_at(location)
     }
 
     /// The gradient of [`Value::avg_pool`]. `self` is the gradient of the loss with respect to the result, and
@@ -104,7 +103,7 @@ impl<'g> Value<'g> {
         let _call = self.graph().open_call_at("avg_pool_grad", location);
         let params = [sizes.into_param(), strides.into_param()];
         let call = self.graph().op(&AVG).size("orig_input_shape", input_sizes.into_shape_arg()).data(self);
-        with_pool_windows(call, params, 2, &padding, format, location)?.finish_at(location)
+        with_pool_windows(call, params, 2, &padding, format).finish_at(location)
     }
 }
 

@@ -1,7 +1,5 @@
 //! `Windows`: the windows of a pool or convolution over images or volumes, and their padding.
 
-use std::panic::Location;
-
 use shapeflow_shape_fns::{Attr, Attrs, Dim, TensorShape, counted};
 
 use super::list_as_shape::{Requirements, list_dims};
@@ -23,39 +21,23 @@ pub enum Padding {
     Explicit([[i64; 2]; 2]),
 }
 
-/// Adds the attributes by which TensorFlow states windows to a call: two lists with one entry for each spatial axis,
-/// the padding and the format.
-///
-/// # Errors
-/// Volumes have an explicit padding.
-pub(super) fn with_windows<'g>(
-    call: OpBuilder<'g>,
-    lists: [(&'static str, &[i64]); 2],
-    padding: &Padding,
-    format: DataFormat,
-    location: &'static Location<'static>,
-) -> Result<OpBuilder<'g>> {
-    let spatial = lists[0].1.len();
-    let call = lists.into_iter().fold(call, |call, (name, list)| call.attr(name, format.attr(list)));
-    with_padding(call, spatial, padding, format, location)
-}
-
 /// Adds the parameters `ksize` and `strides`, which have an entry for each of the `spatial` axes, the padding and the
-/// format to a call.
-///
-/// # Errors
-/// A parameter provably has another number of entries, or volumes have an explicit padding.
+/// format to a call. The call is refused if a parameter provably has another number of entries, or if volumes have an
+/// explicit padding.
 pub(super) fn with_pool_windows<'g>(
-    call: OpBuilder<'g>,
+    mut call: OpBuilder<'g>,
     [sizes, strides]: [Param<'g>; 2],
     spatial: usize,
     padding: &Padding,
     format: DataFormat,
-    location: &'static Location<'static>,
-) -> Result<OpBuilder<'g>> {
-    let all = |name: &str, list| all_entries(format, name, list, spatial).map_err(|error| error.at(location));
-    let (sizes, strides) = (all("sizes", sizes)?, all("strides", strides)?);
-    with_padding(call.size("ksize", sizes).size("strides", strides), spatial, padding, format, location)
+) -> OpBuilder<'g> {
+    for (name, what, list) in [("ksize", "sizes", sizes), ("strides", "strides", strides)] {
+        match all_entries(format, what, list, spatial) {
+            Ok(list) => call = call.size(name, list),
+            Err(error) => call.refuse(error),
+        }
+    }
+    with_padding(call, spatial, padding, format)
 }
 
 /// Returns the parameter with `spatial`, which has `count` entries, for the spatial axes, and 1 for the batch and the
@@ -79,25 +61,26 @@ fn all_entries<'g>(format: DataFormat, name: &str, spatial: Param<'g>, count: us
     }
 }
 
-/// Adds the padding and the format to a call.
-fn with_padding<'g>(
+/// Adds the padding and the format to a call. The call is refused if volumes have an explicit padding.
+pub(super) fn with_padding<'g>(
     call: OpBuilder<'g>,
     spatial: usize,
     padding: &Padding,
     format: DataFormat,
-    location: &'static Location<'static>,
-) -> Result<OpBuilder<'g>> {
+) -> OpBuilder<'g> {
     let call = call.attr("data_format", format.name(spatial));
     match padding {
-        Padding::Valid => Ok(call.attr("padding", "VALID")),
-        Padding::Same => Ok(call.attr("padding", "SAME")),
+        Padding::Valid => call.attr("padding", "VALID"),
+        Padding::Same => call.attr("padding", "SAME"),
         Padding::Explicit(pairs) if pairs.len() == spatial => {
             let entries = format.entries([0, 0], pairs);
             let entries = Attr::Ints(entries.as_flattened().into());
-            Ok(call.attr("padding", "EXPLICIT").attr("explicit_paddings", entries))
+            call.attr("padding", "EXPLICIT").attr("explicit_paddings", entries)
         }
-        Padding::Explicit(_) => refuse("padding must be Valid or Same for volumes, got Explicit".to_string())
-            .map_err(|error| error.at(location)),
+        Padding::Explicit(_) => {
+            let message = "padding must be Valid or Same for volumes, got Explicit";
+            call.known_attr("padding", refuse(message.to_string()))
+        }
     }
 }
 

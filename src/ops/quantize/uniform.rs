@@ -52,7 +52,8 @@ impl<'g> UniformQuantization<'g> {
     /// Makes the quantization of a tensor with one scale and one zero point.
     ///
     /// # Errors
-    /// The graph is full.
+    /// The scale is not positive, the dtype is quantized and the zero point is none of its integers, or the graph is
+    /// full.
     #[track_caller]
     pub fn of_tensor(
         graph: &'g Graph,
@@ -60,6 +61,7 @@ impl<'g> UniformQuantization<'g> {
         scale: f32,
         zero_point: i32,
     ) -> Result<UniformQuantization<'g>> {
+        check_parameters(dtype, &[scale], &[zero_point]).map_err(|error| error.at(Location::caller()))?;
         let (scales, zero_points) = (graph.constant(scale)?, graph.constant(zero_point)?);
         Ok(UniformQuantization { dtype, scales, zero_points, axis: None, bounds: None })
     }
@@ -67,7 +69,7 @@ impl<'g> UniformQuantization<'g> {
     /// Makes the quantization of a tensor whose slices along `axis` have scales and zero points of their own.
     ///
     /// # Errors
-    /// The graph is full.
+    /// As [`UniformQuantization::of_tensor`], of any of the scales and zero points.
     #[track_caller]
     pub fn of_slices(
         graph: &'g Graph,
@@ -76,6 +78,7 @@ impl<'g> UniformQuantization<'g> {
         scales: &[f32],
         zero_points: &[i32],
     ) -> Result<UniformQuantization<'g>> {
+        check_parameters(dtype, scales, zero_points).map_err(|error| error.at(Location::caller()))?;
         let scales = graph.constant(Tensor::from_slice(&[scales.len()], scales)?)?;
         let zero_points = graph.constant(Tensor::from_slice(&[zero_points.len()], zero_points)?)?;
         Ok(UniformQuantization { dtype, scales, zero_points, axis: Some(axis), bounds: None })
@@ -98,13 +101,37 @@ impl<'g> UniformQuantization<'g> {
     }
 }
 
+/// Checks the scales and zero points that a program states as numbers.
+///
+/// # Errors
+/// A scale is not positive, or a zero point is not an integer of the dtype, if the dtype is quantized.
+fn check_parameters(dtype: DType, scales: &[f32], zero_points: &[i32]) -> Result<()> {
+    let refuse = |message| Err(Error::new(ErrorKind::Attribute, Phase::Build, message));
+    // A NaN is not positive.
+    if let Some(scale) = scales.iter().find(|scale| scale.is_nan() || **scale <= 0.0) {
+        return refuse(format!("scales must be positive, got {scale}"));
+    }
+    if !dtype.is_quantized() {
+        return Ok(());
+    }
+    let (low, high) = bounds(dtype);
+    match zero_points.iter().find(|zero| !(low..=high).contains(&i64::from(**zero))) {
+        Some(zero) => {
+            refuse(format!("zero points must be integers of {dtype}, from {low} to {high}, got {zero}"))
+        }
+        None => Ok(()),
+    }
+}
+
 impl<'g> Value<'g> {
     /// Rounds numbers to the integers that stand for them: `floor(self / scale + 0.5) + zero_point`, and the nearest
     /// integer in use if this is beyond the bounds of `to`. The op multiplies by the inverse of the scale, in f32. NaN
     /// becomes the zero point.
     ///
     /// `f32[..] -> q[..]`. As TensorFlow's `UniformQuantize`, whose kernel gives the least integer for NaN and for
-    /// numbers so large that the integer exceeds i32. Fuses into kernels.
+    /// numbers so large that the integer exceeds i32. As in TensorFlow, no run checks the scales and the zero points: a
+    /// computed scale that is not positive gives integers without a meaning, where the other ops fail the run. Fuses
+    /// into kernels.
     ///
     /// ```
     /// use shapeflow::{DType, Graph, UniformQuantization};
@@ -397,10 +424,31 @@ mod tests {
     }
 
     #[test]
+    fn stated_scales_and_zero_points_are_checked_when_the_graph_is_built() {
+        let g = Graph::new();
+        let of = |scale, zero| UniformQuantization::of_tensor(&g, DType::QI8, scale, zero);
+        for scale in [0.0, -0.0, -1.0, f32::NAN] {
+            let error = of(scale, 0).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Attribute);
+            assert!(error.message().starts_with("scales must be positive, got "), "{error}");
+            assert!(error.location().unwrap().file().ends_with("uniform.rs"));
+        }
+        for zero in [128, -129, 1000, i32::MIN] {
+            let expected = format!("zero points must be integers of qi8, from -128 to 127, got {zero}");
+            assert_eq!(of(1.0, zero).unwrap_err().message(), expected);
+            let slices = UniformQuantization::of_slices(&g, DType::QI8, 0, &[1.0; 2], &[0, zero]);
+            assert_eq!(slices.unwrap_err().message(), expected);
+        }
+        assert!(of(f32::MIN_POSITIVE, 127).is_ok() && of(f32::INFINITY, -128).is_ok());
+        assert!(UniformQuantization::of_tensor(&g, DType::QU8, 1.0, 255).is_ok());
+    }
+
+    #[test]
     fn scales_are_positive_and_fit_the_axis() {
         let g = Graph::new();
         let x = g.constant([[1i32, 2]]).unwrap().cast(DType::QI8).unwrap();
-        let from = UniformQuantization::of_slices(&g, DType::QI8, 1, &[1.0, 0.0], &[0, 0]).unwrap();
+        let from = UniformQuantization::of_slices(&g, DType::QI8, 1, &[1.0, 1.0], &[0, 0]).unwrap();
+        let from = UniformQuantization { scales: g.constant([1.0f32, 0.0]).unwrap(), ..from };
         let exe = g.compile(x.uniform_dequantize(from).unwrap()).unwrap();
         let error = exe.run::<1>(&[]).unwrap_err();
         assert!(error.message().contains("scales must be positive"), "{error}");

@@ -3,7 +3,7 @@
 
 use std::panic::Location;
 
-use shapeflow_shape_fns::{Attribute, Attrs, DType, Dim};
+use shapeflow_shape_fns::{Attr, Attribute, Attrs, DType, Dim};
 
 use super::uniform::{Parameters, T_OUT, UniformQuantization, missing};
 use super::uniform_dot::{HYBRID, Product, RoundedSlices, axis_of_channels, hybrid_pair};
@@ -57,8 +57,6 @@ impl<'g> Value<'g> {
         quantizations: [UniformQuantization<'g>; 3],
     ) -> Result<Value<'g>> {
         let location = Location::caller();
-        let strides: [i64; 2] = window(strides, "strides", location)?;
-        let dilations: [i64; 2] = window(dilations, "dilations", location)?;
         let [from_self, from_filter, to] = quantizations;
         from_self.require_dtype("the images", self)?;
         from_filter.require_dtype("the filter", filter)?;
@@ -67,13 +65,14 @@ impl<'g> Value<'g> {
             _ => None,
         };
         let groups = groups.and_then(|groups| groups.as_known()).unwrap_or(1);
+        let list = |pair: [i64; 2]| Attr::from(pair);
         let call = self.graph().op(&CONV).data(self).data(filter).attr("dtype", to.dtype);
         let call =
             quantizations.into_iter().fold(call, |call, each| call.data(each.scales).data(each.zero_points));
         let call = call
             .attr("dimension_numbers", CHANNELS_LAST)
-            .attr("window_strides", strides)
-            .attr("rhs_dilation", dilations)
+            .known_attr("window_strides", window(strides, "strides", list))
+            .known_attr("rhs_dilation", window(dilations, "dilations", list))
             .attr("feature_group_count", groups);
         let call = match padding {
             Padding::Valid => call.attr("padding", "VALID"),

@@ -43,7 +43,8 @@ impl<'g> Value<'g> {
         let is_vector = self.shape().rank() == Some(1);
         if let Some(rank) = values.shape().rank().filter(|rank| is_vector && *rank != 1) {
             let message = format!("the values searched for in a vector must be a vector, got rank {rank}");
-            return Err(Error::new(ErrorKind::Shape, Phase::Build, message).at(location));
+            let error = Error::new(ErrorKind::Shape, Phase::Build, message);
+            return Err(error.with_op("searchsorted", "searchsorted").at(location));
         }
         let (rows, values) =
             if is_vector { (self.expand_dims(0)?, values.expand_dims(0)?) } else { (self, values) };
@@ -144,6 +145,9 @@ mod tests {
         let [found] = g.compile(found).unwrap().run(&[]).unwrap();
         assert_eq!((found.sizes(), found.to_vec::<i64>().unwrap()), (&[2][..], vec![2, 3]));
         let error = sorted.searchsorted(2.0, true).unwrap_err();
-        assert_eq!(error.message(), "the values searched for in a vector must be a vector, got rank 0");
+        assert_eq!(
+            error.message(),
+            "searchsorted: the values searched for in a vector must be a vector, got rank 0"
+        );
     }
 }

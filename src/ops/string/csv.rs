@@ -34,7 +34,7 @@ impl CsvOptions {
         CsvOptions { delimiter: b',', has_quotes: true, missing: String::new(), columns: Vec::new() }
     }
 
-    /// Sets the byte between fields.
+    /// Sets the byte between fields. It is `"` only if no field is quoted, see [`CsvOptions::quotes`].
     #[must_use]
     pub fn delimiter(mut self, delimiter: u8) -> CsvOptions {
         self.delimiter = delimiter;
@@ -85,8 +85,9 @@ impl<'g> Value<'g> {
     /// ```
     ///
     /// # Errors
-    /// The elements are not strings, a default has another dtype or more elements, there are no defaults, or the
-    /// columns do not ascend or differ in number from the defaults. The run fails if a line has another number of
+    /// The elements are not strings, a default has another dtype or more elements, there are no defaults, the
+    /// delimiter is `"` and fields may be quoted, or the columns do not ascend or differ in number from the defaults.
+    /// The run fails if a line has another number of
     /// fields than there are defaults, a quote is misplaced, or a field is not a number of its column. Errors count
     /// lines and the fields of a line from 1.
     #[doc(alias = "read_csv")]
@@ -96,6 +97,12 @@ impl<'g> Value<'g> {
         let mut call = self.graph().op(&DEF).data(self);
         for default in defaults {
             call = call.data(self.graph().constant_at(default.clone(), location));
+        }
+        if options.has_quotes && options.delimiter == b'"' {
+            let message = "the delimiter must not be the quote of quoted fields, got \"\\\"\"";
+            call.refuse(
+                attribute_error(message.to_string()).with_help("CsvOptions::quotes(false) reads no quotes"),
+            );
         }
         let delimiter = Attr::of_bytes(&[options.delimiter]);
         call = call.attr("field_delim", delimiter).attr("use_quote_delim", options.has_quotes);
@@ -144,7 +151,8 @@ impl<'a> Dialect<'a> {
     /// Reads the attributes of a call with this many defaults.
     ///
     /// # Errors
-    /// The delimiter is not one byte, or the columns do not ascend or differ in number from the defaults.
+    /// The delimiter is not one byte, there are no defaults, or the columns do not ascend or differ in number from the
+    /// defaults.
     fn new(attrs: &'a Attrs, fields: usize) -> Result<Dialect<'a>> {
         let &[delimiter] = attrs.bytes("field_delim") else {
             let given = quoted(attrs.bytes("field_delim"));
@@ -152,6 +160,9 @@ impl<'a> Dialect<'a> {
         };
         let columns = attrs.ints("select_cols");
         let ascend = columns.first().is_none_or(|first| *first >= 0) && columns.is_sorted_by(|a, b| a < b);
+        if fields == 0 {
+            return Err(attribute_error("there must be at least one default, got none".to_string()));
+        }
         if !ascend || !columns.is_empty() && columns.len() != fields {
             return Err(attribute_error(format!(
                 "select_cols must ascend from at least 0, one column for each of {fields}, got {columns:?}",

@@ -33,8 +33,9 @@ use crate::tensor::{StringsBuilder, TensorView};
 pub fn string_format<'g>(template: &str, values: &[Value<'g>]) -> Result<Value<'g>> {
     let location = Location::caller();
     let first = values.first().ok_or_else(|| {
-        let message = "string_format needs at least one value, got none";
-        Error::new(ErrorKind::Attribute, Phase::Build, message).at(location)
+        let error =
+            Error::new(ErrorKind::Attribute, Phase::Build, "there must be at least one value, got none");
+        error.with_op("string_format", "string_format").at(location)
     })?;
     let call = first.graph().op(&DEF).data_all(values);
     call.attr("template", template).attr("placeholder", "{}").finish_at(location)

@@ -33,8 +33,9 @@ use crate::tensor::StringsBuilder;
 pub fn string_join<'g>(values: &[Value<'g>], separator: &str) -> Result<Value<'g>> {
     let location = Location::caller();
     let first = values.first().ok_or_else(|| {
-        let message = "string_join needs at least one value, got none";
-        Error::new(ErrorKind::Attribute, Phase::Build, message).at(location)
+        let error =
+            Error::new(ErrorKind::Attribute, Phase::Build, "there must be at least one value, got none");
+        error.with_op("string_join", "string_join").at(location)
     })?;
     first.graph().op(&DEF).data_all(values).attr("separator", separator).finish_at(location)
 }

@@ -24,10 +24,17 @@ impl Scales {
     }
 
     fn of<'g>(&self, g: &'g Graph, dtype: DType) -> UniformQuantization<'g> {
-        match self.axis {
-            None => UniformQuantization::of_tensor(g, dtype, self.scales[0], self.zeros[0]).unwrap(),
-            Some(axis) => UniformQuantization::of_slices(g, dtype, axis, &self.scales, &self.zeros).unwrap(),
-        }
+        // The zero points need not be integers of the dtype.
+        let [count, zeros] = [self.scales.len(), self.zeros.len()];
+        let (scales, zero_points) = match self.axis {
+            None => (g.constant(self.scales[0]), g.constant(self.zeros[0])),
+            Some(_) => (
+                g.constant(Tensor::from_slice(&[count], &self.scales).unwrap()),
+                g.constant(Tensor::from_slice(&[zeros], &self.zeros).unwrap()),
+            ),
+        };
+        let (scales, zero_points) = (scales.unwrap(), zero_points.unwrap());
+        UniformQuantization { dtype, scales, zero_points, axis: self.axis, bounds: None }
     }
 
     fn at(&self, slice: usize) -> (f64, i64) {

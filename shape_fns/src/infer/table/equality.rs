@@ -57,6 +57,7 @@ impl DimTable {
     fn merge_keeping(&mut self, a: &Dim, b: &Dim, kept: Option<Symbol>) -> Result<Dim> {
         a.validate()?;
         b.validate()?;
+        self.broken = None;
         let (a, b) = (self.resolve_compressing(a), self.resolve_compressing(b));
         if a == b {
             return Ok(a);

@@ -68,6 +68,9 @@ pub struct DimTable {
     open_transactions: usize,
     /// The node for which new knowledge is recorded.
     origin: u32,
+    /// The guard of an earlier node that the latest equality of the node contradicts, if there is one. A rollback keeps
+    /// the guard for the error of the node.
+    broken: Option<GuardRecord>,
     /// Whether symbols are replaced only by older symbols: see [`DimTable::in_definition_order`].
     in_definition_order: bool,
 }
@@ -196,6 +199,7 @@ impl DimTable {
     /// Sets the node for which all further knowledge is recorded.
     pub fn set_origin(&mut self, node: u32) {
         self.origin = node;
+        self.broken = None;
         self.reliable = ReliableBounds::default();
     }
 

@@ -67,6 +67,12 @@ impl DimTable {
         &self.guards
     }
 
+    /// Returns the guard of an earlier node that the latest equality of the current node contradicts. The error of a
+    /// shape function may state its requirement without this guard.
+    pub fn broken_guard(&self) -> Option<&GuardRecord> {
+        self.broken.as_ref()
+    }
+
     /// Returns a guard with the symbols that shapes show in place of the anonymous symbols that equal them, for a text.
     pub fn with_names(&self, guard: &Guard) -> Guard {
         let name = |symbol: Symbol| {
@@ -111,6 +117,7 @@ impl DimTable {
                 Some(false) => {
                     let error = ShapeError::new(format_args!("{} must hold, got {now}", record.guard));
                     outcome = Err(error.required_by(record.origin));
+                    self.broken = Some(record.clone()).filter(|record| record.origin != self.origin);
                     break;
                 }
                 Some(true) => {}
