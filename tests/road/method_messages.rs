@@ -300,6 +300,7 @@ fn arguments_that_do_not_fit_each_other_are_named() -> Result<()> {
     assert_snapshot!(error_text(exe.run_all(&[Tensor::from(["", "%"]).view()])), @r#"
     error: decode_base64(string[2]): a string must be base64, got "%": Invalid symbol 37, offset 0 at [1] in operand 0
       --> `let exe = g.compile(bytes.decode_base64()?)?;`
+      operand 0 comes from bytes at `let bytes = g.input("bytes", DType::String, shape![2])?;`
     "#);
     let exe = g.compile(bytes.substr(2, 1, "BYTE")?)?;
     assert_snapshot!(error_text(exe.run_all(&[Tensor::from(["abc", "a"]).view()])), @r#"

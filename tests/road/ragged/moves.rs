@@ -1,8 +1,8 @@
 //! Transposes, pairs, padded stacks and gathers of ragged values, against loops over nested lists.
 
 use shapeflow::{
-    AnyValue, DType, Executable, Graph, RaggedItem, RaggedTensor, RaggedValue, Result, SliceItem, Tensor,
-    ragged, shape, slice,
+    AnyValue, DType, Dim, Executable, Graph, RaggedItem, RaggedTensor, RaggedValue, Result, SliceItem,
+    Tensor, ragged, shape, slice,
 };
 
 use super::graphs::{Rows, check, deep, input, ragged as of_rows, random_rows, run, text};
@@ -228,7 +228,7 @@ fn ragged_indices_select_from_dense_values() {
 
 #[test]
 fn slice_items_are_written_like_slices_of_python() {
-    let n = shapeflow::Dim::known(4);
+    let n = Dim::known(4);
     let k = 2;
     assert_eq!(slice![.., ..., newaxis], [SliceItem::All, SliceItem::Rest, SliceItem::NewAxis]);
     assert_eq!(slice![1, -1, k, &n], [1, -1, 2, 4].map(SliceItem::at));
@@ -236,10 +236,11 @@ fn slice_items_are_written_like_slices_of_python() {
         slice![1..3, -k.., ..-1, 1..-1],
         [SliceItem::span(1, 3), SliceItem::from(-2..), SliceItem::from(..-1), SliceItem::span(1, -1)]
     );
-    assert_eq!(slice![0..=2, ..=k], [SliceItem::span(0, 3), SliceItem::from(..3)]);
+    let through = |begin: Option<i32>| SliceItem::Through(begin.map(Into::into), Dim::known(2), 1);
+    assert_eq!(slice![0..=2, ..=k], [through(Some(0)), through(None)]);
     assert_eq!(
         slice![..; -1, 1..n.clone(); k, 0..=2; 2,],
-        [SliceItem::All.step(-1), SliceItem::span(1, 4).step(2), SliceItem::span(0, 3).step(2)]
+        [SliceItem::All.step(-1), SliceItem::span(1, 4).step(2), through(Some(0)).step(2)]
     );
     assert_eq!(slice![SliceItem::NewAxis], [SliceItem::NewAxis]);
     let none: [SliceItem; 0] = slice![];
