@@ -118,30 +118,35 @@ fn count_in_tables<T, I: Copy + Into<i64>>(
     number: impl Fn(u64) -> T,
 ) -> bool {
     let size = counts.len();
-    let mut tables = vec![0u64; TABLES * size];
-    let (first, rest) = tables.split_at_mut(size);
-    let (second, rest) = rest.split_at_mut(size);
-    let (third, fourth) = rest.split_at_mut(size);
-    let add = |table: &mut [u64], number: I| {
-        if let Some(count) = table.get_mut(number.into() as u64 as usize) {
-            *count += 1;
+    let mut sums = vec![0u64; size];
+    // Counts of 32 bits leave room for the numbers in the first cache.
+    let mut tables = vec![0u32; TABLES * size];
+    for numbers in numbers.chunks(u32::MAX as usize) {
+        tables.fill(0);
+        let (first, rest) = tables.split_at_mut(size);
+        let (second, rest) = rest.split_at_mut(size);
+        let (third, fourth) = rest.split_at_mut(size);
+        let add = |table: &mut [u32], number: I| {
+            if let Some(count) = table.get_mut(number.into() as u64 as usize) {
+                *count += 1;
+            }
+        };
+        let (groups, left) = numbers.as_chunks::<TABLES>();
+        for [a, b, c, d] in groups {
+            add(first, *a);
+            add(second, *b);
+            add(third, *c);
+            add(fourth, *d);
         }
-    };
-    let (groups, left) = numbers.as_chunks::<TABLES>();
-    for [a, b, c, d] in groups {
-        add(first, *a);
-        add(second, *b);
-        add(third, *c);
-        add(fourth, *d);
+        left.iter().for_each(|number| add(first, *number));
+        for (at, sum) in sums.iter_mut().enumerate() {
+            *sum += [first[at], second[at], third[at], fourth[at]].map(u64::from).iter().sum::<u64>();
+        }
     }
-    left.iter().for_each(|number| add(first, *number));
-    let mut total = 0;
-    for (at, count) in counts.iter_mut().enumerate() {
-        let sum = first[at] + second[at] + third[at] + fourth[at];
-        *count = number(sum);
-        total += sum;
+    for (count, sum) in counts.iter_mut().zip(&sums) {
+        *count = number(*sum);
     }
-    total == numbers.len() as u64
+    sums.iter().sum::<u64>() == numbers.len() as u64
 }
 
 /// Calls `change` with the count of each number and the position of the number. Returns whether every number has a
