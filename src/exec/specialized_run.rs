@@ -56,7 +56,7 @@ fn copies_of(
     inputs.iter().enumerate().map(copy).collect()
 }
 
-/// Returns the views with those of the copies in place of the copied ones.
+/// Returns `inputs` with the view of a copy in place of each copied view.
 fn with_copies<'v>(inputs: &'v [TensorView<'v>], copies: &'v [Option<Tensor>]) -> Cow<'v, [TensorView<'v>]> {
     if copies.iter().all(Option::is_none) {
         return Cow::Borrowed(inputs);

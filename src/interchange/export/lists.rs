@@ -1,5 +1,5 @@
-//! Exports ops on tensor lists, and ops between ragged tensors and variants, as the ops of TensorFlow of which the import
-//! makes them.
+//! Exports ops on tensor lists, and ops between ragged tensors and variants. The import makes them of TensorFlow's ops,
+//! and the export writes these ops again.
 
 use shapeflow_shape_fns::{Attr, DType};
 
@@ -20,7 +20,8 @@ struct ListOp {
     fixed: &'static [(usize, DType)],
     /// The number of the input whose dtype is TensorFlow's attribute `shape_type`.
     shape: Option<usize>,
-    /// The number of the tensor whose dtype is that of the items, if the op has such an input.
+    /// The number of the input that gives `element_dtype` its value: an item, or rows that become items. `None` for an op
+    /// without such an input.
     item: Option<usize>,
     /// Whether TensorFlow's op has the attribute `element_dtype`.
     has_dtype: bool,

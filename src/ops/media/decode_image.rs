@@ -155,8 +155,8 @@ impl<'g> Value<'g> {
     ///
     /// `string[] -> u8[frames, height, width, channels]`. `channels` is 3, 4, or 0 for those of the file. The op also
     /// reads PNG and JPEG files, which give `[height, width, channels]` and may have 1 channel. As TensorFlow's
-    /// `DecodeWebP`, with equal pixels; those of blended frames may differ by 1 level. Runs on the host, with the
-    /// feature `media`.
+    /// `DecodeWebP`. The pixels are equal, but pixels of blended frames may differ by 1 level. Runs on the host, with
+    /// the feature `media`.
     ///
     /// ```
     /// # #[cfg(feature = "media")] {

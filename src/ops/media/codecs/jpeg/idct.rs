@@ -60,7 +60,7 @@ impl Multipliers {
     }
 }
 
-/// Returns a number of rows and columns, 1, 4 or 8, outside of which all coefficients are zeros.
+/// Returns 1, 4 or 8: all coefficients outside of that many rows and columns are 0.
 fn used(block: &[i16; 64]) -> usize {
     let rows = block.as_chunks::<8>().0;
     let any = |coefficients: &[i16]| coefficients.iter().fold(0, |any, x| any | x);
