@@ -20,8 +20,8 @@ struct ListOp {
     fixed: &'static [(usize, DType)],
     /// The number of the input whose dtype is TensorFlow's attribute `shape_type`.
     shape: Option<usize>,
-    /// The number of the input that gives `element_dtype` its value: an item, or rows that become items. `None` for an op
-    /// without such an input.
+    /// The number of the input that gives `element_dtype` its value: an item, or rows that become items. `None` for an
+    /// op without such an input.
     item: Option<usize>,
     /// Whether TensorFlow's op has the attribute `element_dtype`.
     has_dtype: bool,
@@ -69,8 +69,8 @@ impl Exporter<'_> {
     /// Exports an op on lists; `None` if TensorFlow has no such op, or cannot express the node. The import finds the
     /// shapes of items again.
     ///
-    /// The lists of TensorFlow grow where a `TensorArray` fails: if a graph writes an item twice, or outside of an array
-    /// of fixed size. Attributes of this crate tell the import of the difference.
+    /// The lists of TensorFlow grow where a `TensorArray` fails: if a graph writes an item twice, or outside of an
+    /// array of fixed size. Attributes of this crate tell the import of the difference.
     pub(super) fn list_op(&mut self, node: &Node, name: &str) -> Result<Option<NodeDef>> {
         let Some(row) = ROWS.iter().find(|row| row.def.name() == node.op.name()) else {
             return Ok(self.ragged_variant(node));
