@@ -26,9 +26,9 @@ impl Graph {
     /// the most specific one that both branches allow. A closure may use any value of the graph. The branch that is not
     /// taken does not run, so it cannot fail. If the predicate depends only on constants, the graph gets the nodes of
     /// one branch and no node of control flow, and the closure of the other branch is not called. As TensorFlow's `If`
-    /// and `tf.cond`. Runs on the host; each branch is compiled. If both branches are cheap, the compiler computes both and selects a result, which fuses into kernels.
-    /// A branch is cheap if it has at most 8 nodes, if each of its values has a known size and at most 64 elements, and
-    /// if no node of the branch may fail or runs on the host.
+    /// and `tf.cond`. Runs on the host; each branch is compiled. If both branches are cheap, the compiler computes both
+    /// and selects a result, which fuses into kernels. A branch is cheap if it has at most 8 nodes, if each of its
+    /// values has a known size and at most 64 elements, and if no node of the branch may fail or runs on the host.
     ///
     /// ```
     /// use shapeflow::{DType, Graph, TensorView, shape};

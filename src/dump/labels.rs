@@ -39,8 +39,8 @@ pub(super) fn wrapped(text: &str, max_chars: usize) -> Vec<String> {
     lines
 }
 
-/// Shortens a name of more than `max_chars` characters to an ellipsis and the last of them. The names of one scope differ
-/// in their last characters.
+/// Shortens a name of more than `max_chars` characters to an ellipsis and the last of them. The names of one scope
+/// differ in their last characters.
 pub(super) fn short_name(name: &str, max_chars: usize) -> String {
     let count = name.chars().count();
     match name.char_indices().nth(count.saturating_sub(max_chars)) {

@@ -25,8 +25,8 @@ use crate::tensor::{Tensor, TensorView, TensorViewMut};
 /// or the interpreter runs the graph. [`BoundRun::obstacle`] tells which case applies.
 ///
 /// A ragged input has several inputs here, its parts `name/flat_values`, `name/row_splits/0` and so on:
-/// [`RaggedTensor::feeds`](crate::RaggedTensor::feeds) makes them in the order of [`Executable::inputs`]. The numbers of
-/// rows and of values stay. Ops on ragged values run partly on the host, so such a run is not fixed.
+/// [`RaggedTensor::feeds`](crate::RaggedTensor::feeds) makes them in the order of [`Executable::inputs`]. The numbers
+/// of rows and of values stay. Ops on ragged values run partly on the host, so such a run is not fixed.
 ///
 /// ```
 /// use shapeflow::{shape, DType, Graph, TensorView};

@@ -1,4 +1,5 @@
-//! [`PendingSymbols`]: binds symbols to elements in memory, and to the results of shape functions that read such elements.
+//! [`PendingSymbols`]: binds symbols to elements in memory, and to the results of shape functions that read such
+//! elements.
 
 use shapeflow_shape_fns::{Dim, PartialElements};
 

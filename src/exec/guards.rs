@@ -71,8 +71,8 @@ fn refusal(graph: &GraphData, index: NodeIx, bindings: &Bindings<'_>, message: S
     }
 }
 
-/// Adds the failed node to an error of a run. Sizes that an op refuses in a run are a guard; fed parameters and elements
-/// that do not parse are data.
+/// Adds the failed node to an error of a run. Sizes that an op refuses in a run are a guard; fed parameters and
+/// elements that do not parse are data.
 pub(super) fn run_error(graph: &GraphData, index: NodeIx, error: Error) -> Error {
     let kind = match error.kind() {
         ErrorKind::Shape => ErrorKind::Guard,

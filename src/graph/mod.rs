@@ -144,7 +144,8 @@ pub(crate) struct GraphData {
     /// The errors of imported nodes that inference refused. A node of unknown shape stands in place of each refused
     /// node.
     pub refused: BTreeMap<NodeIx, Error>,
-    /// The values of imported nodes that stand for handles of variables or tables. Their dtype and shape have no meaning.
+    /// The values of imported nodes that stand for handles of variables or tables. Their dtype and shape have no
+    /// meaning.
     pub handles: BTreeSet<ValueIx>,
     /// Row partitions of ragged values.
     pub partitions: Partitions,

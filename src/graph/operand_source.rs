@@ -14,9 +14,9 @@ use crate::tensor::{Element, Tensor};
 /// An argument that becomes an operand: a value, a `Result` of one, a tensor, or a Rust scalar.
 ///
 /// A Rust scalar has no dtype of the graph yet. The builder method says where the dtype comes from:
-/// [`into_operand`](OperandSource::into_operand) takes the dtype of a tensor beside the scalar, for operands that the op
-/// wants in one dtype; [`into_own_operand`](OperandSource::into_own_operand) and [`one_dtype`] are for operands beside
-/// operands of another role, such as indices, keys, segments or a seed.
+/// [`into_operand`](OperandSource::into_operand) takes the dtype of a tensor beside the scalar, for operands that the
+/// op wants in one dtype; [`into_own_operand`](OperandSource::into_own_operand) and [`one_dtype`] are for operands
+/// beside operands of another role, such as indices, keys, segments or a seed.
 pub trait OperandSource<'g>: Sized {
     /// Converts into a value, or returns the scalar.
     fn into_source(self, graph: &'g Graph, location: &'static Location<'static>) -> Source<'g>;

@@ -74,8 +74,8 @@ pub(crate) struct OpenCall<'g> {
 }
 
 impl Graph {
-    /// Opens a call of the method `name` at the caller's line. If the caller is code of this crate, the outer call stays
-    /// in force.
+    /// Opens a call of the method `name` at the caller's line. If the caller is code of this crate, the outer call
+    /// stays in force.
     #[track_caller]
     pub(crate) fn open_call(&self, name: &'static str) -> OpenCall<'_> {
         self.open_call_at(name, Location::caller())

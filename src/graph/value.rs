@@ -150,8 +150,8 @@ impl<'g> Value<'g> {
     }
 
     /// Returns the value's elements if they are known before a run: those of a constant, or of a small expression of
-    /// constants. A value that depends on an input, a variable, a random number or a host op gives `None`, and so does an
-    /// expression with more than 256 nodes or with a tensor of more than 4,096 elements.
+    /// constants. A value that depends on an input, a variable, a random number or a host op gives `None`, and so does
+    /// an expression with more than 256 nodes or with a tensor of more than 4,096 elements.
     ///
     /// ```
     /// use shapeflow::{DType, Graph, Tensor, shape};

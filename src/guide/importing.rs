@@ -60,8 +60,8 @@
 //! # Ok::<(), shapeflow::Error>(())
 //! ```
 //!
-//! A SavedModel keeps its weights in a checkpoint. The nodes that read them are `ReadVariableOp`; the import knows their
-//! values, which [`Value::static_value`](crate::Value::static_value) returns:
+//! A SavedModel keeps its weights in a checkpoint. The nodes that read them are `ReadVariableOp`; the import knows
+//! their values, which [`Value::static_value`](crate::Value::static_value) returns:
 //!
 //! ```
 //! use shapeflow::interchange::SavedModel;

@@ -87,8 +87,8 @@
 //!
 //! A string may hold a file. With the feature `media`, [`Value::decode_image`](crate::Value::decode_image) and its kin
 //! read images, [`Value::decode_wav`](crate::Value::decode_wav) reads a sound, and
-//! [`Value::decode_compressed`](crate::Value::decode_compressed) what zlib or gzip compressed. A model that takes encoded
-//! images runs from the bytes on.
+//! [`Value::decode_compressed`](crate::Value::decode_compressed) what zlib or gzip compressed. A model that takes
+//! encoded images runs from the bytes on.
 //!
 //! ```
 //! # #[cfg(feature = "media")] {

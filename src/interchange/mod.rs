@@ -130,8 +130,8 @@ const OWN_PARAM: &str = "_shapeflow_param_";
 /// the operand that input `i` belongs to.
 #[cfg(feature = "graphdef")]
 const OWN_OPERANDS: &str = "_shapeflow_operands";
-/// Attribute of a call of a function: the name of the op in this crate that the function computes. The reader of a model
-/// replaces the call by the op.
+/// Attribute of a call of a function: the name of the op in this crate that the function computes. The reader of a
+/// model replaces the call by the op.
 #[cfg(feature = "graphdef")]
 const OWN_OP: &str = "_shapeflow_op";
 /// Attribute that lists type attributes of the node which this crate infers. TensorFlow requires them in the file.

@@ -142,8 +142,8 @@ impl OpDef {
         }
     }
 
-    /// Returns the number of operands before the captures, see [`Control::own_operands`]. Returns `usize::MAX` for an op
-    /// without regions, because none of its operands is a capture.
+    /// Returns the number of operands before the captures, see [`Control::own_operands`]. Returns `usize::MAX` for an
+    /// op without regions, because none of its operands is a capture.
     pub(crate) fn own_operands(&self) -> usize {
         self.control().map_or(usize::MAX, Control::own_operands)
     }

@@ -263,8 +263,8 @@ impl OpDef {
         self
     }
 
-    /// Declares that only methods of other names add the op, for example to check their operands. Errors name the method
-    /// and not the op.
+    /// Declares that only methods of other names add the op, for example to check their operands. Errors name the
+    /// method and not the op.
     pub(crate) const fn internal(mut self) -> OpDef {
         self.is_internal = true;
         self

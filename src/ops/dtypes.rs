@@ -66,8 +66,8 @@ impl OpDef {
         }
     }
 
-    /// Returns whether the op accepts operands of these dtypes. Only dtype errors count, because the probe lacks shapes,
-    /// and its attributes are arbitrary.
+    /// Returns whether the op accepts operands of these dtypes. Only dtype errors count, because the probe lacks
+    /// shapes, and its attributes are arbitrary.
     fn accepts(&self, dtypes: &[DType], attrs: &Attrs) -> bool {
         catch_unwind(AssertUnwindSafe(|| self.probe(dtypes, attrs)))
             .is_ok_and(|result| !result.is_err_and(|error| error.kind() == ErrorKind::DType))

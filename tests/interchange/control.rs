@@ -76,8 +76,8 @@ fn control_flow_gives_what_tensorflow_gives() {
 }
 
 /// Most of these graphs have nodes that fail and that only a control edge reaches.
-/// Graphs with lists, loops and branches are written with TensorFlow's own ops, and read back. Only draws with the state
-/// of a generator have no op in TensorFlow.
+/// Graphs with lists, loops and branches are written with TensorFlow's own ops, and read back. Only draws with the
+/// state of a generator have no op in TensorFlow.
 #[test]
 fn exported_control_flow_gives_what_tensorflow_gives() -> Result<()> {
     let cases = std::fs::read_to_string("tests/data/control.jsonl").unwrap();

@@ -57,8 +57,8 @@ fn exported_graphs_import_unchanged() -> Result<()> {
     Ok(())
 }
 
-/// If the environment variable `SHAPEFLOW_ROUNDTRIP` names a folder, writes a graph with its feeds and results there, for
-/// `tests/tensorflow_roundtrip.py`.
+/// If the environment variable `SHAPEFLOW_ROUNDTRIP` names a folder, writes a graph with its feeds and results there,
+/// for `tests/tensorflow_roundtrip.py`.
 pub(crate) fn write_for_tensorflow<'f>(
     name: &str,
     graph: &[u8],

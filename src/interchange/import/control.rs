@@ -203,7 +203,8 @@ impl<'a, 'g> Importer<'a, 'g> {
     }
 
     /// Returns the outputs of a region, as [`Importer::region`] does. `built` is the import of its function. The region
-    /// has the conditions from number `conditions_before` on, and the nodes in `built_nodes` from number `first_built` on.
+    /// has the conditions from number `conditions_before` on, and the nodes in `built_nodes` from number `first_built`
+    /// on.
     ///
     /// # Errors
     /// A node of the function is refused.

@@ -131,9 +131,9 @@ impl<'a, 'g> Importer<'a, 'g> {
         Ok(node)
     }
 
-    /// Returns the `Merge` nodes in `order` that are imported together with `merge`: they join the same branches, need no
-    /// results of each other, and have names of one scope, as the `Merge` nodes of one call of `tf.cond` have. Builds the
-    /// nodes of the level that they need, and adds these nodes to `added`.
+    /// Returns the `Merge` nodes in `order` that are imported together with `merge`: they join the same branches, need
+    /// no results of each other, and have names of one scope, as the `Merge` nodes of one call of `tf.cond` have.
+    /// Builds the nodes of the level that they need, and adds these nodes to `added`.
     fn merges_with(
         &mut self,
         frame: &Frame<'a, 'g>,

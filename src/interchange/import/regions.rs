@@ -13,8 +13,8 @@ use crate::graph::{DimNames, Value};
 impl<'g> Importer<'_, 'g> {
     /// Records what computes the nodes in `built_nodes` from position `first` on. These nodes belong to a region whose
     /// outputs are `outputs`, and the region is not complete yet. If an earlier import of the same region has left
-    /// nodes in `built_nodes`, from position `built_before` on, this function drops them: a loop imports its body again if
-    /// the state turns out to have less specific shapes.
+    /// nodes in `built_nodes`, from position `built_before` on, this function drops them: a loop imports its body again
+    /// if the state turns out to have less specific shapes.
     ///
     /// # Errors
     /// An output is poisoned.
@@ -47,8 +47,8 @@ impl<'g> Importer<'_, 'g> {
         Ok(())
     }
 
-    /// Completes the nodes of regions in `built_nodes`, from position `around` on: they become all nodes of the graph from
-    /// `first` on, which are the nodes of the branch or the loop.
+    /// Completes the nodes of regions in `built_nodes`, from position `around` on: they become all nodes of the graph
+    /// from `first` on, which are the nodes of the branch or the loop.
     pub(super) fn place_regions(&mut self, around: usize, first: u32) {
         let nodes = first..self.graph.len() as u32;
         for built in self.built_nodes[around..].iter_mut().filter(|built| built.nodes.is_none()) {

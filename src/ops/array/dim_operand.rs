@@ -16,7 +16,8 @@ impl<'g> OperandSource<'g> for Dim {
         dim_value_at(graph, self, location).map_or_else(Source::Refused, Source::Value)
     }
 
-    /// Converts into a scalar of the dtype of `peer`, a float, a complex number or i64. Another integer dtype might not hold the size.
+    /// Converts into a scalar of the dtype of `peer`, a float, a complex number or i64. Another integer dtype might not
+    /// hold the size.
     fn into_operand(self, peer: Value<'g>, location: &'static Location<'static>) -> Value<'g> {
         let (graph, dtype) = (peer.graph(), peer.dtype());
         if dtype != DType::I64 && !dtype.is_float() && !dtype.is_complex() {

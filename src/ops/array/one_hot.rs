@@ -16,7 +16,8 @@ impl<'g> Value<'g> {
     ///
     /// `[d0, …], on [], off [] -> [.., depth, ..]`. `self` holds integers; an index outside `[0, depth)` gives `off`
     /// everywhere. `on` and `off` are Rust numbers or scalar values of one dtype; the result has their dtype. Rust
-    /// numbers keep their type. An `axis` of -1 is the last axis of the result. As TensorFlow's `OneHot`. Fuses into kernels.
+    /// numbers keep their type. An `axis` of -1 is the last axis of the result. As TensorFlow's `OneHot`. Fuses into
+    /// kernels.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor};

@@ -46,9 +46,9 @@ impl<'g> Value<'g> {
     ///
     /// `[..batch, m, n] -> s [..batch, p], u [..batch, m, p], v [..batch, n, p]`, where `p` is `min(m, n)`; floats and
     /// complex numbers, computed in f64 by Jacobi rotations and rounded once. `s` is real, also for complex matrices.
-    /// The phase of each pair of columns of `u` and `v` is arbitrary. If an element of a matrix is a NaN or an infinity,
-    /// all its singular values and all elements of its factors are NaN. As TensorFlow's `Svd`, whose singular values of
-    /// complex matrices are complex numbers. Runs on the host.
+    /// The phase of each pair of columns of `u` and `v` is arbitrary. If an element of a matrix is a NaN or an
+    /// infinity, all its singular values and all elements of its factors are NaN. As TensorFlow's `Svd`, whose singular
+    /// values of complex matrices are complex numbers. Runs on the host.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor};

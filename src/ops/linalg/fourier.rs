@@ -188,7 +188,8 @@ real_transforms! {
     1 rfft, RFFT, "RFFT", false, kernel::forward, forward_dtypes, RFFT_SHAPES[0];
     /// The Fourier transform of real numbers over the last two axes. The result has the first half of the last axis.
     ///
-    /// `[.., d1, d2], fft_length = [n1, n2] -> [.., n1, n2/2 + 1]`, f32 to c64 and f64 to c128. An `n2` of 0 gives `[.., n1, 0]`.
+    /// `[.., d1, d2], fft_length = [n1, n2] -> [.., n1, n2/2 + 1]`, f32 to c64 and f64 to c128. An `n2` of 0 gives
+    /// `[.., n1, 0]`.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor};
@@ -203,8 +204,8 @@ real_transforms! {
     2 rfft2, RFFT_2, "RFFT2D", false, kernel::forward, forward_dtypes, RFFT_SHAPES[1];
     /// The Fourier transform of real numbers over the last three axes. The result has the first half of the last axis.
     ///
-    /// `[.., d1, d2, d3], fft_length = [n1, n2, n3] -> [.., n1, n2, n3/2 + 1]`, f32 to c64 and f64 to c128. An `n3` of 0 gives
-    /// `[.., n1, n2, 0]`.
+    /// `[.., d1, d2, d3], fft_length = [n1, n2, n3] -> [.., n1, n2, n3/2 + 1]`, f32 to c64 and f64 to c128. An `n3` of
+    /// 0 gives `[.., n1, n2, 0]`.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor};

@@ -11,8 +11,8 @@ use crate::ops::broadcast::{Indices, broadcast_dims};
 use crate::ops::widen::widen;
 use crate::shape_fns;
 
-/// The op that computes a whole [`einsum`](fn@crate::einsum) element by element, as one expression. `einsum` expands to it
-/// where a matrix product would not help, and where a rank is not known.
+/// The op that computes a whole [`einsum`](fn@crate::einsum) element by element, as one expression. `einsum` expands to
+/// it where a matrix product would not help, and where a rank is not known.
 pub(crate) static DEF: OpDef = OpDef::compute("sum_of_products", lower)
     .attrs(&[Attribute::str("equation")])
     .operands(&[Operand::Variadic("inputs..")])

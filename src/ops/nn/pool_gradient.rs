@@ -195,8 +195,8 @@ fn build_max_with_argmax<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Resu
 }
 
 /// Divides the gradient of each window of the pool by the number of elements in the window. Each element of an image
-/// gets the sum of the quotients of the windows that contain it: the quotients are spread by the strides, and windows of
-/// stride 1 add them.
+/// gets the sum of the quotients of the windows that contain it: the quotients are spread by the strides, and windows
+/// of stride 1 add them.
 fn build_avg<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>], spatial: usize) -> Result<Vec<Value<'g>>> {
     let dtypes: Vec<DType> = values.iter().map(|value| value.dtype()).collect();
     let dtype = gradient_float(&dtypes, cx.attrs())?[0];

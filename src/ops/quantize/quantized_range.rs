@@ -106,7 +106,8 @@ impl QuantizedRange {
         self.is_empty().select(low.clone(), steps + low)
     }
 
-    /// Does the same as [`QuantizedRange::quantize_unclamped`], but returns the nearest integer of the dtype, as an i64.
+    /// Does the same as [`QuantizedRange::quantize_unclamped`], but returns the nearest integer of the dtype, as an
+    /// i64.
     pub(super) fn quantize_exactly(&self, x: Expr) -> Expr {
         let (low, high) = bounds(self.dtype);
         self.quantize_unclamped(x).maximum(Expr::constant(low)).minimum(Expr::constant(high))

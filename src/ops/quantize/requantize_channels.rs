@@ -18,8 +18,9 @@ const WORDS: f64 = 2_147_483_648.0;
 
 /// `qi32[.., c], f32[c], f32[c], f32[], f32[] -> q[.., c], f32[], f32[]`: the integers of attribute `dtype` (qi8 or
 /// qu8) that stand for the same numbers in another range. With `m` the greater magnitude of the last two operands, the
-/// range is `-m` to `m` for qi8 and `0` to `m` for qu8. The second and the third result are these operands. One range may be that of all channels. Ties round to even. As TensorFlow's
-/// `RequantizePerChannel`, whose kernel refuses a minimum of 0 or more for qi8, and a rank other than 4.
+/// range is `-m` to `m` for qi8 and `0` to `m` for qu8. The second and the third result are these operands. One range
+/// may be that of all channels. Ties round to even. As TensorFlow's `RequantizePerChannel`, whose kernel refuses a
+/// minimum of 0 or more for qi8, and a rank other than 4.
 pub(crate) static DEF: OpDef = OpDef::compute("requantize_channels", lower)
     .attrs(&[Attribute::dtype_or("dtype", DType::QU8)])
     .operands(&[

@@ -19,9 +19,9 @@ use crate::shape_fns;
 impl<'g> Value<'g> {
     /// Returns the integers of another quantization that stand for the same numbers:
     /// `(self - zero_point) * (scale / new_scale) + new_zero_point`, rounded, and the nearest integer in use if this is
-    /// beyond the bounds of `to`. The quotient of the scales is rounded to 31 bits; below 2^-32 it counts as 0, and from
-    /// 2^30 on as 2^30 - 0.5. The product is exact, ties round up, and it becomes the nearest i32 before the zero point
-    /// is added. Either both tensors are quantized along the same axis, or one of them has a single scale.
+    /// beyond the bounds of `to`. The quotient of the scales is rounded to 31 bits; below 2^-32 it counts as 0, and
+    /// from 2^30 on as 2^30 - 0.5. The product is exact, ties round up, and it becomes the nearest i32 before the zero
+    /// point is added. Either both tensors are quantized along the same axis, or one of them has a single scale.
     ///
     /// `q[..] -> q[..]`. As TensorFlow's `UniformRequantize`, whose kernel takes qi8 and qi32, gives qi8, rounds the
     /// integers of qi32 to f32 first, and subtracts in 32 bits. Fuses into kernels.

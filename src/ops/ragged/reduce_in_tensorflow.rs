@@ -52,7 +52,8 @@ impl<'g> Rows<'g> {
         (positions - self.starts.gather(self.ids, 0)?).ok()
     }
 
-    /// Returns keys of the values. The greatest key of a row is the key of its extremum. NaN has the greatest key of all.
+    /// Returns keys of the values. The greatest key of a row is the key of its extremum. NaN has the greatest key of
+    /// all.
     fn extreme_keys(&self, largest: bool) -> Result<Value<'g>> {
         let keys = keys(self.values)?;
         match largest {

@@ -42,8 +42,8 @@ impl<'g> Value<'g> {
     /// ```
     ///
     /// # Errors
-    /// The elements are not f32 or f64, the rank is unknown or 0, or `kind` is not 1, 2, 3 or 4. Type 1 needs at least 2
-    /// samples, and has no orthonormal form.
+    /// The elements are not f32 or f64, the rank is unknown or 0, or `kind` is not 1, 2, 3 or 4. Type 1 needs at least
+    /// 2 samples, and has no orthonormal form.
     #[doc(alias = "discrete_cosine_transform")]
     #[track_caller]
     pub fn dct(self, kind: i64, orthonormal: bool) -> Result<Value<'g>> {
@@ -52,8 +52,8 @@ impl<'g> Value<'g> {
         transformed(self, kind, orthonormal).map_err(|error| call.blame(error))
     }
 
-    /// Computes the inverse of [`Value::dct`] of type `kind`, except for a factor: the transform of type 3 for `kind` 2,
-    /// of type 2 for 3, and of the same type for 1 and 4.
+    /// Computes the inverse of [`Value::dct`] of type `kind`, except for a factor: the transform of type 3 for `kind`
+    /// 2, of type 2 for 3, and of the same type for 1 and 4.
     ///
     /// With `orthonormal`, the result is the inverse. Otherwise it is `2N` times the inverse, and for type 1 it is
     /// `2 (N - 1)` times the inverse.
@@ -92,8 +92,8 @@ impl<'g> Value<'g> {
     /// divided by `√(2 bands)`.
     ///
     /// `[.., bands] -> [.., bands]`; the dtypes are f32 and f64. Usually only the first 13 coefficients are kept. As
-    /// TensorFlow's `tf.signal.mfccs_from_log_mel_spectrograms`. The Fourier transform inside runs on the host, with the
-    /// feature `fft`.
+    /// TensorFlow's `tf.signal.mfccs_from_log_mel_spectrograms`. The Fourier transform inside runs on the host, with
+    /// the feature `fft`.
     ///
     /// ```
     /// # #[cfg(feature = "fft")] {

@@ -82,8 +82,8 @@ impl<'g> Value<'g> {
 
     /// Adds overlapping frames up to a signal: frame `i` starts at sample `i * frame_step`.
     ///
-    /// `[.., frames, frame_length] -> [.., samples]`, where `samples` is `(frames - 1) * frame_step + frame_length`, or 0
-    /// if this is negative; any number. As TensorFlow's `tf.signal.overlap_and_add`. Fuses into kernels.
+    /// `[.., frames, frame_length] -> [.., samples]`, where `samples` is `(frames - 1) * frame_step + frame_length`, or
+    /// 0 if this is negative; any number. As TensorFlow's `tf.signal.overlap_and_add`. Fuses into kernels.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor};

@@ -57,8 +57,8 @@ impl<'g> Value<'g> {
     /// ```
     ///
     /// # Errors
-    /// As [`Value::frame`]; also if the elements are not f32 or f64, `fft_length` is less than 1, or the window is not a
-    /// vector of `frame_length` elements of the dtype.
+    /// As [`Value::frame`]; also if the elements are not f32 or f64, `fft_length` is less than 1, or the window is not
+    /// a vector of `frame_length` elements of the dtype.
     #[track_caller]
     pub fn stft(self, frame_length: i64, frame_step: i64, options: StftOptions<'g>) -> Result<Value<'g>> {
         let location = Location::caller();
@@ -82,8 +82,9 @@ impl<'g> Value<'g> {
     /// the transform.
     ///
     /// `[.., frames, fft_length / 2 + 1] -> [.., samples]`, where `samples` is
-    /// `(frames - 1) * frame_step + frame_length`, or 0 if this is negative; c64 to f32 and c128 to f64. As TensorFlow's
-    /// `tf.signal.inverse_stft`. The transform runs on the host, with the feature `fft`; the rest fuses into kernels.
+    /// `(frames - 1) * frame_step + frame_length`, or 0 if this is negative; c64 to f32 and c128 to f64. As
+    /// TensorFlow's `tf.signal.inverse_stft`. The transform runs on the host, with the feature `fft`; the rest fuses
+    /// into kernels.
     ///
     /// [`inverse_stft_window`]: Value::inverse_stft_window
     ///
@@ -104,8 +105,8 @@ impl<'g> Value<'g> {
     /// ```
     ///
     /// # Errors
-    /// The elements are not c64 or c128, the rank is unknown or below 2, `frame_length`, `frame_step` or `fft_length` is
-    /// less than 1, or the window is not a vector of `frame_length` elements of the dtype of the result.
+    /// The elements are not c64 or c128, the rank is unknown or below 2, `frame_length`, `frame_step` or `fft_length`
+    /// is less than 1, or the window is not a vector of `frame_length` elements of the dtype of the result.
     #[track_caller]
     pub fn inverse_stft(
         self,

@@ -12,8 +12,8 @@ use crate::ops::array::range::dim_value;
 use crate::ops::{SliceItem, concat};
 
 impl Graph {
-    /// Makes a Hann window: element `i` is `0.5 - 0.5 cos(2π i / n)`, where `n` is `length - 1`; with `periodic`, `n` is
-    /// `length` if that is even. A window of length 1 is `[1]`.
+    /// Makes a Hann window: element `i` is `0.5 - 0.5 cos(2π i / n)`, where `n` is `length - 1`; with `periodic`, `n`
+    /// is `length` if that is even. A window of length 1 is `[1]`.
     ///
     /// `-> [length]`, a float, computed in f64 and rounded once. As TensorFlow's `tf.signal.hann_window`, whose default
     /// is `periodic`. Fuses into kernels.
@@ -63,8 +63,8 @@ impl Graph {
     /// `(length - 1) / 2`. A window of length 1 is `[1]`. A larger `beta` gives a narrower window; TensorFlow's default
     /// is 12.
     ///
-    /// `-> [length]`, a float, computed in f64 and rounded once. As TensorFlow's `tf.signal.kaiser_window`, whose result
-    /// for a negative `beta` is not a window. The Bessel function runs on the host.
+    /// `-> [length]`, a float, computed in f64 and rounded once. As TensorFlow's `tf.signal.kaiser_window`, whose
+    /// result for a negative `beta` is not a window. The Bessel function runs on the host.
     ///
     /// ```
     /// use shapeflow::{DType, Graph, Tensor};
@@ -88,9 +88,9 @@ impl Graph {
         window().map_err(|error| call.blame(error))
     }
 
-    /// Makes a window from the running sums `s` of a Kaiser window of length `h + 1`, where `h` is `length / 2`: element
-    /// `i` of the first half is `√(s[i] / s[h])`, and the second half is its mirror image. The squares of two such
-    /// windows that overlap by half add up to 1.
+    /// Makes a window from the running sums `s` of a Kaiser window of length `h + 1`, where `h` is `length / 2`:
+    /// element `i` of the first half is `√(s[i] / s[h])`, and the second half is its mirror image. The squares of two
+    /// such windows that overlap by half add up to 1.
     ///
     /// `-> [2 * (length / 2)]`, a float, computed in f64 and rounded once. As TensorFlow's
     /// `tf.signal.kaiser_bessel_derived_window`, whose default `beta` is 12. The Bessel function runs on the host.

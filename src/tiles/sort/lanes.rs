@@ -349,8 +349,8 @@ unsafe fn merge<V: Lanes, const N: usize, const LOW: usize, const HIGH: usize>(v
         let (mut low, mut high) = ([vectors[0]; LOW], [vectors[0]; HIGH]);
         unrolled!(i < LOW, { low[i] = vectors[i] });
         unrolled!(i < HIGH, { high[i] = vectors[N - 1 - i].reversed() });
-        // `high` stands for LOW vectors: the vectors before it would hold the largest keys only. They would meet the first
-        // LOW - HIGH vectors of `low`, and change nothing.
+        // `high` stands for LOW vectors: the vectors before it would hold the largest keys only. They would meet the
+        // first LOW - HIGH vectors of `low`, and change nothing.
         unrolled!(i < HIGH, {
             let (a, b) = (low[LOW - HIGH + i], high[i]);
             (low[LOW - HIGH + i], high[i]) = (a.min(b), a.max(b));
