@@ -15,7 +15,7 @@ use crate::error::Result;
 use crate::graph::{GraphData, Node, NodeIx, ValueIx};
 use crate::lower::kernel::BufferIx;
 use crate::lower::program::{Content, Program, Step, lower};
-use crate::op::{Body, Registry};
+use crate::op::Body;
 
 /// A compiled graph, which is immutable. All ranks and structure parameters of the graph are known.
 pub(crate) struct CompiledProgram {
@@ -213,10 +213,8 @@ fn kept_buffers(lowered: &Program) -> Vec<bool> {
 
 /// Returns the nodes whose op is defined by an expression and is not an op of this crate.
 fn own_ops(graph: &GraphData) -> Vec<NodeIx> {
-    let registry = Registry::builtin();
     let is_own = |node: &Node| {
-        let is_builtin = || registry.get(node.op.name()).is_some_and(|op| op.address() == node.op.address());
-        matches!(node.op.body, Body::Compute(_) | Body::Contraction { .. }) && !is_builtin()
+        matches!(node.op.body, Body::Compute(_) | Body::Contraction { .. }) && !node.op.is_builtin()
     };
     let nodes = graph.nodes.iter().enumerate().filter(|(_, node)| is_own(node));
     nodes.map(|(number, _)| NodeIx(number as u32)).collect()

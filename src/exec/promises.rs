@@ -27,7 +27,10 @@ pub(super) fn check_promise(
     size: &dyn Fn(usize, &Dim) -> Option<i64>,
 ) -> Result<()> {
     let node = &graph.nodes[index.index()];
-    let value = node.values().nth(output).expect("the shape function gives a shape for each output");
+    let Some(value) = node.values().nth(output) else {
+        let message = format!("{} must have {} outputs in a run too, got more", node.op.name(), node.outputs);
+        return Err(Error::new(ErrorKind::Shape, Phase::Run, message));
+    };
     let promised = &graph.values[value.index()].shape;
     let (Some(dims), Some(inferred_dims)) = (promised.dims(), inferred.dims()) else { return Ok(()) };
     let size = |axis: usize, dim: &Dim| size(axis, dim).filter(|_| !is_made_by(graph, index, dim));
@@ -42,7 +45,7 @@ pub(super) fn check_promise(
         return Ok(());
     }
     let sized = dims.iter().enumerate().map(|(axis, dim)| size(axis, dim).map_or(dim.clone(), Dim::known));
-    Err(contradiction(graph, index, output, &TensorShape::new(sized), inferred))
+    Err(contradiction(graph, index, output, promised, &TensorShape::new(sized), inferred))
 }
 
 /// Returns whether the shape function of node `index` made a symbol of `dim`.
@@ -57,12 +60,11 @@ fn contradiction(
     graph: &GraphData,
     index: NodeIx,
     output: usize,
+    promised: &TensorShape,
     sized: &TensorShape,
     inferred: &TensorShape,
 ) -> Error {
     let node = &graph.nodes[index.index()];
-    let value = node.values().nth(output).expect("the node has the output");
-    let promised = &graph.values[value.index()].shape;
     let which = if node.outputs > 1 { format!(" for output {output}") } else { String::new() };
     let text = |shape: &TensorShape| graph.dim_names().shape(shape);
     let here = if sized == promised { String::new() } else { format!(", which is {}", text(sized)) };

@@ -38,8 +38,7 @@ impl OpDef {
         }
         let attrs = RESULTS.map(|result| self.required_attrs(result));
         let accepts = |dtypes: &[DType]| attrs.iter().any(|attrs| self.accepts(dtypes, attrs));
-        let all = || DType::all();
-        let simple: Vec<DType> = all().filter(|dtype| takes(*dtype, count, &accepts)).collect();
+        let simple: Vec<DType> = DType::all().filter(|dtype| takes(*dtype, count, &accepts)).collect();
         if !simple.is_empty() {
             return simple;
         }
@@ -47,7 +46,7 @@ impl OpDef {
         let before =
             operands.map_or(0, |operands| operands.iter().take_while(|operand| !is_data(operand)).count());
         let after_parameters = |dtypes: &[DType]| accepts(&[&vec![DType::I32; before][..], dtypes].concat());
-        all().filter(|dtype| takes_with_parameters(*dtype, count, &after_parameters)).collect()
+        DType::all().filter(|dtype| takes_with_parameters(*dtype, count, &after_parameters)).collect()
     }
 
     /// Returns how the elements are computed: `compute` (a scalar expression, fused into kernels), `contraction` (a

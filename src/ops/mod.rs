@@ -66,6 +66,8 @@ mod window_sizes;
 
 use std::sync::LazyLock;
 
+use rustc_hash::FxHashSet;
+
 use crate::op::{OpDef, Registry};
 pub use ragged::{IntoRaggedAxes, IntoRaggedOperand, IntoRows};
 
@@ -117,16 +119,24 @@ fn defs() -> impl Iterator<Item = &'static OpDef> {
     FAMILIES.iter().copied().flatten().copied().flatten().copied()
 }
 
-/// Returns an op that is only a part of composites. No registry has such an op, but a graph has it.
+/// Returns the op with this name among [`parts`].
 #[cfg(feature = "graphdef")]
 pub(crate) fn part(name: &str) -> Option<&'static OpDef> {
     parts().find(|def| def.name() == name)
 }
 
-/// Returns the ops that are only parts of composites: see [`part`].
-#[cfg(feature = "graphdef")]
+/// Returns the ops that are only parts of composites. No registry has such an op, but a graph has it.
 pub(crate) fn parts() -> impl Iterator<Item = &'static OpDef> {
     ragged::PARTS.iter().copied().chain([&array::as_dim::DEF])
+}
+
+impl OpDef {
+    /// Returns whether this is an op of this crate, and not of the program.
+    pub(crate) fn is_builtin(&self) -> bool {
+        static ADDRESSES: LazyLock<FxHashSet<usize>> =
+            LazyLock::new(|| defs().chain(parts()).map(|def| std::ptr::from_ref(def).addr()).collect());
+        ADDRESSES.contains(&std::ptr::from_ref(self).addr())
+    }
 }
 
 impl Registry {

@@ -45,7 +45,7 @@ pub(super) fn add_own_elements(def: &mut NodeDef, name: &str, elements: &Partial
 }
 
 /// Returns an attribute as a protobuf value; `None` for [`Attr::Elements`].
-fn value_of(attr: &Attr) -> Option<AttrKind> {
+pub(super) fn value_of(attr: &Attr) -> Option<AttrKind> {
     let empty = ListValue::default;
     let list = |list: ListValue| Some(AttrKind::List(list));
     let text = |text: &str| Bytes::copy_from_slice(text.as_bytes());

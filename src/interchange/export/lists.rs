@@ -4,7 +4,7 @@
 use shapeflow_shape_fns::{Attr, DType};
 
 use super::super::proto::{AttrKind, NodeDef};
-use super::attrs::add_own;
+use super::attrs::{add_own, value_of};
 use super::{Exporter, node_def, put};
 use crate::error::Result;
 use crate::graph::Node;
@@ -144,11 +144,8 @@ impl Exporter<'_> {
         };
         for (name, attr) in attrs.iter() {
             let name = if name == "dtype" { "Tvalues" } else { name };
-            match attr {
-                Attr::DType(dtype) => put(&mut def, name, AttrKind::Type(number_of(*dtype))),
-                Attr::Int(value) => put(&mut def, name, AttrKind::I(*value)),
-                Attr::Bool(value) => put(&mut def, name, AttrKind::B(*value)),
-                _ => {}
+            if let Some(value) = value_of(attr) {
+                put(&mut def, name, value);
             }
         }
         def.input = node.operands.iter().map(|operand| self.tensor_name(*operand)).collect();

@@ -67,10 +67,7 @@ impl<'a, 'g> Importer<'a, 'g> {
             let function = functions[branch];
             return self.call(&function.name, &function.attr, frame, name, arguments);
         }
-        let (op, names) = match is_case {
-            true => ("case", (0..functions.len()).map(|number| format!("branch{number}")).collect()),
-            false => ("cond", vec!["else".to_string(), "then".to_string()]),
-        };
+        let (op, names) = branch_names(is_case, functions.len());
         let selector = if is_case { selector.value } else { to_bool(selector.value)? };
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         let (graph, location) = (self.graph, self.location);
@@ -271,6 +268,14 @@ fn function<'a>(frame: &Frame<'a, '_>, index: usize, attr: &str) -> Result<&'a N
     match frame.attr(index, attr) {
         Some(AttrKind::Func(function)) => Ok(function),
         _ => damaged(format!("the attribute {attr} must name a function")),
+    }
+}
+
+/// Returns the op that chooses among `count` branches, and the names of the branches. `is_case` chooses by an index.
+pub(super) fn branch_names(is_case: bool, count: usize) -> (&'static str, Vec<String>) {
+    match is_case {
+        true => ("case", (0..count).map(|number| format!("branch{number}")).collect()),
+        false => ("cond", vec!["else".to_string(), "then".to_string()]),
     }
 }
 

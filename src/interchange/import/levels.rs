@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use shapeflow_shape_fns::{DType, counted};
 
 use super::built::{Built, ImportedValue, union};
+use super::control::branch_names;
 use super::counted_loop::{CountedRegions, counted_loop};
 use super::find_switches::{predicate, predicate_from, side_count};
 use super::frame::{Frame, Source, damaged};
@@ -206,13 +207,9 @@ impl<'a, 'g> Importer<'a, 'g> {
             let index = |number: usize| graph.constant_at(Tensor::scalar(number as i32), location);
             Ok(values.into_iter().zip(&numbers).flat_map(|(value, number)| [value, index(*number)]).collect())
         };
-        let (op, branches) = match selector.dtype() {
-            DType::Bool => ("cond", vec!["else".to_string(), "then".to_string()]),
-            _ => (
-                "case",
-                (0..frame.switches.side_counts[&predicate]).map(|side| format!("branch{side}")).collect(),
-            ),
-        };
+        let count = frame.switches.side_counts[&predicate];
+        // An index is an integer, so a bool beside more than two branches is refused.
+        let (op, branches) = branch_names(selector.dtype() != DType::Bool || count != 2, count);
         let branches: Vec<&str> = branches.iter().map(String::as_str).collect();
         let values = graph.select_branch(op, selector, &branches, false, &mut build, location)?;
         let name = frame.full_name(&frame.nodes[merges[0]]);

@@ -71,7 +71,6 @@ pub(crate) static ALL: &[&[&OpDef]] =
     &[&[&fill_empty_rows::DEF, &gather::DEF, &range::DEF, &to_sparse::DEF, &to_tensor::DEF]];
 
 /// The ops that are parts of composites only.
-#[cfg(feature = "graphdef")]
 pub(crate) static PARTS: &[&OpDef] = &[
     &checks::DENSE_FITS,
     &checks::EQUAL_COUNTS,
