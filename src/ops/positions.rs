@@ -131,10 +131,9 @@ impl<'a> Positions<'a> {
         mut f: impl FnMut(&mut [U], usize, T) -> bool,
     ) -> Result<()> {
         match (self.sizes, &self.ints) {
-            ([_], Ints::I16(ints)) => self.each_of(target, &ints[..rows.len()], rows, prefetch, f),
             ([_], Ints::I32(ints)) => self.each_of(target, &ints[..rows.len()], rows, prefetch, f),
             ([_], Ints::I64(ints)) => self.each_of(target, &ints[..rows.len()], rows, prefetch, f),
-            _ => each_block(rows.len(), self, |first, destinations| {
+            _ => each_block(rows.len(), self, &mut |first, destinations| {
                 for (&destination, &row) in destinations.iter().zip(&rows[first..]) {
                     f(target, destination, row);
                 }
@@ -156,7 +155,7 @@ impl<'a> Positions<'a> {
         let (mut first, mut is_checked) = (0, false);
         while let Some(outside) = first_outside(target, &ints[first..], &rows[first..], &prefetch, &mut f) {
             if !is_checked {
-                each_block(ints.len(), self, |_, _| {})?;
+                each_block(ints.len(), self, &mut |_, _| {})?;
                 is_checked = true;
             }
             first += outside + 1;
@@ -231,29 +230,33 @@ fn first_outside<I: Copy + Into<i64>, T: Copy, U>(
 ) -> Option<usize> {
     // A negative index becomes a number above every size.
     let destination = |index: &I| (*index).into() as usize;
+    let mut done = 0;
     if size_of_val(target) <= CACHED {
         // In groups, because one jump per row would take longer than the row itself.
-        let ((groups, last_ints), (row_groups, last_rows)) = (ints.as_chunks::<8>(), rows.as_chunks::<8>());
-        for (number, (group, rows)) in groups.iter().zip(row_groups).enumerate() {
+        for (group, rows) in ints.as_chunks::<8>().0.iter().zip(rows.as_chunks::<8>().0) {
             for (place, (index, row)) in group.iter().zip(rows).enumerate() {
                 if !f(target, destination(index), *row) {
-                    return Some(8 * number + place);
+                    return Some(done + place);
                 }
             }
+            done += 8;
         }
-        let outside =
-            last_ints.iter().zip(last_rows).position(|(index, row)| !f(target, destination(index), *row));
-        return outside.map(|place| 8 * groups.len() + place);
+    } else {
+        for ((index, ahead), row) in ints.iter().zip(ints.get(AHEAD..).unwrap_or_default()).zip(rows) {
+            prefetch(target, destination(ahead));
+            if !f(target, destination(index), *row) {
+                return Some(done);
+            }
+            done += 1;
+        }
     }
-    let ahead = ints.get(AHEAD..).unwrap_or_default();
-    for (number, ((index, ahead), row)) in ints.iter().zip(ahead).zip(rows).enumerate() {
-        prefetch(target, destination(ahead));
+    for (index, row) in ints[done..].iter().zip(&rows[done..]) {
         if !f(target, destination(index), *row) {
-            return Some(number);
+            return Some(done);
         }
+        done += 1;
     }
-    let mut last = ints.iter().zip(rows).enumerate().skip(ahead.len());
-    last.find(|(_, (index, row))| !f(target, destination(index), **row)).map(|(number, _)| number)
+    None
 }
 
 /// Computes destinations from indices of `N` integers. Returns whether an index is out of range.
@@ -286,7 +289,7 @@ fn row_of<I: Copy + Into<i64>>(position: &[I], sizes: &[usize], outside: &mut bo
 pub(super) fn each_block(
     rows: usize,
     positions: &Positions<'_>,
-    mut f: impl FnMut(usize, &[usize]),
+    f: &mut dyn FnMut(usize, &[usize]),
 ) -> Result<()> {
     let mut destinations = [0; BLOCK];
     for first in (0..rows).step_by(BLOCK) {

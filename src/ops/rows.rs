@@ -86,7 +86,7 @@ fn each_row<T>(
     positions: &Positions<'_>,
     mut f: impl FnMut(&mut [T], &[T]),
 ) -> Result<()> {
-    each_block(updates.len() / row, positions, |first, destinations| {
+    each_block(updates.len() / row, positions, &mut |first, destinations| {
         for (&destination, update) in destinations.iter().zip(updates[first * row..].chunks_exact(row)) {
             if destination != NOWHERE {
                 f(&mut target[destination * row..][..row], update);

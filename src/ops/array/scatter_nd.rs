@@ -88,7 +88,7 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
 fn join_rows(updates: Strings<'_>, row: usize, sizes: &[usize], positions: &Positions<'_>) -> Result<Tensor> {
     let mut moves: Vec<(usize, usize)> = Vec::new();
     if !updates.is_empty() {
-        each_block(updates.len() / row, positions, |first, destinations| {
+        each_block(updates.len() / row, positions, &mut |first, destinations| {
             for (update, destination) in (first..).zip(destinations).filter(|(_, to)| **to != NOWHERE) {
                 moves.extend((0..row).map(|inner| (destination * row + inner, update * row + inner)));
             }

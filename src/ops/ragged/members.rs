@@ -202,7 +202,13 @@ impl<'g> RaggedValue<'g> {
     #[track_caller]
     pub fn map_flat_values(self, f: impl FnOnce(Value<'g>) -> Result<Value<'g>>) -> Result<RaggedValue<'g>> {
         let _call = self.graph().open_call("map_flat_values");
-        let (given, made) = (self.flat_values(), f(self.flat_values())?.ok()?);
+        self.with_mapped_values(f(self.flat_values())?.ok()?)
+    }
+
+    /// Returns these rows with the values that [`RaggedValue::map_flat_values`] made.
+    #[track_caller]
+    fn with_mapped_values(self, made: Value<'g>) -> Result<RaggedValue<'g>> {
+        let given = self.flat_values();
         check_graphs(self.graph(), made)?;
         let (before, after) = (given.shape(), made.shape());
         let sizes = before.dim(0).zip(after.dim(0));

@@ -90,7 +90,7 @@ pub(super) unsafe fn compute<R: Register, const MODE: u8, const ROWS: usize, con
             let mut sums = [[R::zero(); VECTORS]; ROWS];
             let (mut remaining, mut a, mut b) = (tile.depth, tile.a.add(index * tile.a_next), tile.b);
             let mut copy = tile.copy;
-            if packed {
+            if const { MODE == PACKED } {
                 while remaining >= UNROLL {
                     prefetcher.in_iteration();
                     for p in 0..UNROLL {
@@ -107,7 +107,7 @@ pub(super) unsafe fn compute<R: Register, const MODE: u8, const ROWS: usize, con
                 remaining -= 1;
                 a = a.wrapping_add(a_step);
                 b = b.wrapping_add(b_step);
-                if MODE == COPYING {
+                if const { MODE == COPYING } {
                     copy = copy.add(VECTORS * R::LANES);
                 }
             }
@@ -135,12 +135,12 @@ unsafe fn step<R: Register, const MODE: u8, const ROWS: usize, const VECTORS: us
     unsafe {
         let right = |j: usize| {
             let vector = R::load(b.add(j * R::LANES));
-            if MODE == COPYING {
+            if const { MODE == COPYING } {
                 vector.store(copy.add(j * R::LANES));
             }
             vector
         };
-        if ROWS < VECTORS {
+        if const { ROWS < VECTORS } {
             let mut column = [R::zero(); ROWS];
             for (i, vector) in column.iter_mut().enumerate() {
                 *vector = R::splat(left(i));

@@ -99,14 +99,16 @@ pub(super) trait Lanes: Copy {
 
 /// Runs a block for every number below `$count`, which is at most 16. Each number is a constant in its copy of the
 /// block, so the elements of an array of vectors stay in registers. The compiler leaves some loops as loops, and keeps
-/// the arrays that they index in memory. It also may not inline closures around vector instructions.
+/// the arrays that they index in memory. It also may not inline closures around vector instructions. The conditions are
+/// `const` blocks, so that the compiler makes no code for the copies that do not run.
 macro_rules! unrolled {
     ($number:ident < $count:expr, $body:block) => {
         unrolled!(@ $number < $count, $body, 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15)
     };
     (@ $number:ident < $count:expr, $body:block, $($each:literal)*) => {
-        $(if $each < $count {
-            let $number: usize = $each;
+        $(if const { $each < $count } {
+            #[allow(non_upper_case_globals)]
+            const $number: usize = $each;
             $body
         })*
     };
@@ -225,10 +227,10 @@ unsafe fn sort_matrix<V: Lanes, const N: usize, const ROWS: usize>(vectors: &mut
         sort_columns(&mut rows);
         merge_columns::<V, ROWS, 1, 1>(&mut rows);
         merge_columns::<V, ROWS, 3, 2>(&mut rows);
-        if V::COUNT > 4 {
+        if const { V::COUNT > 4 } {
             merge_columns::<V, ROWS, 7, 4>(&mut rows);
         }
-        if V::COUNT > 8 {
+        if const { V::COUNT > 8 } {
             merge_columns::<V, ROWS, 15, 8>(&mut rows);
         }
         // Each round moves the highest bit of the row number below the bits of the column number.
@@ -285,13 +287,13 @@ unsafe fn merge_columns<V: Lanes, const N: usize, const DISTANCE: usize, const C
         unrolled!(i < N, {
             rows[i] = before[i].exchange_with::<DISTANCE, COLUMNS>(before[N - 1 - i]);
         });
-        if COLUMNS > 4 {
+        if const { COLUMNS > 4 } {
             unrolled!(i < N, { rows[i] = rows[i].exchange::<4, 4>() });
         }
-        if COLUMNS > 2 {
+        if const { COLUMNS > 2 } {
             unrolled!(i < N, { rows[i] = rows[i].exchange::<2, 2>() });
         }
-        if COLUMNS > 1 {
+        if const { COLUMNS > 1 } {
             unrolled!(i < N, { rows[i] = rows[i].exchange::<1, 1>() });
         }
         merge_rows(rows);
@@ -308,9 +310,9 @@ unsafe fn merge_rows<V: Lanes, const N: usize>(rows: &mut [V; N]) {
     // SAFETY: the caller's promise.
     unsafe {
         unrolled!(round < N.ilog2() as usize, {
-            let distance = N >> (round + 1);
             unrolled!(i < N, {
-                if i & distance == 0 {
+                if const { i & (N >> (round + 1)) == 0 } {
+                    let distance = N >> (round + 1);
                     let (a, b) = (rows[i], rows[i + distance]);
                     (rows[i], rows[i + distance]) = (a.min(b), a.max(b));
                 }
@@ -327,10 +329,10 @@ unsafe fn merge_rows<V: Lanes, const N: usize>(rows: &mut [V; N]) {
 unsafe fn merge_lanes<V: Lanes>(mut vector: V) -> V {
     // SAFETY: the caller's promise.
     unsafe {
-        if V::COUNT >= 16 {
+        if const { V::COUNT >= 16 } {
             vector = vector.exchange::<8, 8>();
         }
-        if V::COUNT >= 8 {
+        if const { V::COUNT >= 8 } {
             vector = vector.exchange::<4, 4>();
         }
         vector.exchange::<2, 2>().exchange::<1, 1>()

@@ -97,8 +97,13 @@ unsafe fn pivot<V: Lanes>(keys: &[V::Key]) -> V::Key {
             return median([[1, 2, 3], [4, 5, 6], [7, 8, 9]].map(|tenths| median(tenths.map(key))));
         }
         let mut sorted = [V::Key::default(); MAX_COUNT];
-        let mut vectors = [V::splat(V::Key::default()); SAMPLE];
-        unrolled!(i < SAMPLE, { vectors[i] = V::load(from.add((2 * i + 1) * (len / 8))) });
+        let eighth = len / 8;
+        let mut vectors: [V; SAMPLE] = [
+            V::load(from.add(eighth)),
+            V::load(from.add(3 * eighth)),
+            V::load(from.add(5 * eighth)),
+            V::load(from.add(7 * eighth)),
+        ];
         sort_all(&mut vectors);
         vectors[SAMPLE / 2 - 1].store(sorted.as_mut_ptr());
         sorted[V::COUNT - 1]
