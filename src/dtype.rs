@@ -106,6 +106,11 @@ impl Class {
     }
 }
 
+/// Returns the names of dtypes for an error message: `i32, f32`.
+pub(crate) fn names(dtypes: &[DType]) -> String {
+    dtypes.iter().map(|dtype| dtype.name()).collect::<Vec<_>>().join(", ")
+}
+
 /// Fails with a `DType` error. The message gives the requirement, then what was got.
 pub(crate) fn refuse<T>(message: String) -> Result<T> {
     Err(Error::new(ErrorKind::DType, Phase::Build, message))

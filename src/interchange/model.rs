@@ -274,6 +274,7 @@ fn io(path: &Path, error: impl std::fmt::Display) -> Error {
 
 fn damaged(what: &str, error: &prost::DecodeError) -> Error {
     Error::new(ErrorKind::Parse, Phase::Build, format!("the file must be a {what}: {error}"))
+        .with_help("a model is a GraphDef (.pb, .pbtxt) or the folder of a SavedModel")
 }
 
 /// Returns the bytes as text if they are text: not empty, valid UTF-8, and without control characters except white

@@ -141,11 +141,12 @@ impl ImportOptions {
     /// every run, feed the node, or import with another seed.
     ///
     /// A `tf.random.Generator` of a SavedModel gives the numbers of TensorFlow's first run, whatever the seed is. It is
-    /// refused in branches and loops.
+    /// refused in branches and loops. A generator other than Philox and its method `binomial` are refused too.
     ///
     /// A node in a loop has other numbers in every iteration. These are TensorFlow's numbers if the node has a seed, if
     /// constants and known shapes give the sizes of its result, if it runs in every iteration, and if its loop is in no
-    /// other loop.
+    /// other loop. TensorFlow runs iterations in parallel. If nothing orders the draws, they may come in another order
+    /// there in each run.
     #[must_use]
     pub fn random_seed(mut self, seed: u64) -> ImportOptions {
         self.random_seed = seed;

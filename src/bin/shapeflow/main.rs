@@ -106,11 +106,12 @@ fn command() -> Command {
             .value_parser(value_parser!(std::path::PathBuf))
             .help("A GraphDef (.pb, .pbtxt), a SavedModel folder, or - for standard input")
     };
-    let shape = || {
-        Arg::new("shape").long("shape").value_name("NAME=2,?,n").action(ArgAction::Append).help(
-            "Sets the shape of an input, within its declared shape: sizes, ? and names, or .. for any rank",
-        )
-    };
+    let shape =
+        || {
+            Arg::new("shape").long("shape").value_name("NAME=2,?,n").action(ArgAction::Append).help(
+                "Sets the shape of an input, of its declared rank: sizes, ? and names, or .. for any rank",
+            )
+        };
     let unknown = || {
         Arg::new("allow-unknown")
             .long("allow-unknown")

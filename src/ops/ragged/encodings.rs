@@ -248,7 +248,8 @@ impl<'g> RaggedValue<'g> {
 
     /// Returns the smallest sizes of a dense tensor that holds every row: `[rank]`, of the dtype of the row splits.
     ///
-    /// As TensorFlow's `RaggedTensor.bounding_shape`. It is composed of other ops, which fuse into kernels.
+    /// As TensorFlow's `RaggedTensor.bounding_shape`, but a uniform axis keeps its length if there are no rows; in
+    /// TensorFlow it then has 0. It is composed of other ops, which fuse into kernels.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor, ragged};

@@ -62,7 +62,10 @@ pub(crate) static DEF: OpDef = OpDef::host("ragged_fill_empty_rows", run)
     .shape_fn(shapeflow_shape_fns::ragged::fill_empty_rows)
     .dtype_rule(|dtypes, _| {
         let [rowids, values, .., default] = dtypes else {
-            return dtype::refuse(format!("there must be row ids, values and a default, got {dtypes:?}"));
+            return dtype::refuse(format!(
+                "there must be row ids, values and a default, got {}",
+                dtype::names(dtypes)
+            ));
         };
         match (rowids, values == default) {
             (DType::I64, true) => Ok(vec![DType::I64, *values, DType::Bool, DType::I64]),

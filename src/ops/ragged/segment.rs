@@ -10,7 +10,7 @@ use crate::graph::{AnyValue, IntoParam, Param, RaggedValue, RowPartitionValue, V
 use crate::ops::SliceItem;
 
 macro_rules! segments {
-    ($($(#[$doc:meta])* $method:ident $(of $elements:ident)?;)*) => {
+    ($($(#[$doc:meta])* $method:ident, $reduce:ident $(of $elements:ident)?;)*) => {
         impl<'g> RaggedValue<'g> {$(
             $(#[$doc])*
             ///
@@ -33,7 +33,7 @@ macro_rules! segments {
                 let value = self;
                 $(let value = $elements(value)?;)?
                 reduce(value.into(), ids.into(), num_segments.into_param(), &|flat, ids, count| {
-                    flat.$method(ids, count)
+                    flat.$reduce(ids, count)
                 })
             }
         )*}
@@ -53,7 +53,7 @@ segments! {
     /// assert_eq!(sums, ragged![[4], [11, 22, 3], []]);
     /// # Ok::<(), shapeflow::Error>(())
     /// ```
-    unsorted_segment_sum;
+    unsorted_segment_sum, unsorted_segment_sum;
     /// Multiplies the rows of each segment column by column. Integers (which wrap) and floats. As TensorFlow's
     /// `tf.math.unsorted_segment_prod` of ragged tensors.
     ///
@@ -67,7 +67,7 @@ segments! {
     /// assert_eq!(products, ragged![[4], [10, 40, 3]]);
     /// # Ok::<(), shapeflow::Error>(())
     /// ```
-    unsorted_segment_prod;
+    unsorted_segment_prod, unsorted_segment_prod;
     /// Takes the maximum of the rows of each segment column by column. Integers and floats. As TensorFlow's
     /// `tf.math.unsorted_segment_max` of ragged tensors.
     ///
@@ -81,7 +81,7 @@ segments! {
     /// assert_eq!(most, ragged![[4], [10, 20, 3]]);
     /// # Ok::<(), shapeflow::Error>(())
     /// ```
-    unsorted_segment_max;
+    unsorted_segment_max, unsorted_segment_max;
     /// Takes the minimum of the rows of each segment column by column. Integers and floats. As TensorFlow's
     /// `tf.math.unsorted_segment_min` of ragged tensors.
     ///
@@ -95,10 +95,11 @@ segments! {
     /// assert_eq!(least, ragged![[4], [1, 2, 3]]);
     /// # Ok::<(), shapeflow::Error>(())
     /// ```
-    unsorted_segment_min;
+    unsorted_segment_min, unsorted_segment_min;
     /// Returns the mean of the rows of each segment column by column. A column counts the rows that have it. Floats and
-    /// complex numbers keep their dtype. Integers of 8 and 16 bits give f32, and other integers give f64. As
-    /// TensorFlow's `tf.math.unsorted_segment_mean` of ragged tensors, but a sum of integers does not wrap.
+    /// complex numbers keep their dtype. Integers of 8 and 16 bits give f32, and other integers give f64. If the
+    /// ids are ragged, a segment without elements gives NaN. As TensorFlow's `tf.math.unsorted_segment_mean` of ragged
+    /// tensors, but a sum of integers does not wrap.
     ///
     /// ```
     /// use shapeflow::{Graph, ragged};
@@ -110,10 +111,10 @@ segments! {
     /// assert_eq!(means, ragged![[4.0], [2.0, 4.0, 3.0]]);
     /// # Ok::<(), shapeflow::Error>(())
     /// ```
-    unsorted_segment_mean of averaged;
+    unsorted_segment_mean, unsorted_segment_mean_or_nan of averaged;
     /// Divides the sum of the rows of each segment by the square root of their number, column by column. A column
-    /// counts the rows that have it. Floats and complex numbers. As TensorFlow's `tf.math.unsorted_segment_sqrt_n` of
-    /// ragged tensors.
+    /// counts the rows that have it. Floats and complex numbers. If the ids are ragged, a segment without elements gives
+    /// NaN. As TensorFlow's `tf.math.unsorted_segment_sqrt_n` of ragged tensors.
     ///
     /// ```
     /// use shapeflow::{Graph, ragged};
@@ -125,7 +126,7 @@ segments! {
     /// assert_eq!(sums, ragged![[5.0, 5.0]]);
     /// # Ok::<(), shapeflow::Error>(())
     /// ```
-    unsorted_segment_sqrt_n;
+    unsorted_segment_sqrt_n, unsorted_segment_sqrt_n_or_nan;
 }
 
 /// A segment reduction of a dense value, with the segment ids and their number.

@@ -132,7 +132,10 @@ pub(crate) static POSITION: OpDef = OpDef::host("ragged_position", run_position)
         dtype::check_indices(dtypes, 0)?;
         match dtypes {
             [splits, rest @ ..] if rest.iter().all(|dtype| dtype == splits) => Ok(vec![*splits]),
-            _ => dtype::refuse(format!("rows and columns must have the dtype of the splits, got {dtypes:?}")),
+            _ => dtype::refuse(format!(
+                "rows and columns must have the dtype of the splits, got {}",
+                dtype::names(dtypes)
+            )),
         }
     });
 

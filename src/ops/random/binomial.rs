@@ -73,7 +73,8 @@ static DEF: OpDef = OpDef::host("random_binomial", run)
                 count_dtype(attrs)
             }
             _ => dtype::refuse(format!(
-                "trials and probabilities must be f16, f32 or f64 of one dtype, got {parameters:?}"
+                "trials and probabilities must be f16, f32 or f64 of one dtype, got {}",
+                dtype::names(parameters)
             )),
         }
     })

@@ -216,7 +216,10 @@ pub(crate) fn check_state(operands: &[DType], after: usize) -> Result<()> {
     let end = operands.len().saturating_sub(after);
     match operands.get(..end) {
         Some([.., DType::U64, DType::U64, DType::I32]) => Ok(()),
-        _ => dtype::refuse(format!("a key and a counter must be u64 and an algorithm i32, got {operands:?}")),
+        _ => dtype::refuse(format!(
+            "a key and a counter must be u64 and an algorithm i32, got {}",
+            dtype::names(operands)
+        )),
     }
 }
 
@@ -239,7 +242,10 @@ fn bound_dtype(bounds: &[DType]) -> Result<Vec<DType>> {
         [low, high] if low == high && matches!(low, DType::I32 | DType::I64 | DType::U32 | DType::U64) => {
             Ok(vec![low])
         }
-        _ => dtype::refuse(format!("the bounds must be i32, i64, u32 or u64 of one dtype, got {bounds:?}")),
+        _ => dtype::refuse(format!(
+            "the bounds must be i32, i64, u32 or u64 of one dtype, got {}",
+            dtype::names(bounds)
+        )),
     }
 }
 

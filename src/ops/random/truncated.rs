@@ -156,9 +156,10 @@ fn result_dtype(parameters: &[DType]) -> Result<Vec<DType>> {
         {
             Ok(vec![first])
         }
-        _ => {
-            dtype::refuse(format!("the parameters must be f16, f32 or f64 of one dtype, got {parameters:?}"))
-        }
+        _ => dtype::refuse(format!(
+            "the parameters must be f16, f32 or f64 of one dtype, got {}",
+            dtype::names(parameters)
+        )),
     }
 }
 

@@ -182,7 +182,10 @@ pub(crate) static RAGGED: OpDef = OpDef::host("ragged_bincount", run_ragged)
 /// are integers; there are at least `data` of them.
 fn dtypes(operands: &[DType], data: usize) -> Result<Vec<DType>> {
     let Some((weights, numbers)) = operands.split_last().filter(|(_, numbers)| numbers.len() >= data) else {
-        return dtype::refuse(format!("a count must have numbers and weights, got {operands:?}"));
+        return dtype::refuse(format!(
+            "a count must have numbers and weights, got {}",
+            dtype::names(operands)
+        ));
     };
     dtype::check_indices(numbers, 0)?;
     match weights {

@@ -7,7 +7,7 @@ use shapeflow_shape_fns::{Attrs, DType};
 use crate::dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::expr::Scalar;
-use crate::graph::{IntoOperand, IntoParam, Value};
+use crate::graph::{IntoOperand, IntoParam, Param, Value};
 use crate::op::{HostCx, OpDef, Operand, TfOp};
 use crate::ops::host_params::param_sizes;
 use crate::ops::positions::Positions;
@@ -129,7 +129,7 @@ impl<'g> Value<'g> {
         let _call = self.graph().open_call("unsorted_segment_mean");
         let ids = ids.into_own_operand(self.graph(), location);
         let counts =
-            self.counts_of_segments(ids, num_segments.clone()).map_err(|error| error.or_at(location))?;
+            self.counts_of_segments(ids, num_segments.clone(), 1).map_err(|error| error.or_at(location))?;
         self.unsorted_segment_sum(ids, num_segments)?.div(counts)
     }
 
@@ -162,12 +162,38 @@ impl<'g> Value<'g> {
         let _call = self.graph().open_call("unsorted_segment_sqrt_n");
         let ids = ids.into_own_operand(self.graph(), location);
         let counts =
-            self.counts_of_segments(ids, num_segments.clone()).map_err(|error| error.or_at(location))?;
+            self.counts_of_segments(ids, num_segments.clone(), 1).map_err(|error| error.or_at(location))?;
         self.unsorted_segment_sum(ids, num_segments)?.div(counts.sqrt()?)
     }
 
-    /// Returns the number of rows of each segment, at least 1, with axes of size 1 for the axes of a row.
-    fn counts_of_segments(self, ids: Value<'g>, num_segments: impl IntoParam<'g>) -> Result<Value<'g>> {
+    /// Does what [`Value::unsorted_segment_mean`] does, but an empty segment gives NaN.
+    pub(crate) fn unsorted_segment_mean_or_nan(
+        self,
+        ids: Value<'g>,
+        num_segments: Param<'g>,
+    ) -> Result<Value<'g>> {
+        let counts = self.counts_of_segments(ids, num_segments.clone(), 0)?;
+        self.unsorted_segment_sum(ids, num_segments)?.div(counts)
+    }
+
+    /// Does what [`Value::unsorted_segment_sqrt_n`] does, but an empty segment gives NaN.
+    pub(crate) fn unsorted_segment_sqrt_n_or_nan(
+        self,
+        ids: Value<'g>,
+        num_segments: Param<'g>,
+    ) -> Result<Value<'g>> {
+        let counts = self.counts_of_segments(ids, num_segments.clone(), 0)?;
+        self.unsorted_segment_sum(ids, num_segments)?.div(counts.sqrt()?)
+    }
+
+    /// Returns the number of rows of each segment, `least` or more, in the dtype of `self`. It has axes of size 1 for
+    /// the axes of a row.
+    fn counts_of_segments(
+        self,
+        ids: Value<'g>,
+        num_segments: impl IntoParam<'g>,
+        least: u8,
+    ) -> Result<Value<'g>> {
         let dtype = self.dtype();
         if !dtype.is_float() && !dtype.is_complex() {
             return dtype::refuse(format!(
@@ -179,7 +205,8 @@ impl<'g> Value<'g> {
             return Err(Error::new(ErrorKind::Shape, Phase::Build, message));
         };
         let part = dtype.part().unwrap_or(dtype);
-        let counts = ids.ones_like()?.cast(part)?.unsorted_segment_sum(ids, num_segments)?.maximum(1.0)?;
+        let counts = ids.ones_like()?.cast(part)?.unsorted_segment_sum(ids, num_segments)?;
+        let counts = if least > 0 { counts.maximum(f64::from(least))? } else { counts };
         let axes = rank.saturating_sub(ids_rank);
         let counts = (0..axes).try_fold(counts, |counts, _| counts.expand_dims(-1))?;
         counts.cast(dtype)

@@ -40,7 +40,10 @@ pub(crate) static DEF: OpDef = OpDef::host("bucketize", run)
     .shape_fn(shape)
     .dtype_rule(|operands: &[DType], _: &Attrs| match operands {
         [DType::I32 | DType::I64 | DType::F32 | DType::F64] => Ok(vec![DType::I32]),
-        other => dtype::refuse(format!("the element type must be i32, i64, f32 or f64, got {other:?}")),
+        other => dtype::refuse(format!(
+            "the element type must be i32, i64, f32 or f64, got {}",
+            dtype::names(other)
+        )),
     })
     .tensorflow(&[TfOp::new("Bucketize")]);
 

@@ -22,7 +22,7 @@ pub(crate) static DEF: OpDef = OpDef::host("fill_empty_rows_grad", run)
             let gradients = dtype::common(dtypes, 1, 2, dtype::Class::Numeric)?;
             Ok(vec![gradients, gradients])
         }
-        _ => dtype::refuse(format!("the positions must be i64, got {dtypes:?}")),
+        _ => dtype::refuse(format!("the positions must be i64, got {}", dtype::names(dtypes))),
     })
     .tensorflow(&[TfOp::new("SparseFillEmptyRowsGrad"), TfOp::new("RaggedFillEmptyRowsGrad")]);
 

@@ -17,7 +17,7 @@ pub(crate) static DEF: OpDef = OpDef::host("set_size", run)
     .shape_fn(shapeflow_shape_fns::sparse::set_size)
     .dtype_rule(|operands: &[DType], _: &Attrs| match operands {
         [DType::I64, values, DType::I64] => set_dtype(&[*values]).map(|_| vec![DType::I32]),
-        other => dtype::refuse(format!("indices and sizes must be i64, got {other:?}")),
+        other => dtype::refuse(format!("indices and sizes must be i64, got {}", dtype::names(other))),
     })
     .tensorflow(&[TfOp::new("SetSize")]);
 

@@ -42,7 +42,7 @@ pub(crate) static DEF: OpDef = OpDef::host("fingerprint", run)
         dtype::common(operands, 0, 1, dtype::Class::Stored)?;
         match operands.get(1) {
             Some(DType::String) => Ok(vec![DType::U8]),
-            other => dtype::refuse(format!("the method must be a string, got {other:?}")),
+            _ => dtype::refuse(format!("the method must be a string, got {}", dtype::names(&operands[1..]))),
         }
     })
     .tensorflow(&[TfOp::new("Fingerprint")]);

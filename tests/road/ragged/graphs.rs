@@ -188,6 +188,19 @@ fn softmax_of_each_row_adds_up_to_one() {
 }
 
 #[test]
+fn the_mean_of_a_segment_of_ragged_ids_without_elements_is_nan_as_in_tensorflow() {
+    let g = Graph::new();
+    let x = input(&g, "x", 1);
+    let ids = g.ragged_constant(&shapeflow::ragged![[0, 0], [], [2]]).unwrap();
+    let means = x.unsorted_segment_mean(ids, 4).unwrap();
+    let sums = x.unsorted_segment_sqrt_n(ids, 4).unwrap();
+    let exe = g.compile([means, sums]).unwrap();
+    let got = run(&exe, &[("x", &ragged(&vec![vec![1.0, 3.0], vec![], vec![4.0]]))]).unwrap();
+    assert_eq!(got[0].to_string(), "[2.0, NaN, 4.0, NaN]");
+    assert_eq!(got[1].to_string(), format!("[{:?}, NaN, 4.0, NaN]", 4.0 / 2f64.sqrt()));
+}
+
+#[test]
 fn segment_ids_and_row_splits_are_inverses() {
     let g = Graph::new();
     let splits = g.constant([0i64, 2, 2, 3]).unwrap();
