@@ -94,7 +94,9 @@ unsafe fn pivot<V: Lanes>(keys: &[V::Key]) -> V::Key {
     unsafe {
         if len < MANY * V::COUNT {
             let key = |tenths: usize| *from.add(tenths * (len / 10));
-            return median([[1, 2, 3], [4, 5, 6], [7, 8, 9]].map(|tenths| median(tenths.map(key))));
+            let [low, middle, high] =
+                [[key(1), key(2), key(3)], [key(4), key(5), key(6)], [key(7), key(8), key(9)]];
+            return median([median(low), median(middle), median(high)]);
         }
         let mut sorted = [V::Key::default(); MAX_COUNT];
         let eighth = len / 8;
