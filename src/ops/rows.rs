@@ -225,7 +225,8 @@ fn combine_rows<T: Copy>(
     positions: &Positions<'_>,
     f: impl Fn(T, T) -> T,
 ) -> Result<()> {
-    if row > 1 {
+    // Elements of 1 or 2 bytes are rare. They take the general loop: code of their own would take long to compile.
+    if const { size_of::<T>() < 4 } || row > 1 {
         return each_row(target, updates, row, positions, |target, update| {
             for (slot, update) in target.iter_mut().zip(update) {
                 *slot = f(*slot, *update);

@@ -42,7 +42,7 @@ macro_rules! host_functions {
         )*}
 
         $(pub(crate) static $DEF: OpDef = OpDef::host(stringify!($method), |cx| {
-            each(cx, |[first, second]| $function(first, second))
+            each(cx, &|[first, second]| $function(first, second))
         })
         .operands(&[Operand::Data($first), Operand::Data($second)])
         .shape_fn(shape_fns::common::broadcast)
@@ -148,14 +148,14 @@ impl<'g> Value<'g> {
 }
 
 pub(crate) static BETAINC: OpDef =
-    OpDef::host("betainc", |cx| each(cx, |[a, b, x]| gamma_functions::betainc(a, b, x)))
+    OpDef::host("betainc", |cx| each(cx, &|[a, b, x]| gamma_functions::betainc(a, b, x)))
         .operands(&[Operand::Data("a"), Operand::Data("b"), Operand::Data("x")])
         .shape_fn(shape_fns::common::same_shape_but_scalars)
         .dtype_rule(dtype::ternary::float)
         .tensorflow(&[TfOp::new("Betainc")]);
 
 /// Applies `function` to the elements of the operands, which broadcast.
-pub(super) fn each<const N: usize>(cx: &mut HostCx<'_>, function: impl Fn([f64; N]) -> f64) -> Result<()> {
+pub(super) fn each<const N: usize>(cx: &mut HostCx<'_>, function: &dyn Fn([f64; N]) -> f64) -> Result<()> {
     let operands: Vec<RowMajor<'_>> =
         (0..N).map(|operand| RowMajor::new(cx.input(operand)?)).collect::<Result<_>>()?;
     let views: Vec<_> = operands.iter().map(RowMajor::view).collect();

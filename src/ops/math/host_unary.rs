@@ -37,7 +37,7 @@ macro_rules! host_unary {
             }
         )*}
 
-        $(pub(crate) static $DEF: OpDef = OpDef::host(stringify!($method), |cx| each(cx, |[x]| $function(x)))
+        $(pub(crate) static $DEF: OpDef = OpDef::host(stringify!($method), |cx| each(cx, &|[x]| $function(x)))
             .operands(&[Operand::Data("x")])
             .shape_fn(shape_fns::common::unary)
             .dtype_rule(dtype::unary::float)
