@@ -136,6 +136,13 @@ pub struct OpDef {
     takes_any_attrs: bool,
     /// Whether the op divides operand 0 by operand 1.
     divides: bool,
+    /// Whether the results in a wider dtype, cast back, are other results than those of the op, as for the neighbors of
+    /// floats.
+    #[cfg_attr(
+        not(feature = "graphdef"),
+        expect(dead_code, reason = "only an export computes in wider dtypes")
+    )]
+    depends_on_width: bool,
     /// Whether only methods of other names add the op. Errors name the method alone.
     is_internal: bool,
     /// The attributes that are parts of the messages of the op's errors.
@@ -181,6 +188,7 @@ impl OpDef {
             no_attrs: Attrs::new(),
             takes_any_attrs: false,
             divides: false,
+            depends_on_width: false,
             is_internal: false,
             message_attrs: &[],
             outputs: one_output,
@@ -261,6 +269,17 @@ impl OpDef {
     pub(crate) const fn divides(mut self) -> OpDef {
         self.divides = true;
         self
+    }
+
+    /// Declares that the results in a wider dtype, cast back, are other results than those of the op.
+    pub(crate) const fn of_width(mut self) -> OpDef {
+        self.depends_on_width = true;
+        self
+    }
+
+    #[cfg(feature = "graphdef")]
+    pub(crate) fn depends_on_width(&self) -> bool {
+        self.depends_on_width
     }
 
     /// Declares that only methods of other names add the op, for example to check their operands. Errors name the

@@ -41,21 +41,47 @@ impl Exporter<'_> {
         if let Some(known) = self.library.of_ops.get(&key) {
             return Ok(known.clone());
         }
-        let functions = self.library.len();
-        let graph = Graph::new();
-        let values = match function {
+        let name = match function {
             TfFunction::Composed(build) => {
-                let built = arguments_of(&graph, arguments).and_then(|values| {
-                    let results = build(&CompositeCx { attrs }, &values)?;
-                    results.into_iter().map(|result| result.ok()?.index()).collect::<Result<Vec<ValueIx>>>()
-                });
-                match built {
-                    Ok(values) => Some(values),
-                    Err(_) => return Ok(None),
-                }
+                self.built_function(node, arguments, attrs, &|values| build(&CompositeCx { attrs }, values))?
             }
-            TfFunction::Assertion => None,
+            TfFunction::Assertion => self.function_with(node, arguments, attrs, &Graph::new(), None)?,
         };
+        self.library.of_ops.insert(key, name.clone());
+        Ok(name)
+    }
+
+    /// Adds the function that `build` makes of the values of the arguments, and returns its name. Returns `None` if
+    /// `build` cannot make it, or if TensorFlow lacks an op in it.
+    pub(super) fn built_function(
+        &mut self,
+        node: &Node,
+        arguments: &[Argument],
+        attrs: &Attrs,
+        build: &dyn for<'g> Fn(&[Value<'g>]) -> Result<Vec<Value<'g>>>,
+    ) -> Result<Option<String>> {
+        let graph = Graph::new();
+        let built = arguments_of(&graph, arguments).and_then(|values| {
+            let results = build(&values)?;
+            results.into_iter().map(|result| result.ok()?.index()).collect::<Result<Vec<ValueIx>>>()
+        });
+        match built {
+            Ok(values) => self.function_with(node, arguments, attrs, &graph, Some(&values)),
+            Err(_) => Ok(None),
+        }
+    }
+
+    /// Adds the function that returns these values of the graph, or that asserts if there are none.
+    fn function_with(
+        &mut self,
+        node: &Node,
+        arguments: &[Argument],
+        attrs: &Attrs,
+        graph: &Graph,
+        values: Option<&[ValueIx]>,
+    ) -> Result<Option<String>> {
+        let op = node.op.name();
+        let functions = self.library.len();
         let data = graph.read();
         let names = || (0..arguments.len()).map(argument);
         let mut inner = Exporter::new(&data, names());
@@ -83,7 +109,6 @@ impl Exporter<'_> {
             self.library.truncate(functions);
             None
         };
-        self.library.of_ops.insert(key, name.clone());
         Ok(name)
     }
 
