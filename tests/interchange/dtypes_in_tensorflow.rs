@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 
 use shapeflow::interchange::{ImportOptions, Model, ops_missing_in_tensorflow, tensor_names, to_graphdef};
-use shapeflow::{DType, Result, Tensor};
+use shapeflow::{DType, Graph, Result, Tensor};
 
 use crate::imports::{Case, cases, constant, dtype, value};
 use crate::roundtrip::write_for_tensorflow;
@@ -33,6 +33,19 @@ const DTYPES: [(&str, DType); 19] = [
     ("DT_FLOAT8_E4M3FN", DType::F8E4M3FN),
     ("DT_INT4", DType::I4),
     ("DT_UINT4", DType::U4),
+];
+
+/// The dtypes of recorded data that change.
+const FROM: [&str; 9] = [
+    "DT_BOOL",
+    "DT_INT8",
+    "DT_INT32",
+    "DT_INT64",
+    "DT_UINT8",
+    "DT_FLOAT",
+    "DT_DOUBLE",
+    "DT_COMPLEX64",
+    "DT_COMPLEX128",
 ];
 
 /// Returns the case's graph with `to` in place of the dtype `from` of data: a node `y` that reads casts of the
@@ -65,7 +78,7 @@ fn graph_with(case: &Case, from: &str, to: &str) -> String {
 }
 
 /// Exports the case with the dtype `to`, if this crate takes the dtype. Returns the ops that TensorFlow lacks.
-fn export(case: &Case, from: &str, to: &str, name: &str) -> Result<Option<Vec<String>>> {
+fn export(case: &Case, from: &str, to: &str, name: &str) -> Result<Vec<String>> {
     let imported = Model::from_text(&graph_with(case, from, to))?.import(None, &ImportOptions::new())?;
     let outputs = case.outputs.as_ref().map_or(0, Vec::len);
     let mut values = Vec::new();
@@ -78,7 +91,13 @@ fn export(case: &Case, from: &str, to: &str, name: &str) -> Result<Option<Vec<St
         });
     }
     let exe = imported.graph().compile(&values)?;
-    let tensors: Vec<Tensor> = case.inputs.iter().map(|tensor| value(tensor)).collect();
+    if std::env::var_os("SHAPEFLOW_ROUNDTRIP").is_none() {
+        return ops_missing_in_tensorflow(imported.graph(), &values);
+    }
+    // A cast of a negative number to an unsigned dtype differs between TensorFlow and this crate.
+    let is_unsigned = to.starts_with("DT_UINT");
+    let tensors = case.inputs.iter().map(|tensor| fed_value(tensor, is_unsigned && dtype(tensor) == from));
+    let tensors: Vec<Tensor> = tensors.collect::<Result<_>>()?;
     let fed = |name: &str| name[1..].parse::<usize>().ok().and_then(|number| tensors.get(number));
     let feeds: Vec<(&str, &Tensor)> =
         exe.inputs().iter().filter_map(|port| Some((port.name.as_str(), fed(&port.name)?))).collect();
@@ -91,37 +110,58 @@ fn export(case: &Case, from: &str, to: &str, name: &str) -> Result<Option<Vec<St
         let names = tensor_names(graph, &values)?;
         write_for_tensorflow(name, &to_graphdef(graph, &values)?, feeds, &names, &results)?;
     }
-    Ok(Some(missing))
+    Ok(missing)
 }
 
-#[test]
-fn tensorflow_runs_every_dtype_that_is_not_listed() {
-    let mut done: BTreeSet<(String, String)> = BTreeSet::new();
+/// Returns the value of an input, or its absolute value.
+fn fed_value(tensor: &str, is_absolute: bool) -> Result<Tensor> {
+    let tensor = value(tensor);
+    if !is_absolute || !tensor.dtype().is_numeric() || !tensor.dtype().is_signed() {
+        return Ok(tensor);
+    }
+    let g = Graph::new();
+    let [absolute] = g.compile(g.constant(tensor)?.abs()?)?.run(&[])?;
+    Ok(absolute)
+}
+
+/// Exports the first case of each op that this crate takes with a dtype, for each dtype. Returns a line
+/// `DTYPE: MISSING OP` for each op that TensorFlow lacks.
+fn export_all(cases: &[Case]) -> BTreeSet<String> {
+    let mut done: BTreeSet<(String, DType)> = BTreeSet::new();
     let mut missing: BTreeSet<String> = BTreeSet::new();
-    for case in cases().iter().filter(|case| case.outputs.is_some()) {
-        let froms: BTreeSet<&str> = case
-            .inputs
-            .iter()
-            .zip(&case.fed)
-            .filter(|(_, fed)| **fed)
-            .map(|(tensor, _)| dtype(tensor))
-            .filter(|from| DTYPES.iter().any(|(name, _)| name == from))
-            .collect();
-        for from in froms {
-            let kind = from.trim_end_matches(char::is_numeric).to_string();
+    for case in cases.iter().filter(|case| case.outputs.is_some()) {
+        let fed = case.inputs.iter().zip(&case.fed).filter(|(_, fed)| **fed);
+        let froms: BTreeSet<&str> = fed.map(|(tensor, _)| dtype(tensor)).collect();
+        for from in froms.into_iter().filter(|from| FROM.contains(from)) {
             for (to, dtype) in DTYPES {
-                if done.contains(&(format!("{} {kind}", case.op), to.to_string())) {
+                // A complex number has no cast to a real one.
+                if from.starts_with("DT_COMPLEX") && !dtype.is_complex() {
+                    continue;
+                }
+                let key = (format!("{} {}", case.op, from.trim_end_matches(char::is_numeric)), dtype);
+                if done.contains(&key) {
                     continue;
                 }
                 let name = format!("{}_{}_{dtype}", case.op, &from[3..]);
-                // This crate refuses the dtype, or the node is another one with it.
+                // This crate refuses the dtype, or refuses these values of the dtype.
                 let Ok(listed) = export(case, from, to, &name) else { continue };
-                done.insert((format!("{} {kind}", case.op), to.to_string()));
-                missing.extend(listed.into_iter().flatten().map(|op| format!("{} {dtype}: {op}", case.op)));
+                done.insert(key);
+                missing.extend(listed.into_iter().map(|op| format!("{dtype}: {op}")));
             }
         }
     }
-    for line in &missing {
-        println!("{line}");
+    missing
+}
+
+#[test]
+fn ops_are_exported_with_every_dtype() {
+    let cases = cases();
+    let missing = export_all(&cases);
+    // An op that TensorFlow has is missing only with its dtype.
+    for line in ["u64: diag on u64", "u64: matmul on u64"] {
+        assert!(missing.contains(line), "{line} is not in {missing:#?}");
+    }
+    if std::env::var_os("SHAPEFLOW_ROUNDTRIP").is_some() {
+        println!("{missing:#?}");
     }
 }

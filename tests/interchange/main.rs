@@ -22,6 +22,7 @@ mod samples;
 mod saved_models;
 mod shapes;
 mod shared_functions;
+mod size_samples;
 mod string_samples;
 mod structure;
 mod tables;

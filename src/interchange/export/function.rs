@@ -39,7 +39,7 @@ impl Exporter<'_> {
             arguments.iter().map(|argument| (argument.dtype, argument.rank)).collect();
         let key = format!("{op} {signature:?} {attrs}");
         if let Some(known) = self.library.of_ops.get(&key) {
-            return Ok(known.clone());
+            return Ok(Some(known.clone()));
         }
         let name = match function {
             TfFunction::Composed(build) => {
@@ -47,7 +47,9 @@ impl Exporter<'_> {
             }
             TfFunction::Assertion => self.function_with(node, arguments, attrs, &Graph::new(), None)?,
         };
-        self.library.of_ops.insert(key, name.clone());
+        if let Some(name) = &name {
+            self.library.of_ops.insert(key, name.clone());
+        }
         Ok(name)
     }
 
@@ -86,6 +88,7 @@ impl Exporter<'_> {
         let names = || (0..arguments.len()).map(argument);
         let mut inner = Exporter::new(&data, names());
         inner.library = std::mem::take(&mut self.library);
+        inner.is_function_of_op = true;
         let results = match values {
             Some(values) => {
                 let outputs: Vec<u32> = values.iter().map(|value| value.0).collect();
@@ -94,6 +97,9 @@ impl Exporter<'_> {
             None => inner.assertion(arguments, attrs),
         };
         let (nodes, missing) = (inner.nodes, inner.missing);
+        if !missing.is_empty() {
+            self.refused = self.refused.or(inner.first_refused);
+        }
         self.library = inner.library;
         let results = results?;
         let expected: Vec<DType> = node.values().map(|value| self.dtype(value)).collect();

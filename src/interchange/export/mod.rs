@@ -35,6 +35,9 @@ use unique_name::unique_name;
 /// The producer version of exported graphs. TensorFlow 2.21 writes this version.
 const PRODUCER: i32 = 2474;
 
+/// The ops whose shape functions in TensorFlow give wrong ranks. TensorFlow refuses a node with the right ranks.
+const WRONG_SHAPES: [&str; 1] = ["ExtractVolumePatches"];
+
 /// Returns the graph as the bytes of a TensorFlow GraphDef: the nodes that `outputs` need, or all nodes if `outputs` is
 /// empty.
 ///
@@ -218,6 +221,11 @@ struct Exporter<'a> {
     before: ValueIx,
     /// The dtype because of which TensorFlow's op does not compute the node that is exported now.
     refused: Option<DType>,
+    /// The first such dtype of all nodes so far.
+    first_refused: Option<DType>,
+    /// Whether the nodes compute an op in a function. This crate then chose the dtypes of ops without a body; otherwise
+    /// TensorFlow wrote them.
+    is_function_of_op: bool,
     /// The exported nodes so far.
     nodes: Vec<NodeDef>,
     /// The functions so far.
@@ -248,6 +256,8 @@ impl<'a> Exporter<'a> {
             sources: OnceCell::new(),
             before: ValueIx(0),
             refused: None,
+            first_refused: None,
+            is_function_of_op: false,
             nodes: Vec::new(),
             library: Library::default(),
             is_imported: false,
@@ -290,7 +300,7 @@ impl<'a> Exporter<'a> {
             }
         };
         // A loop has more outputs in TensorFlow, and has their shapes already.
-        if !def.attr.contains_key(OUTPUT_SHAPES) {
+        if !def.attr.contains_key(OUTPUT_SHAPES) && !WRONG_SHAPES.contains(&&*def.op) {
             let shapes = node
                 .values()
                 .map(|value| shape::to_proto(&data.table.resolve_shape(&data.values[value.index()].shape)));

@@ -69,9 +69,10 @@ impl Exporter<'_> {
         let is_taken =
             |(name, dtype): &(&&str, &DType)| signature.attr(name).is_none_or(|attr| attr.takes(**dtype));
         let refused = types.iter().find(|entry| !is_taken(entry)).map(|(_, dtype)| *dtype);
-        // A node of an op without a body has the dtypes that TensorFlow's graph had.
-        if refused.is_some() && !matches!(node.op.body, Body::ShapeOnly) {
+        let is_of_tensorflow = matches!(node.op.body, Body::ShapeOnly) && !self.is_function_of_op;
+        if refused.is_some() && !is_of_tensorflow {
             self.refused = self.refused.or(refused);
+            self.first_refused = self.first_refused.or(refused);
             return Ok(None);
         }
         let tensorflow_name_of = |own_name: &str| {

@@ -12,7 +12,7 @@ impl Exporter<'_> {
     /// Returns whether a wider dtype may compute the node: TensorFlow's op lacks a dtype of the node, and the op gives
     /// the same results in a wider dtype.
     pub(super) fn is_widened(&self, node: &Node) -> bool {
-        self.refused.is_some() && !node.op.depends_on_width() && !node.operands.is_empty()
+        self.refused.is_some() && !node.op.is_never_widened() && !node.operands.is_empty()
     }
 
     /// Returns the name of a function that computes the node in a wider dtype. `positions` has the position of each
@@ -32,7 +32,7 @@ impl Exporter<'_> {
             arguments.iter().map(|argument| (argument.dtype, argument.rank)).collect();
         let key = format!("{} widened {signature:?} {positions:?} {attrs}", node.op.name());
         if let Some(known) = self.library.of_ops.get(&key) {
-            return Ok(known.clone());
+            return Ok(Some(known.clone()));
         }
         let expected: Vec<DType> = node.values().map(|value| self.dtype(value)).collect();
         let mut name = None;
@@ -51,7 +51,9 @@ impl Exporter<'_> {
                 break;
             }
         }
-        self.library.of_ops.insert(key, name.clone());
+        if let Some(name) = &name {
+            self.library.of_ops.insert(key, name.clone());
+        }
         Ok(name)
     }
 }
