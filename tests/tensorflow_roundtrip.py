@@ -2,7 +2,7 @@
 
 Run: pip install tensorflow-cpu==2.21.0 && python tests/tensorflow_roundtrip.py
 
-tests/interchange/roundtrip.rs and control.rs write the graphs, with the feeds of each and this crate's results. The script exits with
+tests/interchange/roundtrip.rs, control.rs and dtypes_in_tensorflow.rs write the graphs, with the feeds of each and this crate's results. The script exits with
 1 if a graph does not load, does not run, or has another result.
 """
 
@@ -18,7 +18,11 @@ import numpy as np
 import tensorflow as tf
 
 ROOT = Path(__file__).resolve().parent.parent
-TESTS = ["imported_graphs_give_the_same_results", "exported_control_flow_gives_what_tensorflow_gives"]
+TESTS = [
+    "imported_graphs_give_the_same_results",
+    "exported_control_flow_gives_what_tensorflow_gives",
+    "ops_are_exported_with_every_dtype",
+]
 TEST = ["cargo", "test", "--all-features", "--test", "interchange", "--", *TESTS]
 TOLERANCE = {np.dtype(np.float16): 1e-3, np.dtype(np.float32): 1e-5, np.dtype(np.float64): 1e-12}
 

@@ -1,4 +1,5 @@
-//! `OpSignature`: inputs, outputs and attributes of a TensorFlow op, from the table `signatures.tsv`.
+//! `OpSignature`: inputs, outputs and attributes of a TensorFlow op, from the tables `signatures.tsv` and
+//! `signature_dtypes.txt`.
 
 use std::sync::{LazyLock, OnceLock};
 
@@ -6,6 +7,13 @@ use shapeflow_shape_fns::DType;
 
 /// The table that `tests/record_tensorflow_ops.py` records from TensorFlow. The script describes the format.
 static TABLE: &str = include_str!("signatures.tsv");
+
+/// The sets of dtypes that the table names by their lines.
+static SETS: LazyLock<Vec<Vec<DType>>> = LazyLock::new(|| {
+    // The sets also have TensorFlow's resources, which are no dtype of this crate.
+    let dtypes = |line: &'static str| line.split(' ').filter_map(|name| name.parse().ok()).collect();
+    include_str!("signature_dtypes.txt").lines().map(dtypes).collect()
+});
 
 /// A line of the table: op type, the text of the other columns, and the signature that is parsed from this text on
 /// first use.
@@ -35,6 +43,8 @@ pub(super) struct Argument {
     /// gives the number.
     pub count: Option<&'static str>,
     pub dtype: ArgumentType,
+    /// Whether the op refuses a scalar and takes a vector.
+    pub is_vector: bool,
 }
 
 impl Argument {
@@ -62,6 +72,17 @@ pub(super) struct Attribute {
     pub kind: &'static str,
     /// The text of the default; `?` for a default that the table does not spell out.
     pub default: Option<&'static str>,
+    /// The least value of an integer.
+    pub minimum: Option<i64>,
+    /// The number of the set of dtypes that the attribute takes, and for which a CPU has a kernel; `None` for all.
+    set: Option<usize>,
+}
+
+impl Attribute {
+    /// Returns whether TensorFlow takes this dtype as the value of the attribute, and computes the op with it.
+    pub(super) fn takes(&self, dtype: DType) -> bool {
+        self.set.and_then(|set| SETS.get(set)).is_none_or(|dtypes| dtypes.contains(&dtype))
+    }
 }
 
 /// Returns the declaration of an op type; `None` if TensorFlow lacks the op.
@@ -76,12 +97,16 @@ pub(super) fn op_types() -> impl Iterator<Item = &'static str> {
     LINES.iter().map(|line| line.0)
 }
 
-/// Parses an argument: `NAME:DTYPE`, `NAME:ATTR`, `NAME:COUNT*ATTR` or `NAME:[ATTR]`.
+/// Parses an argument: `NAME:DTYPE`, `NAME:ATTR`, `NAME:COUNT*ATTR` or `NAME:[ATTR]`, with `^` at the end of a vector.
 fn parse_argument(word: &'static str) -> Option<Argument> {
     let (name, kind) = word.split_once(':')?;
+    let (kind, is_vector) = match kind.strip_suffix('^') {
+        Some(kind) => (kind, true),
+        None => (kind, false),
+    };
     if let Some(list) = kind.strip_prefix('[') {
         let list = list.strip_suffix(']')?;
-        return Some(Argument { name, count: None, dtype: ArgumentType::List(list) });
+        return Some(Argument { name, count: None, dtype: ArgumentType::List(list), is_vector });
     }
     let (count, kind) = match kind.split_once('*') {
         Some((count, kind)) => (Some(count), kind),
@@ -92,17 +117,25 @@ fn parse_argument(word: &'static str) -> Option<Argument> {
         Ok(dtype) => ArgumentType::Fixed(dtype),
         Err(_) => ArgumentType::Attr(kind),
     };
-    Some(Argument { name, count, dtype })
+    Some(Argument { name, count, dtype, is_vector })
 }
 
-/// Parses an attribute: `NAME:KIND` or `NAME:KIND=DEFAULT`.
+/// Parses an attribute: `NAME:KIND` or `NAME:KIND=DEFAULT`, with `>MINIMUM` or `{SET}` after the kind if it has any.
 fn parse_attribute(word: &'static str) -> Option<Attribute> {
     let (name, kind) = word.split_once(':')?;
     let (kind, default) = match kind.split_once('=') {
         Some((kind, default)) => (kind, Some(default)),
         None => (kind, None),
     };
-    Some(Attribute { name, kind, default })
+    let (kind, minimum) = match kind.split_once('>') {
+        Some((kind, minimum)) => (kind, Some(minimum.parse().ok()?)),
+        None => (kind, None),
+    };
+    let (kind, set) = match kind.split_once('{') {
+        Some((kind, set)) => (kind, Some(set.strip_suffix('}')?.parse().ok()?)),
+        None => (kind, None),
+    };
+    Some(Attribute { name, kind, default, minimum, set })
 }
 
 impl OpSignature {
@@ -146,11 +179,21 @@ mod tests {
     #[test]
     fn the_table_is_sorted_and_parses() {
         assert!(LINES.windows(2).all(|pair| pair[0].0 < pair[1].0));
-        assert!(LINES.iter().all(|line| signature(line.0).is_some()));
+        for (op, line, _) in LINES.iter() {
+            let attrs = &signature(op).unwrap().attrs;
+            let words = line.split('\t').nth(2).unwrap().split(' ').filter(|word| !word.is_empty());
+            assert_eq!(attrs.len(), words.count(), "{op}");
+            assert!(attrs.iter().all(|attr| attr.set.is_none_or(|set| set < SETS.len())), "{op}");
+        }
         let concat = signature("ConcatV2").unwrap();
         assert_eq!((concat.inputs[0].name, concat.inputs[0].count), ("values", Some("N")));
         assert_eq!(concat.inputs[1].dtype, ArgumentType::Attr("Tidx"));
-        assert_eq!(concat.attr("Tidx").unwrap().default, Some("int32"));
+        let types = concat.attr("Tidx").unwrap();
+        assert_eq!((types.kind, types.default), ("type", Some("int32")));
+        assert!(types.takes(DType::I64) && !types.takes(DType::I8));
+        assert_eq!(concat.attr("N").unwrap().minimum, Some(2));
+        let slice = signature("Slice").unwrap();
+        assert_eq!([false, true, true], [0, 1, 2].map(|input| slice.inputs[input].is_vector));
         assert!(
             concat.inputs_determine("N") && concat.inputs_determine("T") && !concat.inputs_determine("axis")
         );

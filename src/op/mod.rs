@@ -136,6 +136,13 @@ pub struct OpDef {
     takes_any_attrs: bool,
     /// Whether the op divides operand 0 by operand 1.
     divides: bool,
+    /// Whether no wider dtype computes the op in TensorFlow, as for the neighbors of floats: cast back, the results would
+    /// be others.
+    #[cfg_attr(
+        not(feature = "graphdef"),
+        expect(dead_code, reason = "only an export computes in wider dtypes")
+    )]
+    is_never_widened: bool,
     /// Whether only methods of other names add the op. Errors name the method alone.
     is_internal: bool,
     /// The attributes that are parts of the messages of the op's errors.
@@ -181,6 +188,7 @@ impl OpDef {
             no_attrs: Attrs::new(),
             takes_any_attrs: false,
             divides: false,
+            is_never_widened: false,
             is_internal: false,
             message_attrs: &[],
             outputs: one_output,
@@ -261,6 +269,17 @@ impl OpDef {
     pub(crate) const fn divides(mut self) -> OpDef {
         self.divides = true;
         self
+    }
+
+    /// Declares that TensorFlow cannot compute the op in a wider dtype and cast the results back.
+    pub(crate) const fn never_widened(mut self) -> OpDef {
+        self.is_never_widened = true;
+        self
+    }
+
+    #[cfg(feature = "graphdef")]
+    pub(crate) fn is_never_widened(&self) -> bool {
+        self.is_never_widened
     }
 
     /// Declares that only methods of other names add the op, for example to check their operands. Errors name the

@@ -35,3 +35,32 @@ pub(crate) fn logical_xor<'g>(_: &CompositeCx<'_>, values: &[Value<'g>]) -> Resu
     let [a, b] = operands(values)?;
     Ok(vec![a.not_equal(b)?])
 }
+
+macro_rules! on_bools {
+    ($($name:ident: $method:ident;)*) => {$(
+        /// TensorFlow's op on bits takes no bools.
+        pub(crate) fn $name<'g>(_: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value<'g>>> {
+            let [a, b] = operands(values)?;
+            Ok(vec![a.$method(b)?])
+        }
+    )*};
+}
+on_bools! {
+    bitwise_and: logical_and;
+    bitwise_or: logical_or;
+    bitwise_xor: not_equal;
+}
+
+/// TensorFlow's op on bits takes no bools.
+pub(crate) fn bitwise_not<'g>(_: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value<'g>>> {
+    let [x] = operands(values)?;
+    Ok(vec![x.logical_not()?])
+}
+
+/// TensorFlow's `Angle` takes no floats.
+pub(crate) fn angle<'g>(_: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value<'g>>> {
+    let [x] = operands(values)?;
+    let zero = x.zeros_like()?;
+    let half_turn = x.graph().constant(std::f64::consts::PI)?.cast(x.dtype())?;
+    Ok(vec![x.less(zero)?.select(half_turn, zero)?])
+}

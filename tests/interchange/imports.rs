@@ -41,22 +41,22 @@ const COMMUTATIVE: [&str; 24] = [
 ];
 
 /// A line of `tests/data/FILE.jsonl`. Attributes and tensors are protobuf text.
-struct Case {
+pub(crate) struct Case {
     file: &'static str,
     line: usize,
-    op: String,
-    attrs: String,
-    inputs: Vec<String>,
+    pub(crate) op: String,
+    pub(crate) attrs: String,
+    pub(crate) inputs: Vec<String>,
     /// For each input: whether the input is data, which a graph may feed. Other inputs stay constants.
-    fed: Vec<bool>,
+    pub(crate) fed: Vec<bool>,
     /// Whether the node must learn the shapes and the elements of its inputs when it runs.
     is_unknown: bool,
     /// The results of TensorFlow; `None` if TensorFlow refuses the node.
-    outputs: Option<Vec<String>>,
+    pub(crate) outputs: Option<Vec<String>>,
 }
 
 /// Reads all recorded cases.
-fn cases() -> Vec<Case> {
+pub(crate) fn cases() -> Vec<Case> {
     ["imports", "strings", "media"].into_iter().flat_map(cases_of).collect()
 }
 
@@ -84,11 +84,11 @@ fn cases_of(file: &'static str) -> Vec<Case> {
 }
 
 /// Returns the name of a tensor's dtype: `DT_FLOAT` of `dtype: DT_FLOAT tensor_shape { .. } ..`.
-fn dtype(tensor: &str) -> &str {
+pub(crate) fn dtype(tensor: &str) -> &str {
     tensor.split(" tensor_shape").next().unwrap().trim_start_matches("dtype: ")
 }
 
-fn constant(name: &str, tensor: &str) -> String {
+pub(crate) fn constant(name: &str, tensor: &str) -> String {
     format!(
         r#"node {{ name: "{name}" op: "Const" attr {{ key: "dtype" value {{ type: {} }} }}
            attr {{ key: "value" value {{ tensor {{ {tensor} }} }} }} }}"#,
@@ -146,7 +146,7 @@ impl Case {
 }
 
 /// Parses the text of a tensor.
-fn value(tensor: &str) -> Tensor {
+pub(crate) fn value(tensor: &str) -> Tensor {
     let imported = Model::from_text(&constant("v", tensor)).unwrap();
     let imported = imported.import(None, &ImportOptions::new()).unwrap();
     imported.value("v").unwrap().static_value().unwrap()

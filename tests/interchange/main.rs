@@ -3,6 +3,7 @@
 mod control;
 mod control_samples;
 mod damage;
+mod dtypes_in_tensorflow;
 mod feeds;
 mod file_errors;
 mod given_model;
@@ -21,6 +22,7 @@ mod samples;
 mod saved_models;
 mod shapes;
 mod shared_functions;
+mod size_samples;
 mod string_samples;
 mod structure;
 mod tables;

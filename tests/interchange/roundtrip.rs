@@ -13,6 +13,7 @@ use shapeflow::{
 use crate::control_samples::control_samples;
 use crate::own_op_samples::own_op_samples;
 use crate::samples::samples;
+use crate::size_samples::size_samples;
 use crate::tables;
 use crate::transform_samples::transform_samples;
 
@@ -78,7 +79,7 @@ pub(crate) fn write_for_tensorflow<'f>(
 #[test]
 fn imported_graphs_give_the_same_results() -> Result<()> {
     let others = [tables::sample()].into_iter().chain(control_samples()).chain(own_op_samples());
-    let others = others.chain(transform_samples());
+    let others = others.chain(transform_samples()).chain(size_samples());
     for sample in samples().into_iter().chain(others) {
         let graph = Graph::new();
         let outputs = (sample.build)(&graph)?;
@@ -94,6 +95,7 @@ fn imported_graphs_give_the_same_results() -> Result<()> {
         assert_eq!(got, expected, "{}", sample.name);
 
         if sample.runs_in_tensorflow {
+            assert!(ops_missing_in_tensorflow(&graph, &outputs)?.is_empty(), "{}", sample.name);
             let feeds = sample.feeds.iter().map(|(name, tensor)| (*name, tensor));
             write_for_tensorflow(sample.name, &bytes, feeds, &names, &got)?;
         }
@@ -179,6 +181,16 @@ fn removed_ops_are_read_and_not_written() -> Result<()> {
     for ((name, got), expected) in names.iter().zip(&composed).zip(&expected) {
         assert_close(got, expected, 1e-5, name);
     }
+    Ok(())
+}
+
+/// An op that TensorFlow has for other dtypes is listed with its dtype.
+#[test]
+fn missing_ops_have_their_dtypes() -> Result<()> {
+    let g = Graph::new();
+    let x = g.input("x", DType::U64, shape!["n"])?;
+    assert_eq!(ops_missing_in_tensorflow(&g, &[x.diag()?])?, ["diag on u64"]);
+    assert!(ops_missing_in_tensorflow(&g, &[x.cast(DType::U32)?.diag()?])?.is_empty());
     Ok(())
 }
 

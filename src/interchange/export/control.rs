@@ -146,7 +146,7 @@ impl Exporter<'_> {
         // A joined output gives two results: its rows and their splits.
         let stacked = node.values().skip(form.states).step_by(1 + usize::from(form.is_joined));
         for (dtype, result) in items.iter().zip(stacked) {
-            let shape = self.item_shape(name, node, result, form.is_joined)?;
+            let shape = self.item_shape(name, result, form.is_joined)?;
             let list = typed_node(
                 "TensorListReserve",
                 vec![shape.clone(), count.clone()],
@@ -286,11 +286,11 @@ impl Exporter<'_> {
     /// Adds nodes that compute the shape of the items of a list, and returns the name of the tensor. `result` is the
     /// result that the list becomes. A size that only the loop knows is -1, and so is the first size of an item that is
     /// joined with others.
-    fn item_shape(&mut self, name: &str, node: &Node, result: ValueIx, is_joined: bool) -> Result<String> {
+    fn item_shape(&mut self, name: &str, result: ValueIx, is_joined: bool) -> Result<String> {
         let shapes = self.shapes([result].into_iter());
         let Some(dims) = shapes[0].dims() else { return self.known(name, &[], &[-1], DType::I32) };
         let first = is_joined.then(|| Dim::known(-1));
-        let rest = dims[1..].iter().map(|dim| match self.is_known_before(node, dim) {
+        let rest = dims[1..].iter().map(|dim| match self.is_known_before(dim) {
             true => dim.clone(),
             false => Dim::known(-1),
         });

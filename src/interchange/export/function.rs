@@ -39,27 +39,56 @@ impl Exporter<'_> {
             arguments.iter().map(|argument| (argument.dtype, argument.rank)).collect();
         let key = format!("{op} {signature:?} {attrs}");
         if let Some(known) = self.library.of_ops.get(&key) {
-            return Ok(known.clone());
+            return Ok(Some(known.clone()));
         }
-        let functions = self.library.len();
-        let graph = Graph::new();
-        let values = match function {
+        let name = match function {
             TfFunction::Composed(build) => {
-                let built = arguments_of(&graph, arguments).and_then(|values| {
-                    let results = build(&CompositeCx { attrs }, &values)?;
-                    results.into_iter().map(|result| result.ok()?.index()).collect::<Result<Vec<ValueIx>>>()
-                });
-                match built {
-                    Ok(values) => Some(values),
-                    Err(_) => return Ok(None),
-                }
+                self.built_function(node, arguments, attrs, &|values| build(&CompositeCx { attrs }, values))?
             }
-            TfFunction::Assertion => None,
+            TfFunction::Assertion => self.function_with(node, arguments, attrs, &Graph::new(), None)?,
         };
+        if let Some(name) = &name {
+            self.library.of_ops.insert(key, name.clone());
+        }
+        Ok(name)
+    }
+
+    /// Adds the function that `build` makes of the values of the arguments, and returns its name. Returns `None` if
+    /// `build` cannot make it, or if TensorFlow lacks an op in it.
+    pub(super) fn built_function(
+        &mut self,
+        node: &Node,
+        arguments: &[Argument],
+        attrs: &Attrs,
+        build: &dyn for<'g> Fn(&[Value<'g>]) -> Result<Vec<Value<'g>>>,
+    ) -> Result<Option<String>> {
+        let graph = Graph::new();
+        let built = arguments_of(&graph, arguments).and_then(|values| {
+            let results = build(&values)?;
+            results.into_iter().map(|result| result.ok()?.index()).collect::<Result<Vec<ValueIx>>>()
+        });
+        match built {
+            Ok(values) => self.function_with(node, arguments, attrs, &graph, Some(&values)),
+            Err(_) => Ok(None),
+        }
+    }
+
+    /// Adds the function that returns these values of the graph, or that asserts if there are none.
+    fn function_with(
+        &mut self,
+        node: &Node,
+        arguments: &[Argument],
+        attrs: &Attrs,
+        graph: &Graph,
+        values: Option<&[ValueIx]>,
+    ) -> Result<Option<String>> {
+        let op = node.op.name();
+        let functions = self.library.len();
         let data = graph.read();
         let names = || (0..arguments.len()).map(argument);
         let mut inner = Exporter::new(&data, names());
         inner.library = std::mem::take(&mut self.library);
+        inner.is_function_of_op = true;
         let results = match values {
             Some(values) => {
                 let outputs: Vec<u32> = values.iter().map(|value| value.0).collect();
@@ -68,6 +97,9 @@ impl Exporter<'_> {
             None => inner.assertion(arguments, attrs),
         };
         let (nodes, missing) = (inner.nodes, inner.missing);
+        if !missing.is_empty() {
+            self.refused = self.refused.or(inner.first_refused);
+        }
         self.library = inner.library;
         let results = results?;
         let expected: Vec<DType> = node.values().map(|value| self.dtype(value)).collect();
@@ -83,7 +115,6 @@ impl Exporter<'_> {
             self.library.truncate(functions);
             None
         };
-        self.library.of_ops.insert(key, name.clone());
         Ok(name)
     }
 

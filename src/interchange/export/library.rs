@@ -46,8 +46,8 @@ pub(super) struct Library {
     /// The functions of graphs that several nodes call.
     pub shared: HashMap<*const GraphData, String>,
     /// The functions of ops that TensorFlow lacks, by a text of the op's name, the dtypes and ranks of its operands,
-    /// and its attributes. `None` if TensorFlow cannot compute the op.
-    pub of_ops: HashMap<String, Option<String>>,
+    /// and its attributes.
+    pub of_ops: HashMap<String, String>,
 }
 
 /// A tensor that a function returns.
@@ -127,7 +127,7 @@ impl Library {
     pub(super) fn truncate(&mut self, len: usize) {
         let removed: HashSet<String> =
             self.functions.drain(len..).map(|function| name_of(&function)).collect();
-        self.of_ops.retain(|_, name| name.as_ref().is_none_or(|name| !removed.contains(name)));
+        self.of_ops.retain(|_, name| !removed.contains(name));
     }
 
     /// Returns the functions as a message; `None` if there are none.

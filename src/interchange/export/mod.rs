@@ -8,14 +8,17 @@ mod lists;
 mod own_op;
 mod padded_input;
 mod parameter;
+mod size_source;
 mod spelling;
 mod table;
 mod unique_name;
+mod widened;
 
+use std::cell::OnceCell;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use prost::Message;
-use shapeflow_shape_fns::{DType, Dim, PartialElements, Symbol};
+use shapeflow_shape_fns::{DType, Dim, PartialElements};
 
 use super::fields::GRAPH;
 use super::proto::{AttrKind, AttrValue, GraphDef, ListValue, NodeDef, VersionDef};
@@ -26,10 +29,14 @@ use crate::op::dtype_number::number_of;
 use crate::op::{Body, spread};
 use crate::tensor::Tensor;
 use library::Library;
+use size_source::{Equation, SizeSources, is_input};
 use unique_name::unique_name;
 
 /// The producer version of exported graphs. TensorFlow 2.21 writes this version.
 const PRODUCER: i32 = 2474;
+
+/// The ops whose shape functions in TensorFlow give wrong ranks. TensorFlow refuses a node with the right ranks.
+const WRONG_SHAPES: [&str; 1] = ["ExtractVolumePatches"];
 
 /// Returns the graph as the bytes of a TensorFlow GraphDef: the nodes that `outputs` need, or all nodes if `outputs` is
 /// empty.
@@ -109,7 +116,8 @@ fn indices(graph: &Graph, values: &[Value<'_>]) -> Result<Vec<ValueIx>> {
 }
 
 /// Returns the names of the ops of the exported graph that TensorFlow 2.21 lacks or has removed, sorted. An op that
-/// is a part of a method has the method after it, as in `convolve_groups of conv_2d`. TensorFlow refuses to load the
+/// is a part of a method has the method after it, as in `convolve_groups of conv_2d`. An op that TensorFlow has, but not
+/// for the dtype of the node, has the dtype after it, as in `diag on u64`. TensorFlow refuses to load or to run the
 /// graph if there are any. See [`to_graphdef`].
 ///
 /// ```
@@ -163,81 +171,42 @@ fn exported_nodes(data: &GraphData, wanted: &[ValueIx]) -> Vec<bool> {
         node.attrs().symbols(&mut |symbol| {
             data.table.resolve(&Dim::from(symbol)).symbols(&mut |symbol| {
                 if seen.insert(symbol) {
-                    symbols.push(symbol);
+                    symbols.push((symbol, node.first_output));
                 }
             });
         });
     }
-    for symbol in symbols {
-        if axis_of(data, &exported, symbol).is_none()
-            && let Some((_, input)) =
-                data.inputs.iter().find(|(_, input)| axis_with(data, *input, symbol).is_some())
+    if symbols.is_empty() {
+        return exported;
+    }
+    let sources = SizeSources::of(data);
+    let mut number = 0;
+    while let Some(&(symbol, before)) = symbols.get(number) {
+        number += 1;
+        let is_usable = |value: ValueIx| {
+            exported[data.values[value.index()].node.index()] && (value < before || is_input(data, value))
+        };
+        if sources.exact(data, symbol, &is_usable).is_some() {
+            continue;
+        }
+        let mut equation = sources.equations(data, symbol, &is_usable).next();
+        if equation.is_none()
+            && let Some(input) = sources.input_with(data, symbol)
         {
             exported[data.values[input.index()].node.index()] = true;
+            let is_input = |value: ValueIx| value == input;
+            if sources.exact(data, symbol, &is_input).is_none() {
+                equation = sources.equations(data, symbol, &is_input).next();
+            }
+        }
+        // The equation needs the other symbols.
+        for other in equation.iter().flat_map(Equation::symbols) {
+            if seen.insert(other) {
+                symbols.push((other, before));
+            }
         }
     }
     exported
-}
-
-/// Finds an axis of an exported input, or else of the first exported value, whose size is the symbol.
-fn axis_of(data: &GraphData, exported: &[bool], symbol: Symbol) -> Option<(ValueIx, usize)> {
-    let is_exported = |value: &ValueIx| exported[data.values[value.index()].node.index()];
-    let inputs = data.inputs.iter().map(|(_, value)| *value).filter(is_exported);
-    let nodes = data.nodes.iter().zip(exported).filter(|(_, is_exported)| **is_exported);
-    inputs
-        .chain(nodes.flat_map(|(node, _)| node.values()))
-        .find_map(|value| axis_with(data, value, symbol).map(|axis| (value, axis)))
-}
-
-/// The source of the size that a symbol stands for.
-enum SizeSource {
-    /// An axis of a value.
-    Axis(ValueIx, usize),
-    /// The element of a scalar.
-    Element(ValueIx),
-}
-
-impl SizeSource {
-    fn value(&self) -> ValueIx {
-        match *self {
-            SizeSource::Axis(value, _) | SizeSource::Element(value) => value,
-        }
-    }
-}
-
-/// Finds an axis of an exported input whose size is the symbol, or else the first exported value that has such an axis
-/// or is a scalar with this element.
-fn size_source(data: &GraphData, exported: &[bool], symbol: Symbol) -> Option<SizeSource> {
-    let axis = axis_of(data, exported, symbol).map(|(value, axis)| SizeSource::Axis(value, axis));
-    let nodes = data.nodes.iter().zip(exported).filter(|(_, is_exported)| **is_exported);
-    let mut elements = nodes.flat_map(|(node, _)| node.values()).filter(|value| {
-        let elements = data.values[value.index()].elements.as_ref().filter(|elements| elements.rank() == 0);
-        let element =
-            elements.and_then(|elements| elements.get(0)).map(|element| data.table.resolve(element));
-        element.is_some_and(|element| element.as_symbol() == Some(symbol))
-    });
-    // A node that names the size also checks it. The scalar that the node reads comes first, but nothing checks it.
-    let names_size = |value: &ValueIx| {
-        let mut is_named = false;
-        let attrs = data.nodes[data.values[value.index()].node.index()].attrs();
-        attrs.symbols(&mut |other| is_named |= other == symbol);
-        is_named
-    };
-    let first = elements.next();
-    let element = first.into_iter().chain(elements).find(names_size).or(first).map(SizeSource::Element);
-    let is_input = |source: &SizeSource| {
-        matches!(data.nodes[data.values[source.value().index()].node.index()].op.body, Body::Input)
-    };
-    match (axis, element) {
-        (Some(axis), Some(element)) if !is_input(&axis) && element.value() < axis.value() => Some(element),
-        (axis, element) => axis.or(element),
-    }
-}
-
-/// Finds an axis of a value whose size is the symbol.
-fn axis_with(data: &GraphData, value: ValueIx, symbol: Symbol) -> Option<usize> {
-    let shape = data.table.resolve_shape(&data.values[value.index()].shape);
-    shape.dims()?.iter().position(|dim| dim.as_symbol() == Some(symbol))
 }
 
 /// The state of the export of one graph: the main graph, or the graph of a region.
@@ -245,6 +214,18 @@ struct Exporter<'a> {
     data: &'a GraphData,
     /// By node of the graph: whether it is exported.
     exported: Vec<bool>,
+    /// The tensors that have the sizes in parameters.
+    sources: OnceCell<SizeSources>,
+    /// The first output of the node that is exported now. Its parameters take sizes from inputs and from values before
+    /// this one: any other value may depend on the node.
+    before: ValueIx,
+    /// The dtype because of which TensorFlow's op does not compute the node that is exported now.
+    refused: Option<DType>,
+    /// The first such dtype of all nodes so far.
+    first_refused: Option<DType>,
+    /// Whether the nodes compute an op in a function. This crate then chose the dtypes of ops without a body; otherwise
+    /// TensorFlow wrote them.
+    is_function_of_op: bool,
     /// The exported nodes so far.
     nodes: Vec<NodeDef>,
     /// The functions so far.
@@ -272,6 +253,11 @@ impl<'a> Exporter<'a> {
         Exporter {
             data,
             exported: vec![true; data.nodes.len()],
+            sources: OnceCell::new(),
+            before: ValueIx(0),
+            refused: None,
+            first_refused: None,
+            is_function_of_op: false,
             nodes: Vec::new(),
             library: Library::default(),
             is_imported: false,
@@ -285,6 +271,8 @@ impl<'a> Exporter<'a> {
     fn node(&mut self, index: NodeIx) -> Result<()> {
         let data = self.data;
         let node = &data.nodes[index.index()];
+        self.before = node.first_output;
+        self.refused = None;
         let name = self.names[index.index()].clone();
         let mut def = match (&node.op.body, data.constants.get(&index)) {
             (Body::Input, _) => {
@@ -312,7 +300,7 @@ impl<'a> Exporter<'a> {
             }
         };
         // A loop has more outputs in TensorFlow, and has their shapes already.
-        if !def.attr.contains_key(OUTPUT_SHAPES) {
+        if !def.attr.contains_key(OUTPUT_SHAPES) && !WRONG_SHAPES.contains(&&*def.op) {
             let shapes = node
                 .values()
                 .map(|value| shape::to_proto(&data.table.resolve_shape(&data.values[value.index()].shape)));

@@ -46,7 +46,7 @@ impl Exporter<'_> {
             .collect();
         // The attributes that are no inputs.
         let mut attrs = node.attrs().clone();
-        let mut is_computable = node.op.tensorflow_function().is_some();
+        let mut is_computable = node.op.tensorflow_function().is_some() || self.is_widened(node);
         for (attr_name, attr) in node.attrs().iter() {
             let elements = attr.to_elements().filter(|elements| elements.as_known().is_none());
             let is_read_back = elements.as_ref().is_some_and(has_unnamed_sizes);
@@ -82,11 +82,15 @@ impl Exporter<'_> {
         let read_back = inputs.iter().filter(|input| input.is_read_back);
         let positions = read_back.map(|input| input.position as i64).collect();
         put(&mut def, OWN_OPERANDS, AttrKind::List(ListValue { i: positions, ..ListValue::default() }));
+        let positions: Vec<usize> = inputs.iter().map(|input| input.position).collect();
         let (tensors, arguments): (Vec<String>, Vec<Argument>) =
             inputs.into_iter().map(|input| (input.tensor, input.argument)).unzip();
         def.input = tensors;
         let function = match is_computable {
-            true => self.function_of_op(node, &arguments, &attrs)?,
+            true => match self.function_of_op(node, &arguments, &attrs)? {
+                Some(function) => Some(function),
+                None => self.widened_function(node, &arguments, &positions, &attrs)?,
+            },
             false => None,
         };
         match function {
@@ -98,7 +102,11 @@ impl Exporter<'_> {
             None => {
                 let method =
                     self.data.call_of_program(node.origin).map(|(name, _)| name).filter(|name| *name != op);
-                self.missing.insert(method.map_or_else(|| op.clone(), |method| format!("{op} of {method}")));
+                let mut missing = method.map_or_else(|| op.clone(), |method| format!("{op} of {method}"));
+                if let Some(dtype) = self.refused {
+                    missing += &format!(" on {dtype}");
+                }
+                self.missing.insert(missing);
             }
         }
         Ok(def)

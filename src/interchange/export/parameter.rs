@@ -1,13 +1,14 @@
 //! Exports parameters that are attributes in this crate and inputs in TensorFlow. Auxiliary nodes compute them. The
 //! import skips these nodes, except those that compute a parameter with a size without a name.
 
-use shapeflow_shape_fns::{Attr, DType, Dim, DimFactor, DimFunction, PartialElements, TensorShape};
+use shapeflow_shape_fns::{Attr, DType, Dim, DimFactor, DimFunction, PartialElements, Symbol, TensorShape};
 
 use super::super::proto::AttrKind;
-use super::{Exporter, SizeSource, constant_def, has_unnamed_sizes, put, size_source, typed_node};
+use super::size_source::{Place, SizeSource, SizeSources, Terms, is_input};
+use super::{Exporter, constant_def, has_unnamed_sizes, put, typed_node};
 use crate::error::Result;
-use crate::graph::{Node, ValueIx};
-use crate::op::{Absent, Body};
+use crate::graph::ValueIx;
+use crate::op::Absent;
 use crate::tensor::Tensor;
 
 /// The value of a parameter, in a form that TensorFlow nodes can compute.
@@ -50,6 +51,16 @@ impl Parameter {
                 let sizes = [elements.len() / 2, 2];
                 let pairs = PartialElements::with_sizes(&sizes, elements.elements().iter().cloned());
                 Parameter::Elements(pairs.unwrap_or(elements))
+            }
+            other => other,
+        }
+    }
+
+    /// Makes a vector of a scalar. Any other parameter stays as it is.
+    pub(super) fn as_vector(self) -> Parameter {
+        match self {
+            Parameter::Elements(elements) if elements.rank() == 0 => {
+                Parameter::Elements(PartialElements::vector(elements.elements().iter().cloned()))
             }
             other => other,
         }
@@ -103,18 +114,9 @@ impl Exporter<'_> {
         tensor
     }
 
-    /// Returns whether nodes before `node` determine a dimension, as a number that i32 nodes can compute.
-    pub(super) fn is_known_before(&self, node: &Node, dim: &Dim) -> bool {
-        let dim = self.data.table.resolve(dim);
-        let mut is_known = true;
-        dim.symbols(&mut |symbol| {
-            is_known &= size_source(self.data, &self.exported, symbol).is_some_and(|source| {
-                let value = source.value();
-                let made_by = &self.data.nodes[self.data.values[value.index()].node.index()];
-                value < node.first_output || matches!(made_by.op.body, Body::Input)
-            });
-        });
-        is_known && is_narrow(&dim) && self.element_form(&dim).is_some()
+    /// Returns whether nodes before the exported node determine a dimension, as a number that i32 nodes can compute.
+    pub(super) fn is_known_before(&self, dim: &Dim) -> bool {
+        is_narrow(&self.data.table.resolve(dim)) && self.element_form(dim).is_some()
     }
 
     /// Adds the nodes that compute elements of `dtype`, i32 or i64: see [`Exporter::parameter`].
@@ -153,6 +155,12 @@ impl Exporter<'_> {
 
     /// Returns an element in a form that TensorFlow nodes can compute, if there is one.
     fn element_form(&self, element: &Dim) -> Option<ElementForm> {
+        self.form(element, &mut Vec::new())
+    }
+
+    /// Returns an element in a form that TensorFlow nodes can compute without the symbols `open`, which are being
+    /// solved for.
+    fn form(&self, element: &Dim, open: &mut Vec<Symbol>) -> Option<ElementForm> {
         if let Some(value) = element.as_known() {
             return Some(ElementForm::Known(value));
         }
@@ -160,26 +168,62 @@ impl Exporter<'_> {
         if let Some(value) = element.as_known() {
             return Some(ElementForm::Known(value));
         }
-        let factor = |factor: DimFactor| match factor {
-            DimFactor::Symbol(symbol) => size_source(self.data, &self.exported, symbol).map(Factor::Size),
+        self.sum_form(element.terms()?, open).map(ElementForm::Sum)
+    }
+
+    fn sum_form(&self, terms: Terms, open: &mut Vec<Symbol>) -> Option<SumForm> {
+        let mut factor = |factor: DimFactor| match factor {
+            DimFactor::Symbol(symbol) => self.symbol_form(symbol, open),
             DimFactor::Call(function, args) => {
-                let args = args.iter().map(|arg| self.element_form(arg)).collect::<Option<Vec<_>>>()?;
+                let args = args.iter().map(|arg| self.form(arg, open)).collect::<Option<Vec<_>>>()?;
                 Some(Factor::Call(function, args))
             }
             _ => None,
         };
-        let terms = element.terms()?.into_iter().map(|(coefficient, factors)| {
-            Some((coefficient, factors.into_iter().map(factor).collect::<Option<Vec<_>>>()?))
+        let terms = terms.into_iter().map(|(coefficient, factors)| {
+            Some((coefficient, factors.into_iter().map(&mut factor).collect::<Option<Vec<_>>>()?))
         });
-        Some(ElementForm::Sum(terms.collect::<Option<Vec<_>>>()?))
+        terms.collect()
+    }
+
+    /// Returns the size of an axis or the element that a symbol stands for, or else a form that is solved for the
+    /// symbol: `n` is `size - 1` if the size of an input is `n+1`.
+    fn symbol_form(&self, symbol: Symbol, open: &mut Vec<Symbol>) -> Option<Factor> {
+        let data = self.data;
+        let sources = self.sources.get_or_init(|| SizeSources::of(data));
+        let is_usable = |value: ValueIx| {
+            let is_exported = self.exported[data.values[value.index()].node.index()];
+            is_exported && (value < self.before || is_input(data, value))
+        };
+        if let Some(source) = sources.exact(data, symbol, &is_usable) {
+            return Some(Factor::Size(source));
+        }
+        if open.len() == SOLVED_SYMBOLS || open.contains(&symbol) {
+            return None;
+        }
+        open.push(symbol);
+        let solved = sources.equations(data, symbol, &is_usable).take(EQUATIONS).find_map(|equation| {
+            // The nodes that solve the equation may be i32 nodes.
+            if !equation.divisor.iter().chain(&equation.rest).all(is_narrow_term) {
+                return None;
+            }
+            let divisor = self.sum_form(equation.divisor, open)?;
+            let rest = self.sum_form(equation.rest, open)?;
+            Some(Factor::Solved { source: equation.source, divisor, rest })
+        });
+        open.pop();
+        solved
     }
 
     /// Adds nodes that compute one element, and returns the name of the scalar tensor.
     fn element(&mut self, name: &str, form: &ElementForm, dtype: DType) -> Result<String> {
-        let terms = match form {
-            ElementForm::Known(value) => return self.known(name, &[], &[*value], dtype),
-            ElementForm::Sum(terms) => terms,
-        };
+        match form {
+            ElementForm::Known(value) => self.known(name, &[], &[*value], dtype),
+            ElementForm::Sum(terms) => self.sum(name, terms, dtype),
+        }
+    }
+
+    fn sum(&mut self, name: &str, terms: &SumForm, dtype: DType) -> Result<String> {
         let mut sum = None;
         // The constant comes last, as in `2 * n + 1`.
         let (products, constants): (Vec<_>, Vec<_>) =
@@ -188,11 +232,20 @@ impl Exporter<'_> {
             let mut product = None;
             for factor in factors {
                 let factor = match factor {
-                    Factor::Size(SizeSource::Axis(value, axis)) => self.size(name, *value, *axis, dtype)?,
-                    Factor::Size(SizeSource::Element(value)) => {
-                        self.cast(name, self.tensor_name(*value), self.dtype(*value), dtype)?
-                    }
+                    Factor::Size(source) => self.number_at(name, *source, dtype)?,
                     Factor::Call(function, args) => self.function_of(name, *function, args, dtype)?,
+                    Factor::Solved { source, divisor, rest } => {
+                        let mut solved = self.number_at(name, *source, dtype)?;
+                        if !rest.is_empty() {
+                            let rest = self.sum(name, rest, dtype)?;
+                            solved = self.combined(name, "Sub", Some(solved), rest, dtype);
+                        }
+                        if !matches!(&divisor[..], [(1, factors)] if factors.is_empty()) {
+                            let divisor = self.sum(name, divisor, dtype)?;
+                            solved = self.combined(name, "FloorDiv", Some(solved), divisor, dtype);
+                        }
+                        solved
+                    }
                 };
                 product = Some(self.combined(name, "Mul", product, factor, dtype));
             }
@@ -205,6 +258,20 @@ impl Exporter<'_> {
         match sum {
             Some(sum) => Ok(sum),
             None => self.known(name, &[], &[0], dtype),
+        }
+    }
+
+    /// Adds nodes that read a size or an element, and returns the name of the scalar tensor.
+    fn number_at(&mut self, name: &str, source: SizeSource, dtype: DType) -> Result<String> {
+        let value = source.value;
+        match source.place {
+            Place::Axis(axis) => self.size(name, value, axis, dtype),
+            Place::Scalar => self.cast(name, self.tensor_name(value), self.dtype(value), dtype),
+            Place::Element(index) => {
+                let (vector, own) = (self.tensor_name(value), self.dtype(value));
+                let element = self.element_at(name, vector, index as i64, own)?;
+                self.cast(name, element, own, dtype)
+            }
         }
     }
 
@@ -343,34 +410,49 @@ impl Exporter<'_> {
     }
 }
 
+/// The greatest number of symbols that one element is solved for.
+const SOLVED_SYMBOLS: usize = 4;
+
+/// The greatest number of equations that are tried for a symbol.
+const EQUATIONS: usize = 16;
+
 /// An element of a parameter, in a form that TensorFlow nodes can compute.
 enum ElementForm {
     Known(i64),
-    /// The sum of products, each of a coefficient and factors.
-    Sum(Vec<(i64, Vec<Factor>)>),
+    Sum(SumForm),
 }
 
-/// Returns whether all constants in a dimension fit i32.
-fn is_narrow(dim: &Dim) -> bool {
-    let fits = |value: i64| i32::try_from(value).is_ok();
-    match (dim.as_known(), dim.terms()) {
-        (Some(value), _) => fits(value),
-        (None, Some(terms)) => terms.iter().all(|(coefficient, factors)| {
-            fits(*coefficient)
-                && factors.iter().all(|factor| match factor {
-                    DimFactor::Call(_, args) => args.iter().all(is_narrow),
-                    _ => true,
-                })
-        }),
-        (None, None) => true,
-    }
-}
+/// The sum of products, each of a coefficient and factors.
+type SumForm = Vec<(i64, Vec<Factor>)>;
 
 /// A factor of an element.
 enum Factor {
     Size(SizeSource),
+    /// The solution `(source - rest) / divisor` of an equation `source = divisor·symbol + rest`.
+    Solved {
+        source: SizeSource,
+        divisor: SumForm,
+        rest: SumForm,
+    },
     /// A function of elements.
     Call(DimFunction, Vec<ElementForm>),
+}
+
+/// Returns whether all constants in a dimension fit i32.
+fn is_narrow(dim: &Dim) -> bool {
+    match (dim.as_known(), dim.terms()) {
+        (Some(value), _) => i32::try_from(value).is_ok(),
+        (None, Some(terms)) => terms.iter().all(is_narrow_term),
+        (None, None) => true,
+    }
+}
+
+fn is_narrow_term((coefficient, factors): &(i64, Vec<DimFactor>)) -> bool {
+    i32::try_from(*coefficient).is_ok()
+        && factors.iter().all(|factor| match factor {
+            DimFactor::Call(_, args) => args.iter().all(is_narrow),
+            _ => true,
+        })
 }
 
 /// Returns a tensor of the integers with elements of `dtype`; `None` if an integer does not fit `dtype`.

@@ -7,11 +7,11 @@ use prost::bytes::Bytes;
 use shapeflow_shape_fns::{Attr, DType, lookup};
 
 use super::super::proto::{AttrKind, ListValue, NodeDef};
-use super::super::signature::{Argument, ArgumentType, OpSignature, signature};
-use super::super::{ABSENT, IMPLIED};
+use super::super::signature::{Argument, ArgumentType, Attribute, OpSignature, signature};
+use super::super::{ABSENT, FORWARDS, IMPLIED};
 use super::attrs::{add_own, add_own_elements, of_kind};
 use super::parameter::Parameter;
-use super::{Exporter, PRODUCER, has_unnamed_sizes, node_def, put};
+use super::{Exporter, PRODUCER, has_unnamed_sizes, node_def, put, typed_node};
 use crate::error::Result;
 use crate::graph::{Node, ValueIx};
 use crate::op::dtype_number::number_of;
@@ -65,6 +65,16 @@ impl Exporter<'_> {
         }
         let Some(draft) = self.draft(node, signature, row.operands, spelling) else { return Ok(None) };
         let Some(types) = self.type_attrs(node, signature, &draft) else { return Ok(None) };
+        // TensorFlow refuses the dtype, or has no kernel for it.
+        let is_taken =
+            |(name, dtype): &(&&str, &DType)| signature.attr(name).is_none_or(|attr| attr.takes(**dtype));
+        let refused = types.iter().find(|entry| !is_taken(entry)).map(|(_, dtype)| *dtype);
+        let is_of_tensorflow = matches!(node.op.body, Body::ShapeOnly) && !self.is_function_of_op;
+        if refused.is_some() && !is_of_tensorflow {
+            self.refused = self.refused.or(refused);
+            self.first_refused = self.first_refused.or(refused);
+            return Ok(None);
+        }
         let tensorflow_name_of = |own_name: &str| {
             let names = spelling.attrs.iter().chain(row.attrs);
             names
@@ -155,10 +165,15 @@ impl Exporter<'_> {
             put(&mut def, ABSENT, AttrKind::List(ListValue { s: names, ..ListValue::default() }));
         }
         self.add_counts(node, signature, &draft, &mut def);
-        let needed = |attr: &&super::super::signature::Attribute| {
-            attr.default.is_none() && !def.attr.contains_key(attr.name)
-        };
+        let needed = |attr: &&Attribute| attr.default.is_none() && !def.attr.contains_key(attr.name);
         if signature.attrs.iter().any(|attr| needed(&attr)) {
+            return Ok(None);
+        }
+        let is_too_small = |attr: &Attribute| {
+            let value = def.attr.get(attr.name).and_then(|attr| attr.value.as_ref());
+            matches!((value, attr.minimum), (Some(AttrKind::I(value)), Some(minimum)) if *value < minimum)
+        };
+        if signature.attrs.iter().any(is_too_small) {
             return Ok(None);
         }
         for (argument, input) in draft.inputs {
@@ -169,7 +184,15 @@ impl Exporter<'_> {
             };
             let tensor = match input {
                 InputSource::Value(value) => {
-                    let (tensor, own) = (self.tensor_name(value), self.dtype(value));
+                    let (mut tensor, own) = (self.tensor_name(value), self.dtype(value));
+                    let shape = self.data.table.resolve_shape(&self.data.values[value.index()].shape);
+                    if argument.is_vector && shape.rank() == Some(0) {
+                        let sizes = self.known(name, &[1], &[1], DType::I32)?;
+                        let types = [("T", own), ("Tshape", DType::I32)];
+                        let mut reshape = typed_node("Reshape", vec![tensor, sizes], &types);
+                        put(&mut reshape, FORWARDS, AttrKind::B(true));
+                        tensor = self.auxiliary(&format!("{name}/{}", argument.name), reshape);
+                    }
                     match wanted.filter(|wanted| *wanted != own) {
                         Some(wanted) => {
                             self.cast_value(&format!("{name}/{}", argument.name), tensor, own, wanted)
@@ -234,9 +257,14 @@ impl Exporter<'_> {
             }
             if let Some(attr) = node.attrs().get(name) {
                 let pairs = spelling.pairs.contains(&name);
-                let parameter =
-                    Parameter::of(attr).map(|parameter| if pairs { parameter.in_pairs() } else { parameter });
-                draft.inputs.push((*argument, InputSource::Parameter(name, parameter?)));
+                let mut parameter = Parameter::of(attr)?;
+                if pairs {
+                    parameter = parameter.in_pairs();
+                }
+                if argument.is_vector {
+                    parameter = parameter.as_vector();
+                }
+                draft.inputs.push((*argument, InputSource::Parameter(name, parameter)));
                 continue;
             }
             if name.ends_with("..") {
@@ -298,8 +326,9 @@ impl Exporter<'_> {
         for (argument, input) in &draft.inputs {
             if let (ArgumentType::Attr(attr), InputSource::Parameter(_, parameter)) = (argument.dtype, input)
             {
-                let narrow = parameter.is_narrow();
-                types.entry(attr).or_insert(if narrow { DType::I32 } else { DType::I64 });
+                let takes_i32 = signature.attr(attr).is_none_or(|attr| attr.takes(DType::I32));
+                let is_narrow = takes_i32 && parameter.is_narrow();
+                types.entry(attr).or_insert(if is_narrow { DType::I32 } else { DType::I64 });
             }
         }
         Some(types)

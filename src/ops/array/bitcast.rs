@@ -39,6 +39,7 @@ impl<'g> Value<'g> {
 }
 
 pub(crate) static DEF: OpDef = OpDef::compute("bitcast", lower)
+    .never_widened()
     .attrs(&[Attribute::dtype("dtype")])
     .operands(&[Operand::Data("x")])
     .shape_fn(shapeflow_shape_fns::array::bitcast)

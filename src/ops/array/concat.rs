@@ -8,7 +8,7 @@ use crate::dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::expr::{Expr, InRange, Index, LowerCx};
 use crate::graph::{IntoParam, Value};
-use crate::op::{OpDef, Operand, TfOp};
+use crate::op::{CompositeCx, OpDef, Operand, TfFunction, TfOp};
 
 use super::axis::body_axis;
 
@@ -64,7 +64,17 @@ pub(crate) static DEF: OpDef = OpDef::compute("concat", lower)
     .operands(&[Operand::Structure("axis"), Operand::Variadic("values..")])
     .shape_fn(shapeflow_shape_fns::array::concat)
     .dtype_rule(dtypes)
-    .tensorflow(&[TfOp::new("ConcatV2"), TfOp::new("Concat")]);
+    .tensorflow(&[TfOp::new("ConcatV2"), TfOp::new("Concat")])
+    .in_tensorflow(TfFunction::Composed(concat_of_one));
+
+/// TensorFlow joins two values at least.
+fn concat_of_one<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value<'g>>> {
+    let first = usize::from(cx.attrs().get("axis").is_none());
+    match values.get(first..) {
+        Some([value]) => Ok(vec![value.identity()?]),
+        _ => Err(Error::msg("there must be one value")),
+    }
+}
 
 fn dtypes(operands: &[DType], attrs: &Attrs) -> Result<Vec<DType>> {
     let first = usize::from(attrs.get("axis").is_none());

@@ -8,15 +8,15 @@ use crate::ops::elementwise_in_tensorflow as in_tensorflow;
 // the operands.
 binary_ops! { rules = binary, result = "":
     /// Bitwise and; logical and for bools. The operator `self & other` does the same.
-    bitwise_and, BITWISE_AND: bits, ["BitwiseAnd"],
+    bitwise_and, BITWISE_AND: bits, ["BitwiseAnd"; in_tensorflow::bitwise_and],
         [0b1100, 7], [0b1010, 8] = [0b1000, 0], |a, b| a.binary(BinaryOp::And, b);
 
     /// Bitwise or; logical or for bools. The operator `self | other` does the same.
-    bitwise_or, BITWISE_OR: bits, ["BitwiseOr"],
+    bitwise_or, BITWISE_OR: bits, ["BitwiseOr"; in_tensorflow::bitwise_or],
         [0b1100, 7], [0b1010, 8] = [0b1110, 15], |a, b| a.binary(BinaryOp::Or, b);
 
     /// Bitwise xor; logical xor for bools. The operator `self ^ other` does the same.
-    bitwise_xor, BITWISE_XOR: bits, ["BitwiseXor"],
+    bitwise_xor, BITWISE_XOR: bits, ["BitwiseXor"; in_tensorflow::bitwise_xor],
         [0b1100, 7], [0b1010, 8] = [0b0110, 15], |a, b| a.binary(BinaryOp::Xor, b);
 
     /// Returns whether both elements are true.

@@ -1,11 +1,12 @@
 //! Logic on bools and on the bits of integers, with one operand.
 
 use crate::ops::elementwise::unary_ops;
+use crate::ops::elementwise_in_tensorflow as in_tensorflow;
 
 unary_ops! { rules = unary, result = "":
     /// The complement of every bit; logical not for bools. The operator `!x` does the same.
     #[doc(alias = "invert")]
-    bitwise_not, BITWISE_NOT: bits, ["Invert"], [0, 5] = [-1, -6], |x| !x;
+    bitwise_not, BITWISE_NOT: bits, ["Invert"; in_tensorflow::bitwise_not], [0, 5] = [-1, -6], |x| !x;
 
     /// Logical not of every element.
     logical_not, LOGICAL_NOT: boolean, ["LogicalNot"], [true, false] = [false, true], |x| !x;

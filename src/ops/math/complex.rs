@@ -8,8 +8,9 @@ use crate::dtype;
 use crate::error::Result;
 use crate::expr::{Expr, math};
 use crate::graph::{IntoOperand, Value};
-use crate::op::{OpDef, Operand, TfOp};
+use crate::op::{OpDef, Operand, TfFunction, TfOp};
 use crate::ops::broadcast::lower_binary;
+use crate::ops::elementwise_in_tensorflow as in_tensorflow;
 use crate::shape_fns;
 
 impl<'g> Value<'g> {
@@ -136,7 +137,7 @@ impl<'g> Value<'g> {
 }
 
 macro_rules! unary {
-    ($($DEF:ident $name:literal $tensorflow:literal $rule:path, $body:expr;)*) => {$(
+    ($($DEF:ident $name:literal $tensorflow:literal $rule:path, $body:expr $(, $function:path)?;)*) => {$(
         pub(crate) static $DEF: OpDef = OpDef::compute($name, |cx, _output, index| {
             let body: fn(Expr) -> Expr = $body;
             body(cx.operand(0, index))
@@ -144,14 +145,15 @@ macro_rules! unary {
         .operands(&[Operand::Data("x")])
         .shape_fn(shape_fns::common::unary)
         .dtype_rule($rule)
-        .tensorflow(&[TfOp::new($tensorflow)]);
+        .tensorflow(&[TfOp::new($tensorflow)])
+        $(.in_tensorflow(TfFunction::Composed($function)))?;
     )*};
 }
 unary! {
     REAL "real" "Real" dtype::part::complex, |z| z.real();
     IMAG "imag" "Imag" dtype::part::complex, |z| z.imag();
     CONJ "conj" "Conj" dtype::unary::complex, |z| z.conj();
-    ANGLE "angle" "Angle" dtype::part::inexact, math::angle;
+    ANGLE "angle" "Angle" dtype::part::inexact, math::angle, in_tensorflow::angle;
 }
 
 pub(crate) static COMPLEX: OpDef =

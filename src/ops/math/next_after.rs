@@ -37,6 +37,7 @@ impl<'g> Value<'g> {
 }
 
 pub(crate) static DEF: OpDef = OpDef::compute("next_after", lower)
+    .never_widened()
     .operands(&[Operand::Data("x1"), Operand::Data("x2")])
     .shape_fn(shape_fns::common::broadcast)
     .dtype_rule(dtypes)
