@@ -52,15 +52,15 @@ impl<'g> RaggedValue<'g> {
         exclusive: bool,
         reverse: bool,
     ) -> Result<RaggedValue<'g>> {
-        let _call = self.graph().open_call("cumsum_with");
-        let flat = self.flat_values();
-        let sums = match Along::of(self, "cumsum_with", axis)? {
-            Along::Inner(axis) => flat.cumsum_with(axis, exclusive, reverse)?,
-            Along::Lines(lines) => {
-                lines.scan(&DEF, flat, |call| call.attr("exclusive", exclusive).attr("reverse", reverse))?
-            }
-        };
-        self.with_flat_values(with_size_of(sums, flat)?)
+        self.in_call("cumsum_with", || {
+            let flat = self.flat_values();
+            let sums = match Along::of(self, axis)? {
+                Along::Inner(axis) => flat.cumsum_with(axis, exclusive, reverse)?,
+                Along::Lines(lines) => lines
+                    .scan(&DEF, flat, |call| call.attr("exclusive", exclusive).attr("reverse", reverse))?,
+            };
+            self.with_flat_values(with_size_of(sums, flat)?)
+        })
     }
 }
 
