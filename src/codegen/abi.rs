@@ -1,7 +1,5 @@
 //! [`KernelArgs`]: the arguments of a kernel function. [`CalledFn`]: a function that a kernel calls.
 
-use super::called_functions::CalledFunction;
-
 /// The run-time arguments of one call of a kernel function.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -28,7 +26,7 @@ pub(crate) struct KernelArgs {
     /// The kernel stores 1 here when it refuses an index or a divisor, and nothing otherwise.
     pub failed: *mut i64,
     /// The functions that the kernel may call: [`CALLED_FUNCTIONS`](super::called_functions::CALLED_FUNCTIONS).
-    pub called_functions: [CalledFn; CalledFunction::COUNT],
+    pub called_functions: [CalledFn; 4],
 }
 
 /// Returns the number of words of one slot in [`KernelArgs::slots`].

@@ -37,7 +37,7 @@ impl<'g> RaggedValue<'g> {
     /// The axis does not exist, or the elements are not numbers.
     #[track_caller]
     pub fn cumsum(self, axis: impl IntoParam<'g>) -> Result<RaggedValue<'g>> {
-        self.cumsum_with(axis, false, false)
+        self.in_call("cumsum", || self.cumsum_with(axis, false, false))
     }
 
     /// Adds as [`RaggedValue::cumsum`] does. With `exclusive`, a sum omits the element at its own position

@@ -20,10 +20,11 @@ fn operands_of_other_ranks_are_refused() -> Result<()> {
     let r = g.ragged_constant(&ragged![[1.0, 2.0], [3.0]])?;
     let column = r.expand_dims(2)?;
     let wide = r.map_flat_values(|flat| flat.expand_dims(1)?.tile([1, 3]))?;
-    let expected = "ragged operands must have the same rank, got [2, (r0)] and [2, (r0), 1]";
+    let expected =
+        "add(f64[2, (r0)]): ragged operands must have the same rank, got [2, (r0)] and [2, (r0), 1]";
     assert_eq!(message((r + column).ok()), expected);
-    assert!(message((r * wide).ok()).starts_with("ragged operands must have the same rank"));
-    assert!(message((column - r).ok()).starts_with("ragged operands must have the same rank"));
+    assert!(message((r * wide).ok()).contains(": ragged operands must have the same rank"));
+    assert!(message((column - r).ok()).contains(": ragged operands must have the same rank"));
     for refused in [
         r.atan2(column),
         r.complex(column),
@@ -34,7 +35,7 @@ fn operands_of_other_ranks_are_refused() -> Result<()> {
         RaggedValue::add_n(&[r, column]),
     ] {
         let got = message(refused);
-        assert!(got.starts_with("ragged operands must have the same rank"), "{got}");
+        assert!(got.contains(": ragged operands must have the same rank"), "{got}");
     }
     // Axes of size 1 of one rank broadcast.
     assert_eq!(text((column * wide).ok()?)?, "[[[1.0, 1.0, 1.0], [4.0, 4.0, 4.0]], [[9.0, 9.0, 9.0]]]");

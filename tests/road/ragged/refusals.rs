@@ -92,10 +92,11 @@ fn wrong_encodings_have_their_name_in_the_message() -> Result<()> {
         ("lengths", RaggedValue::from_tensor_nested_lengths(values, &[floats])),
     ];
     for (name, refused) in refused {
-        assert_eq!(error(refused).message(), format!("{name} must be i32 or i64, got f32"));
+        let error = error(refused);
+        assert!(error.message().ends_with(&format!(": {name} must be i32 or i64, got f32")), "{error}");
     }
     let error = error(RaggedValue::from_tensor_lengths(values, matrix));
-    assert_eq!(error.message(), "lengths must be a vector, got [2, 1]");
+    assert_eq!(error.message(), "from_tensor_lengths: lengths must be a vector, got [2, 1]");
     Ok(())
 }
 
