@@ -31,7 +31,9 @@ impl<'g> RaggedValue<'g> {
     /// The rank is unknown, or `ragged_rank` is 0 or not less than the rank.
     #[track_caller]
     pub fn from_tensor(dense: Value<'g>, ragged_rank: usize) -> Result<RaggedValue<'g>> {
-        RaggedValue::from_tensor_with_row_splits_dtype(dense, ragged_rank, DType::I64)
+        dense.graph().in_call("from_tensor", || {
+            RaggedValue::from_tensor_with_row_splits_dtype(dense, ragged_rank, DType::I64)
+        })
     }
 
     /// Makes a ragged value of all elements of a dense one, with row splits of `row_splits_dtype`, i32 or i64.

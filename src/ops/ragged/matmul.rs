@@ -42,7 +42,7 @@ impl<'g> RaggedValue<'g> {
     #[doc(alias = "bmm")]
     #[track_caller]
     pub fn matmul(self, other: impl Into<AnyValue<'g>>) -> Result<AnyValue<'g>> {
-        self.matmul_transposed(other, false, false)
+        self.in_call("matmul", || self.matmul_transposed(other, false, false))
     }
 
     /// Multiplies as [`RaggedValue::matmul`] does, after transposing the matrices of each operand whose flag is set.

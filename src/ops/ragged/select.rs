@@ -249,9 +249,9 @@ fn deepened<'g>(value: AnyValue<'g>, depth: usize, dtype: DType) -> Result<AnyVa
 }
 
 /// Returns the error about a call without values.
-pub(super) fn no_values(op: &str, location: &'static Location<'static>) -> Error {
-    let message = format!("{op} needs at least one value, got none");
-    Error::new(ErrorKind::Attribute, Phase::Build, message).at(location)
+pub(super) fn no_values(op: &'static str, location: &'static Location<'static>) -> Error {
+    let message = "there must be at least one value, got none";
+    Error::new(ErrorKind::Attribute, Phase::Build, message).with_op(op, op).at(location)
 }
 
 /// Joins values along an axis.
