@@ -1,4 +1,4 @@
-//! [`KernelArgs`]: the arguments of a kernel function. [`AngleCall`]: a function that a kernel calls.
+//! [`KernelArgs`]: the arguments of a kernel function. [`CalledFn`]: a function that a kernel calls.
 
 /// The run-time arguments of one call of a kernel function.
 #[repr(C)]
@@ -25,8 +25,8 @@ pub(crate) struct KernelArgs {
     pub stream: i64,
     /// The kernel stores 1 here when it refuses an index or a divisor, and nothing otherwise.
     pub failed: *mut i64,
-    /// The functions of large angles: [`ANGLE_CALLS`](super::angle_calls::ANGLE_CALLS).
-    pub angle_calls: [AngleCall; 3],
+    /// The functions that the kernel may call: [`CALLED_FUNCTIONS`](super::called_functions::CALLED_FUNCTIONS).
+    pub called_functions: [CalledFn; 4],
 }
 
 /// Returns the number of words of one slot in [`KernelArgs::slots`].
@@ -50,11 +50,9 @@ pub(crate) type KernelFn = unsafe extern "sysv64" fn(*const KernelArgs);
 #[cfg(not(target_arch = "x86_64"))]
 pub(crate) type KernelFn = unsafe extern "C" fn(*const KernelArgs);
 
-/// Replaces `values[i]` by a function of `angles[i]` for each large angle `angles[i]`. There are `count` doubles of
-/// each.
+/// Replaces each `values[i]` by a function of `values[i]` and `operands[i]`. There are `count` doubles of each.
 #[cfg(target_arch = "x86_64")]
-pub(crate) type AngleCall = unsafe extern "sysv64" fn(values: *mut f64, angles: *const f64, count: usize);
-/// Replaces `values[i]` by a function of `angles[i]` for each large angle `angles[i]`. There are `count` doubles of
-/// each.
+pub(crate) type CalledFn = unsafe extern "sysv64" fn(values: *mut f64, operands: *const f64, count: usize);
+/// Replaces each `values[i]` by a function of `values[i]` and `operands[i]`. There are `count` doubles of each.
 #[cfg(not(target_arch = "x86_64"))]
-pub(crate) type AngleCall = unsafe extern "C" fn(values: *mut f64, angles: *const f64, count: usize);
+pub(crate) type CalledFn = unsafe extern "C" fn(values: *mut f64, operands: *const f64, count: usize);

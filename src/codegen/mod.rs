@@ -9,7 +9,7 @@
 //! **Order of work:** [`Jit::add`] verifies a body and gives it to an emitter. `simd` emits AVX2 or AVX-512 machine
 //! code itself. `clif` goes through Cranelift, for all other machines and for the bodies that `simd` does not support.
 //! Kernels of both emitters compute the same bits; `repr`, `uniform` and `legalize` hold the rules that both follow.
-//! Kernels call the functions in `angle_calls` for the sines of large doubles and the like.
+//! Kernels call the functions in `called_functions` for the sines of large doubles, remainders of floats and the like.
 //! Without the feature `cranelift`, a body that only Cranelift can compile is refused. [`Jit::finish`] makes the
 //! functions executable: `code_buffer` holds the functions of `simd`, `cranelift_module` the functions of Cranelift.
 //! `disasm` prints them.
@@ -19,7 +19,7 @@
 //! **Absent:** sizes, buffers, threads. Nothing here runs a kernel; outside of `codegen` no file names Cranelift.
 
 mod abi;
-mod angle_calls;
+mod called_functions;
 #[cfg(feature = "cranelift")]
 mod clif;
 mod code_buffer;
@@ -37,6 +37,6 @@ mod tests;
 mod uniform;
 
 pub(crate) use abi::{KernelArgs, SLOT_BASE, SLOT_INNER, SLOT_LOOPS, SLOT_ROW, slot_words};
-pub(crate) use angle_calls::ANGLE_CALLS;
+pub(crate) use called_functions::CALLED_FUNCTIONS;
 pub use isa::Isa;
 pub(crate) use module::{CodeModule, FuncIndex, Jit};

@@ -279,7 +279,7 @@ mod tests {
             extents: std::ptr::null(),
             stream: 0,
             failed: &raw mut failed,
-            angle_calls: crate::codegen::ANGLE_CALLS,
+            called_functions: crate::codegen::CALLED_FUNCTIONS,
         };
         // SAFETY: the module has no function to run.
         unsafe { module.launch(FuncIndex(0), &args) }

@@ -101,6 +101,21 @@ impl<'g> Recorder<'g> {
         value
     }
 
+    /// Adds a parameter that gets its first value from `source`, or from the rows of `source`.
+    pub(super) fn parameter_of(
+        &mut self,
+        name: String,
+        source: Value<'g>,
+        dtype: DType,
+        shape: &TensorShape,
+    ) -> Value<'g> {
+        let value = self.parameter(name, dtype, shape);
+        if let (Ok(parameter), Ok(source)) = (value.index(), source.index()) {
+            self.graph.write().parameter_sources.insert(parameter, source);
+        }
+        value
+    }
+
     /// Closes the region.
     ///
     /// # Errors

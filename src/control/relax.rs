@@ -70,11 +70,15 @@ impl StateShapes {
         Ok(this)
     }
 
-    /// Adds the state as parameters of a region.
-    pub(super) fn parameters<'g>(&self, recorder: &mut Recorder<'g>) -> Vec<Value<'g>> {
+    /// Adds the state, which starts with the values `initial`, as parameters of a region.
+    pub(super) fn parameters<'g>(
+        &self,
+        recorder: &mut Recorder<'g>,
+        initial: &[Value<'g>],
+    ) -> Vec<Value<'g>> {
         let states = self.dtypes.iter().zip(&self.shapes).enumerate();
         let parameter = |(number, (dtype, shape)): (usize, (&DType, &TensorShape))| {
-            recorder.parameter(format!("state {number}"), *dtype, shape)
+            recorder.parameter_of(format!("state {number}"), initial[number], *dtype, shape)
         };
         states.map(parameter).collect()
     }

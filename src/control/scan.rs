@@ -128,12 +128,14 @@ impl Graph {
         let mut shapes = StateShapes::new(state, options, false).map_err(located)?;
         let (step, unchanged, is_in_place, outputs) = loop {
             let mut recorder = Recorder::open(self, "body", true, location);
-            let given = shapes.parameters(&mut recorder);
+            let given = shapes.parameters(&mut recorder, state);
             let elements: Vec<Value<'g>> = xs
                 .iter()
                 .zip(&rows)
                 .enumerate()
-                .map(|(number, (x, row))| recorder.parameter(format!("row of x{number}"), x.dtype(), row))
+                .map(|(number, (x, row))| {
+                    recorder.parameter_of(format!("row of x{number}"), *x, x.dtype(), row)
+                })
                 .collect();
             let (returned, outputs) = body(&given, &elements)?;
             let kept = recorder.shapes_of(&given, &returned)?;

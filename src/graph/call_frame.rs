@@ -150,7 +150,11 @@ impl GraphData {
             }
             Some(_) => error,
         };
-        error.or_at(outermost.location)
+        // Code of this crate that does not know the line of the call gives its own line.
+        match error.location() {
+            Some(location) if is_library_line(location) => error.at(outermost.location),
+            _ => error.or_at(outermost.location),
+        }
     }
 
     /// Adds the call of an op to an error. `call` is the text of the call. An op that a call of the program added comes

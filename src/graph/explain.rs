@@ -209,22 +209,30 @@ impl GraphData {
             .filter(has_place)
             .filter(|tie| !is_made_by_the_tie(tie))
             .map(|tie| {
-                let (label, at) = self.call_at(tie.origin);
+                let cause = self.relied_causes.get(&tie.symbol).cloned();
+                let (label, at) = cause.unwrap_or_else(|| self.call_at(tie.origin));
                 (format!("{} is {} since {label}", Dim::from(tie.symbol), tie.dim), at)
             })
             .collect()
     }
 
-    /// Returns the dimensions of inputs that `value` has its dimension `dim` from, as the program declared them.
+    /// Returns the dimensions of inputs that `value` has its dimension `dim` from, as the program declared them. A
+    /// parameter of a branch or a loop body has its dimensions from the value that gives the parameter its first value.
     fn declared_forms(&self, value: ValueIx, dim: &Dim) -> impl Iterator<Item = Dim> {
         let is_input = |value: &ValueIx| matches!(self.node_of(*value).op.body, Body::Input);
-        let inputs = sources(self, value, dim).into_iter().filter(is_input);
-        inputs.map(|input| place(self, input, dim).dim)
+        let (mut pending, mut forms) = (vec![value], Vec::new());
+        while let Some(value) = pending.pop() {
+            for input in sources(self, value, dim).into_iter().filter(is_input) {
+                forms.push(place(self, input, dim).dim);
+                pending.extend(self.parameter_sources.get(&input));
+            }
+        }
+        forms.into_iter()
     }
 
     /// Returns the label and the line of the call of the program that tied dimensions: `mul` for a reshape that a
     /// product of ragged values added. A node with a name of the program, and a call of `assume_eq`, have their labels.
-    pub(super) fn call_at(&self, origin: u32) -> (String, &'static Location<'static>) {
+    pub(crate) fn call_at(&self, origin: u32) -> (String, &'static Location<'static>) {
         let (label, location) = self.label_at(origin);
         if self.assumption_at(origin).is_some() {
             return (label, location);

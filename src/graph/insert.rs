@@ -47,6 +47,7 @@ impl GraphData {
         let first_node = to.nodes as u32;
         self.refused.retain(|node, _| node.0 < first_node);
         self.handles.retain(|value| value.index() < to.values);
+        self.parameter_sources.retain(|value, _| value.index() < to.values);
         for (name, _) in self.inputs.drain(to.inputs..) {
             self.input_names.remove(&name);
         }

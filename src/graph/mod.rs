@@ -137,6 +137,9 @@ pub(crate) struct GraphData {
     pub assumed: Vec<([String; 2], &'static Location<'static>)>,
     /// The names of dimensions in the regions that are closed, as the program declared them.
     pub names_of_regions: FxHashSet<Symbol>,
+    /// For a parameter of an open region: the value outside that gives the parameter its first sizes. Errors explain
+    /// sizes of the parameter by this value.
+    pub parameter_sources: FxHashMap<ValueIx, ValueIx>,
     /// The number of open regions.
     pub open_regions: u32,
     /// The poisoned values (the results of refused operators).
@@ -152,6 +155,8 @@ pub(crate) struct GraphData {
     /// Pairs of equal dims that no node of this graph shows. A pass made this graph from another one and left out the
     /// nodes that showed the equalities. Other nodes still rely on them.
     pub relied: Vec<[Dim; 2]>,
+    /// For a symbol that is a number by [`GraphData::relied`]: the label and the line of the call that showed this.
+    pub relied_causes: FxHashMap<Symbol, (String, &'static Location<'static>)>,
 }
 
 impl Default for Graph {

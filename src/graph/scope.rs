@@ -7,7 +7,7 @@ use shapeflow_shape_fns::Attrs;
 
 use super::call_frame::MethodText;
 use super::{Graph, ScopeFrame, ValueIx};
-use crate::error::{Error, is_library_line};
+use crate::error::{Error, Result, is_library_line};
 use crate::op::OpDef;
 
 /// The guard of an open scope. Until the guard drops, nodes get the scope's name as a prefix; see [`Graph::scope`].
@@ -110,6 +110,22 @@ impl Graph {
         self.open_method(name, MethodText::Written(call), location)
     }
 
+    /// Runs the body of the method `name`, which the caller calls: see [`OpenCall::attempt`].
+    #[track_caller]
+    pub(crate) fn in_call<T>(&self, name: &'static str, body: impl FnOnce() -> Result<T>) -> Result<T> {
+        self.in_call_at(name, Location::caller(), body)
+    }
+
+    /// Runs the body of the method `name`, as [`Graph::in_call`] does, for a call at the given line.
+    pub(crate) fn in_call_at<T>(
+        &self,
+        name: &'static str,
+        location: &'static Location<'static>,
+        body: impl FnOnce() -> Result<T>,
+    ) -> Result<T> {
+        self.open_call_at(name, location).attempt(body)
+    }
+
     fn open_method(
         &self,
         name: &'static str,
@@ -154,6 +170,22 @@ impl<'g> OpenCall<'g> {
         (data.call, data.open_frame) = (self.outer, self.outer_frame);
         drop(data);
         OpenCall { graph: self.graph, outer, outer_frame }
+    }
+
+    /// Runs the body of the call. A refused body leaves the graph as it was, and its error names the call and has the
+    /// line of the call.
+    pub(crate) fn attempt<T>(&self, body: impl FnOnce() -> Result<T>) -> Result<T> {
+        let checkpoint = self.graph.write().checkpoint();
+        match body() {
+            Ok(result) => {
+                self.graph.write().commit(checkpoint);
+                Ok(result)
+            }
+            Err(error) => {
+                self.graph.write().rollback(checkpoint);
+                Err(self.blame(error))
+            }
+        }
     }
 
     /// Names the call in an error about an argument of its method, and gives the error the line of the call. An error

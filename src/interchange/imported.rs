@@ -226,6 +226,30 @@ impl Imported {
         }
     }
 
+    /// Checks that each fetched node has the output whose number the fetch gives. The number of outputs of a refused
+    /// node may be unknown, and a name without a number may be that of a node without outputs.
+    pub(super) fn check_fetched_outputs(&self) -> Result<()> {
+        for fetch in &self.fetches {
+            let tensor = self.names.fetched(fetch, |name| self.by_name.contains_key(name));
+            let (node, output) = split_name(tensor);
+            if node == tensor {
+                continue;
+            }
+            let (op, count) = match self.by_name.get(node).and_then(|index| self.nodes.get(*index)) {
+                Some(record) if record.blocking_error.is_some() => continue,
+                Some(record) => (&record.op, record.outputs.len()),
+                None => match self.built.iter().rev().find(|built| built.name == node) {
+                    Some(built) => (&built.op, built.values.len()),
+                    None => continue,
+                },
+            };
+            if output >= count {
+                return refuse(no_output(node, output, op, count));
+            }
+        }
+        Ok(())
+    }
+
     /// Returns the error of a node of the model that the import left out.
     fn error_of_left_out(&self, node: &str) -> Error {
         let fetches: Vec<&str> = self.fetches.iter().take(5).map(|name| without_zero(name)).collect();

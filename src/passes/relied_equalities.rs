@@ -65,6 +65,7 @@ fn keep_numbers(this: &mut Rebuilder<'_>, needed: &[bool]) -> Result<()> {
             for (before, now) in before.iter().zip(now).filter(|(_, now)| !now.is_known()) {
                 if let Some(read) = number_before(this, &equalities, before, number) {
                     set_origin(this, node);
+                    keep_cause(this, &equalities, before, now);
                     this.new.table.merge(now, &Dim::known(read))?;
                     this.new.relied.push([now.clone(), Dim::known(read)]);
                 }
@@ -72,6 +73,17 @@ fn keep_numbers(this: &mut Rebuilder<'_>, needed: &[bool]) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Keeps the call that made `before` a number, for errors about `now`, its copy. The call that read the number is not the
+/// reason.
+fn keep_cause(this: &mut Rebuilder<'_>, equalities: &FxHashMap<Symbol, &Equality>, before: &Dim, now: &Dim) {
+    let equality = before.as_symbol().and_then(|symbol| equalities.get(&symbol));
+    if let (Some(symbol), Some(equality)) = (now.as_symbol(), equality)
+        && (equality.origin as usize) < this.old.nodes.len()
+    {
+        this.new.relied_causes.insert(symbol, this.old.call_at(equality.origin));
+    }
 }
 
 /// Returns the number that a dim of the old graph equals by equalities which nodes before node `number` found.

@@ -2,7 +2,8 @@
 
 use super::memory::Memory;
 use crate::codegen::{
-    ANGLE_CALLS, CodeModule, FuncIndex, KernelArgs, SLOT_BASE, SLOT_INNER, SLOT_LOOPS, SLOT_ROW, slot_words,
+    CALLED_FUNCTIONS, CodeModule, FuncIndex, KernelArgs, SLOT_BASE, SLOT_INNER, SLOT_LOOPS, SLOT_ROW,
+    slot_words,
 };
 use crate::lower::plan::BufferUse;
 
@@ -39,7 +40,7 @@ impl KernelCall<'_> {
             extents: self.extents.as_ptr(),
             stream: self.stream,
             failed,
-            angle_calls: ANGLE_CALLS,
+            called_functions: CALLED_FUNCTIONS,
         };
         // SAFETY: the caller's promise.
         unsafe { self.code.launch(self.function, &args) }

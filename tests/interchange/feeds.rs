@@ -155,7 +155,11 @@ fn a_fed_tensor_must_be_in_the_model() -> Result<()> {
     assert_eq!(refused("x:1"), "a fed tensor must be in the model, got x:1: Placeholder has 1 output");
     let error = import(&["yy"], &[]).unwrap_err();
     assert_eq!(error.message(), "there is no node named yy; is it y?");
-    let imported = import(&["y"], &[])?;
+    let error = import(&["y:7"], &[]).unwrap_err();
+    assert!(error.message().starts_with("a tensor must be in the model, got y:7: "), "{error}");
+    assert!(error.message().ends_with(" has 1 output"), "{error}");
+    assert!(error.location().is_some());
+    let imported = import(&["y:0"], &[])?;
     let error = imported.value("z").unwrap_err();
     assert_eq!(
         error.message(),

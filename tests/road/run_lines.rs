@@ -1,7 +1,7 @@
 //! Errors of an op in a run name the line of the run too, and what a user meets beside it: rows of a map that differ,
 //! dense results asked for as ragged, and conditions in the names that a program gives.
 
-use shapeflow::{DType, Dim, Graph, Result, Tensor, TensorViewMut, ragged, shape, slice};
+use shapeflow::{DType, Dim, Graph, Result, Tensor, TensorViewMut, Value, ragged, shape, slice};
 
 /// Returns the lines of this file that the notes about the run name.
 fn run_lines<T>(result: Result<T>) -> Vec<u32> {
@@ -65,6 +65,41 @@ fn an_error_in_a_loop_names_the_run_around_the_loop() -> Result<()> {
     let error = exe.run_all(&[ids.view()]).unwrap_err();
     assert!(error.to_string().contains("in iteration 1"), "{error}");
     assert_eq!(run_lines(exe.run_all(&[ids.view()])), [line!()]);
+    Ok(())
+}
+
+fn one_more<'g>(i: Value<'g>) -> Result<Value<'g>> {
+    i.add(1i64)
+}
+
+#[test]
+fn an_error_in_a_body_explains_sizes_that_a_call_has_fixed() -> Result<()> {
+    let g = Graph::new();
+    let (x, y) = (g.input("x", DType::F32, shape!["n"])?, g.input("y", DType::F32, shape!["m", "n"])?);
+    let _ = x.ensure_shape([2])?;
+    let start = g.constant(0i64)?;
+    let three = g.constant([1.0f32, 2.0, 3.0])?;
+    let errors = [
+        g.while_loop(&[start, x], |s| s[0].less(3i64), |s| Ok([one_more(s[0])?, s[1].add(three)?])).err(),
+        g.while_loop(&[start], |s| s[0].less(3i64), |s| Ok([one_more(s[0])?, x.add(three)?])).err(),
+        g.map(&[y], |row| row[0].add(three)).err(),
+        g.cond(start.equal(0i64)?, || Ok([x.add(three)?]), || Ok([three])).err(),
+    ];
+    for (number, error) in errors.into_iter().enumerate() {
+        let text = error.expect("the body is refused").to_string();
+        assert!(text.contains("n is 2 since ensure_shape"), "{number}: {text}");
+    }
+    let z = g.input("z", DType::F32, shape!["k"])?;
+    let inside = g.while_loop(
+        &[start, z],
+        |s| s[0].less(3i64),
+        |s| {
+            let _ = s[1].ensure_shape([2])?;
+            Ok([one_more(s[0])?, s[1].add(three)?])
+        },
+    );
+    let text = inside.err().expect("the body is refused").to_string();
+    assert!(text.contains("k is 2 since body/ensure_shape"), "{text}");
     Ok(())
 }
 

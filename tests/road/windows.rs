@@ -499,3 +499,42 @@ fn windows_may_exceed_images_of_unknown_size() -> Result<()> {
     }
     Ok(())
 }
+
+/// A window that is much larger than the image is the whole image at every place. It takes no memory of its size.
+#[test]
+fn windows_of_same_padding_may_be_much_larger_than_the_image() -> Result<()> {
+    let (huge, large) = ([1i64 << 40, 1 << 41], [50i64, 50]);
+    let images = Images::new(&[2, 5, 4, 3]).tensor();
+    for shape in [shape![2, 5, 4, 3], shape!["n", "h", "w", 3]] {
+        for strides in [[1i64, 1], [2, 3], [7, 9]] {
+            let g = Graph::new();
+            let x = g.input("x", DType::F64, shape.clone())?;
+            let (same, last) = (|| Padding::Same, DataFormat::ChannelsLast);
+            let outputs_of = |sizes: [i64; 2]| -> Result<Vec<Value<'_>>> {
+                let largest = x.max_pool(sizes, strides, same(), last)?;
+                let means = x.avg_pool(sizes, strides, same(), last)?;
+                let spread = means.avg_pool_grad(x.shape(), sizes, strides, same(), last)?;
+                let [_, places] = x.max_pool_with_argmax(sizes, strides, same(), last)?;
+                Ok(vec![largest, means, spread, places])
+            };
+            let outputs = [outputs_of(huge)?, outputs_of(large)?].concat();
+            let results = g.compile(&outputs)?.run_all(&[images.view()])?;
+            let (of_huge, of_large) = results.split_at(outputs.len() / 2);
+            assert_eq!(of_huge, of_large, "{strides:?}");
+        }
+    }
+    Ok(())
+}
+
+/// An error of a run names the pool and not a part of it.
+#[test]
+fn an_error_of_a_run_names_the_pool() -> Result<()> {
+    let g = Graph::new();
+    let x = g.input("x", DType::F32, shape!["n", "h", "w", 3])?;
+    let y = x.avg_pool([5, 5], [1, 1], Padding::Valid, DataFormat::ChannelsLast)?;
+    let error =
+        g.compile(y)?.run(&[Tensor::zeros(DType::F32, &[1, 2, 2, 3])?.view()]).map(|[y]| y).unwrap_err();
+    assert_eq!(error.op(), Some("avg_pool"), "{error}");
+    assert!(!error.to_string().contains("reduce_window"), "{error}");
+    Ok(())
+}

@@ -11,7 +11,7 @@ use smallvec::smallvec;
 use super::body_analysis::{BodyAnalysis, WantedForm, wanted_operands};
 use super::emitted_value::{EmittedValue, Scalars, Vecs};
 use super::target::Target;
-use crate::codegen::angle_calls::angle_call_offset;
+use crate::codegen::called_functions::CalledFunction;
 use crate::codegen::repr::Repr;
 use crate::expr::AngleFunction;
 use crate::lower::kernel_body::{Inst, InstId, KernelBody};
@@ -367,7 +367,7 @@ impl<'a, 'f> Emitter<'a, 'f> {
         let mut signature = Signature::new(self.target.call_conv);
         signature.params = vec![AbiParam::new(types::I64); 3];
         let signature = self.b.import_signature(signature);
-        let offset = Offset32::new(angle_call_offset(function) as i32);
+        let offset = Offset32::new(CalledFunction::LargeAngle(function).offset() as i32);
         let address = self.b.ins().load(types::I64, flags(), self.args.address, offset);
         self.b.ins().call_indirect(signature, address, &[to, from, count]);
         self.b.ins().stack_load(types::I64, types::F64X2, slot, 0)

@@ -7,7 +7,7 @@ use shapeflow_shape_fns::DType;
 use smallvec::SmallVec;
 
 use super::super::abi::{KernelArgs, SLOT_BASE, SLOT_INNER, SLOT_LOOPS, SLOT_ROW, slot_words};
-use super::super::angle_calls::{ANGLE_CALLS, angle_call_offset};
+use super::super::called_functions::{CALLED_FUNCTIONS, CalledFunction};
 use super::super::module::{CodeModule, FuncIndex};
 use super::random_values::{Random, element};
 use crate::expr::{AngleFunction, Scalar};
@@ -287,7 +287,7 @@ impl KernelCase {
             extents: self.extents.as_ptr(),
             stream,
             failed: &mut failed,
-            angle_calls: ANGLE_CALLS,
+            called_functions: CALLED_FUNCTIONS,
         };
         // SAFETY: the slots were laid out inside their buffers for these sizes and reaches.
         unsafe { module.launch(function, &args) };
@@ -327,21 +327,22 @@ impl KernelCase {
             (offset_of!(KernelArgs, stream), stream as u64),
             (offset_of!(KernelArgs, failed), failed),
         ];
-        let address = |function: AngleFunction| ANGLE_CALLS[function.number()] as usize as u64;
-        let calls = AngleFunction::ALL.map(|function| (angle_call_offset(function), address(function)));
+        let compute: [(CalledFunction, fn(f64, f64) -> f64); CalledFunction::COUNT] = [
+            (CalledFunction::LargeAngle(AngleFunction::Sin), |x, y| AngleFunction::Sin.where_large(x, y)),
+            (CalledFunction::LargeAngle(AngleFunction::Cos), |x, y| AngleFunction::Cos.where_large(x, y)),
+            (CalledFunction::LargeAngle(AngleFunction::Tan), |x, y| AngleFunction::Tan.where_large(x, y)),
+            (CalledFunction::Remainder, |x, y| x % y),
+        ];
+        let address = |function: CalledFunction| CALLED_FUNCTIONS[function.number()] as usize as u64;
+        let calls = compute.map(|(function, _)| (function.offset(), address(function)));
         let mut bytes = [0; size_of::<KernelArgs>()];
         for (offset, value) in fields.into_iter().chain(calls) {
             bytes[offset..offset + 8].copy_from_slice(&value.to_le_bytes());
         }
         let arguments = space.place("arguments", &bytes, false);
         let mut processor = Processor::new(space);
-        let compute: [fn(f64, f64) -> f64; 3] = [
-            |value, angle| AngleFunction::Sin.where_large(value, angle),
-            |value, angle| AngleFunction::Cos.where_large(value, angle),
-            |value, angle| AngleFunction::Tan.where_large(value, angle),
-        ];
-        for ((_, address), compute) in calls.into_iter().zip(compute) {
-            processor.library_functions.insert(address, LibraryFunction::Combine(compute));
+        for (function, compute) in compute {
+            processor.library_functions.insert(address(function), LibraryFunction::Combine(compute));
         }
         processor.call(program, start, arguments)?;
         for (buffer, start) in buffers.iter_mut().zip(starts) {

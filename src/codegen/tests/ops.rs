@@ -109,6 +109,8 @@ fn on_every_machine(f: impl Fn(&mut Batch, &mut Random)) {
     for machine in TestMachine::all() {
         let mut batch = Batch::new(machine);
         f(&mut batch, &mut Random::new(11));
+        let [requested, all] = batch.report();
+        assert_eq!(requested, all, "{machine:?}: a build without Cranelift lacks no operation");
         batch.check();
     }
 }

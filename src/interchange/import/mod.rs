@@ -143,7 +143,9 @@ impl Model {
             |node: &&NodeDef| !by_name.contains_key(&node.name) && !node.attr.contains_key(AUXILIARY);
         let left_out = self.graph.node.iter().filter(is_left_out).map(|node| node.name.clone()).collect();
         let fetches = fetches.unwrap_or_default().iter().map(|name| (*name).to_string()).collect();
-        Ok(Imported { graph, nodes, by_name, left_out, fetches, names, inputs, outputs, built })
+        let imported = Imported { graph, nodes, by_name, left_out, fetches, names, inputs, outputs, built };
+        imported.check_fetched_outputs().map_err(|error| error.or_at(location))?;
+        Ok(imported)
     }
 
     /// Returns the signature that the options name. Without a name, the result is `serving_default`, or the only

@@ -79,6 +79,7 @@ pub(crate) static BY_FLAGS: OpDef = OpDef::composite("reverse_by_flags", |_, val
 
 /// A part of `reverse_by_flags`: returns the flags, one for every axis of the first operand.
 pub(crate) static FLAGS_OF_AXES: OpDef = OpDef::compute("flags_of_axes", |cx, _, index| cx.operand(1, index))
+    .internal()
     .operands(&[Operand::Data("x"), Operand::Data("flags")])
     .shape_fn(|cx| {
         let [mut flags] = cx.axes::<1>(1)?;

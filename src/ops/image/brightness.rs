@@ -48,8 +48,8 @@ impl<'g> Value<'g> {
     /// The element type is not a float, or `gamma` or `gain` has another dtype or does not broadcast.
     #[track_caller]
     pub fn adjust_gamma(self, gamma: impl IntoOperand<'g>, gain: impl IntoOperand<'g>) -> Result<Value<'g>> {
-        let _call = self.graph().open_call("adjust_gamma");
-        self.require_float(Location::caller())?.pow(gamma)?.mul(gain)
+        let location = Location::caller();
+        self.graph().in_call("adjust_gamma", || self.require_float(location)?.pow(gamma)?.mul(gain))
     }
 
     /// Returns the value, whose elements must be floats.

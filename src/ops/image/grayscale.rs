@@ -35,14 +35,15 @@ impl<'g> Value<'g> {
     #[doc(alias = "rgb2gray")]
     #[track_caller]
     pub fn rgb_to_grayscale(self) -> Result<Value<'g>> {
-        let _call = self.graph().open_call("rgb_to_grayscale");
         let location = Location::caller();
-        let dtype =
-            dtype::common(&[self.dtype()], 0, 1, dtype::Class::Float).map_err(|error| error.at(location))?;
-        let x = self.with_channels(3, location)?;
-        let wide = if dtype == DType::F64 { DType::F64 } else { DType::F32 };
-        let weights = self.graph().constant(WEIGHTS)?.cast(wide)?;
-        x.cast(wide)?.mul(weights)?.reduce_sum(Axes::of(-1).keep_dims())?.cast(dtype)
+        self.graph().in_call("rgb_to_grayscale", || {
+            let dtype = dtype::common(&[self.dtype()], 0, 1, dtype::Class::Float)
+                .map_err(|error| error.at(location))?;
+            let x = self.with_channels(3, location)?;
+            let wide = if dtype == DType::F64 { DType::F64 } else { DType::F32 };
+            let weights = self.graph().constant(WEIGHTS)?.cast(wide)?;
+            x.cast(wide)?.mul(weights)?.reduce_sum(Axes::of(-1).keep_dims())?.cast(dtype)
+        })
     }
 
     /// Repeats the brightness of every pixel as red, green and blue. The last axis has one element per pixel.
@@ -65,9 +66,11 @@ impl<'g> Value<'g> {
     #[doc(alias = "gray2rgb")]
     #[track_caller]
     pub fn grayscale_to_rgb(self) -> Result<Value<'g>> {
-        let _call = self.graph().open_call("grayscale_to_rgb");
-        let x = self.with_channels(1, Location::caller())?;
-        concat(&[x; 3], -1)
+        let location = Location::caller();
+        self.graph().in_call("grayscale_to_rgb", || {
+            let x = self.with_channels(1, location)?;
+            concat(&[x; 3], -1)
+        })
     }
 
     /// Returns the same elements. Their last axis must have the size `count`; a run checks a size that is not known.

@@ -58,21 +58,24 @@ impl<'g> Value<'g> {
         method: ResizeMethod,
         antialias: bool,
     ) -> Result<Value<'g>> {
-        let _call = self.graph().open_call("resize");
-        let kernel = match method {
-            ResizeMethod::Nearest => return self.resize_nearest(size, Sampling::HalfPixel),
-            ResizeMethod::Area => return self.resize_area(size),
-            ResizeMethod::Bilinear if !antialias => return self.resize_bilinear(size, Sampling::HalfPixel),
-            ResizeMethod::Bicubic if !antialias => return self.resize_bicubic(size, Sampling::HalfPixel),
-            ResizeMethod::Bilinear => SamplingKernel::Triangle,
-            ResizeMethod::Bicubic => SamplingKernel::KeysCubic,
-            ResizeMethod::Lanczos3 => SamplingKernel::Lanczos3,
-            ResizeMethod::Lanczos5 => SamplingKernel::Lanczos5,
-            ResizeMethod::Gaussian => SamplingKernel::Gaussian,
-            ResizeMethod::MitchellCubic => SamplingKernel::MitchellCubic,
-        };
-        let call = self.graph().op(&RESIZE).data(self).size("size", size);
-        call.attr("kernel_type", kernel.name()).attr("antialias", antialias).finish()
+        self.graph().in_call("resize", || {
+            let kernel = match method {
+                ResizeMethod::Nearest => return self.resize_nearest(size, Sampling::HalfPixel),
+                ResizeMethod::Area => return self.resize_area(size),
+                ResizeMethod::Bilinear if !antialias => {
+                    return self.resize_bilinear(size, Sampling::HalfPixel);
+                }
+                ResizeMethod::Bicubic if !antialias => return self.resize_bicubic(size, Sampling::HalfPixel),
+                ResizeMethod::Bilinear => SamplingKernel::Triangle,
+                ResizeMethod::Bicubic => SamplingKernel::KeysCubic,
+                ResizeMethod::Lanczos3 => SamplingKernel::Lanczos3,
+                ResizeMethod::Lanczos5 => SamplingKernel::Lanczos5,
+                ResizeMethod::Gaussian => SamplingKernel::Gaussian,
+                ResizeMethod::MitchellCubic => SamplingKernel::MitchellCubic,
+            };
+            let call = self.graph().op(&RESIZE).data(self).size("size", size);
+            call.attr("kernel_type", kernel.name()).attr("antialias", antialias).finish()
+        })
     }
 }
 

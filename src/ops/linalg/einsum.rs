@@ -91,17 +91,18 @@ impl<'g> Value<'g> {
         other_axes: impl IntoParam<'g>,
     ) -> Result<Value<'g>> {
         let location = Location::caller();
-        let _call = self.graph().open_call_at("tensordot", location);
-        let refuse = |error: Error| {
-            let [x, y] = [self, other].map(|value| type_text(value.dtype(), &value.shape()));
-            error.with_op("tensordot", format!("tensordot({x}, {y})")).at(location)
-        };
-        let known = |name, axes: Param<'g>| axes.known_ints(name).map_err(refuse);
-        let (axes, other_axes) =
-            (known("axes", axes.into_param())?, known("other_axes", other_axes.into_param())?);
-        let equation = tensordot_equation(self, other, &axes, &other_axes)
-            .map_err(|message| refuse(Error::new(ErrorKind::Shape, Phase::Build, message)))?;
-        einsum(&equation, &[self, other])
+        self.graph().in_call_at("tensordot", location, || {
+            let refuse = |error: Error| {
+                let [x, y] = [self, other].map(|value| type_text(value.dtype(), &value.shape()));
+                error.with_op("tensordot", format!("tensordot({x}, {y})")).at(location)
+            };
+            let known = |name, axes: Param<'g>| axes.known_ints(name).map_err(refuse);
+            let (axes, other_axes) =
+                (known("axes", axes.into_param())?, known("other_axes", other_axes.into_param())?);
+            let equation = tensordot_equation(self, other, &axes, &other_axes)
+                .map_err(|message| refuse(Error::new(ErrorKind::Shape, Phase::Build, message)))?;
+            einsum(&equation, &[self, other])
+        })
     }
 }
 

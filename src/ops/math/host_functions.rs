@@ -142,8 +142,8 @@ impl<'g> Value<'g> {
     #[doc(alias = "betaln")]
     #[track_caller]
     pub fn lbeta(self) -> Result<Value<'g>> {
-        let _call = self.graph().open_call("lbeta");
-        self.lgamma()?.reduce_sum([-1])?.sub(self.reduce_sum([-1])?.lgamma()?)
+        self.graph()
+            .in_call("lbeta", || self.lgamma()?.reduce_sum([-1])?.sub(self.reduce_sum([-1])?.lgamma()?))
     }
 }
 

@@ -83,9 +83,11 @@ impl<'g> Value<'g> {
         rates: impl IntoParam<'g>,
         padding: WindowPadding,
     ) -> Result<Value<'g>> {
-        let _call = self.graph().open_call("erosion_2d");
-        let filter = filter.into_operand(self, Location::caller()).reverse([0, 1])?;
-        self.neg()?.dilation_2d(filter, strides, rates, padding)?.neg()
+        let location = Location::caller();
+        self.graph().in_call("erosion_2d", || {
+            let filter = filter.into_operand(self, location).reverse([0, 1])?;
+            self.neg()?.dilation_2d(filter, strides, rates, padding)?.neg()
+        })
     }
 
     /// The gradient of [`Value::dilation_2d`] with respect to the images. `self` is the gradient of the loss with

@@ -17,6 +17,7 @@ use crate::op::{OpDef, Operand};
 /// `others`, the list may also have the elements of the spatial axes only; `channel_axis` is the axis of the channels.
 /// A run refuses a size other than 1 along an axis of `ones`. Errors call the list `name`.
 pub(super) static DEF: OpDef = OpDef::compute("list_as_shape", |_, _, _| Expr::zero(DType::U8))
+    .internal()
     .attrs(&[
         Attribute::str("name"),
         Attribute::int("rank"),

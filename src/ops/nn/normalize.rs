@@ -31,16 +31,17 @@ impl<'g> Value<'g> {
     #[doc(alias = "l2norm")]
     #[track_caller]
     pub fn l2_normalize(self, axes: impl IntoAxes<'g>, epsilon: f64) -> Result<Value<'g>> {
-        let _call = self.graph().open_call("l2_normalize");
-        let axes = axes.into_axes().keep_dims();
-        if !self.dtype().is_complex() {
-            let squares = self.square()?.reduce_sum(axes)?;
-            return self.mul(squares.maximum(epsilon)?.rsqrt()?);
-        }
-        let (real, imaginary) = (self.real()?, self.imag()?);
-        let squares = real.square()?.add(imaginary.square()?)?.reduce_sum(axes)?;
-        let factor = squares.maximum(epsilon)?.rsqrt()?;
-        real.mul(factor)?.complex(imaginary.mul(factor)?)
+        self.graph().in_call("l2_normalize", || {
+            let axes = axes.into_axes().keep_dims();
+            if !self.dtype().is_complex() {
+                let squares = self.square()?.reduce_sum(axes)?;
+                return self.mul(squares.maximum(epsilon)?.rsqrt()?);
+            }
+            let (real, imaginary) = (self.real()?, self.imag()?);
+            let squares = real.square()?.add(imaginary.square()?)?.reduce_sum(axes)?;
+            let factor = squares.maximum(epsilon)?.rsqrt()?;
+            real.mul(factor)?.complex(imaginary.mul(factor)?)
+        })
     }
 
     /// Scales the elements so that their Euclidean norm over the given axes is at most `limit`:
@@ -63,9 +64,10 @@ impl<'g> Value<'g> {
     /// The element type is not a float, or an axis is out of range or given twice.
     #[track_caller]
     pub fn clip_by_norm(self, limit: f64, axes: impl IntoAxes<'g>) -> Result<Value<'g>> {
-        let _call = self.graph().open_call("clip_by_norm");
-        let norm = self.euclidean_norm(axes.into_axes().keep_dims())?;
-        self.mul(limit)?.div(norm.maximum(limit)?)
+        self.graph().in_call("clip_by_norm", || {
+            let norm = self.euclidean_norm(axes.into_axes().keep_dims())?;
+            self.mul(limit)?.div(norm.maximum(limit)?)
+        })
     }
 }
 

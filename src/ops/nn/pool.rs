@@ -106,19 +106,20 @@ fn pooled<'g>(
     format: DataFormat,
     location: &'static Location<'static>,
 ) -> Result<Value<'g>> {
-    let _call = x.graph().open_call_at(images.name(), location);
-    let call = |def| x.graph().op(def).data(x);
-    match spatial_axes(x, &sizes, &strides) {
-        Ok(spatial) => {
-            let call = call(if spatial == 2 { images } else { volumes });
-            with_pool_windows(call, [sizes, strides], spatial, padding, format).finish_at(location)
+    x.graph().in_call_at(images.name(), location, || {
+        let call = |def| x.graph().op(def).data(x);
+        match spatial_axes(x, &sizes, &strides) {
+            Ok(spatial) => {
+                let call = call(if spatial == 2 { images } else { volumes });
+                with_pool_windows(call, [sizes, strides], spatial, padding, format).finish_at(location)
+            }
+            Err(error) => {
+                let mut call = call(images);
+                call.refuse(error);
+                call.finish_at(location)
+            }
         }
-        Err(error) => {
-            let mut call = call(images);
-            call.refuse(error);
-            call.finish_at(location)
-        }
-    }
+    })
 }
 
 /// Returns the number of spatial axes: the number of sizes, or of axes of `x` besides the batch and the channels.
@@ -221,8 +222,9 @@ fn build<'g>(
     let border = if op == "max" { Scalar::lowest(x.dtype()) } else { Scalar::zero(x.dtype()) };
     let before: Vec<Dim> = windows.paddings.iter().map(|[before, _]| before.clone()).collect();
     let positions = windows.positions();
+    let spans = windows.checked_sizes(&sizes, &ones);
     let call = x.graph().op(&reduce_window::DEF).data(windows.pad(x, border)?);
-    let call = call.size("sizes", &sizes[..]).size("strides", &strides[..]);
+    let call = call.size("sizes", &spans[..]).size("strides", &strides[..]);
     let call = call.attr("op", op).size("positions", &positions[..]);
     let call = match op {
         "mean" => call.size("before", &before[..]).size("extents", &dims[..]),

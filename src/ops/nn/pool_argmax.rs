@@ -51,11 +51,12 @@ impl<'g> Value<'g> {
         format: DataFormat,
     ) -> Result<[Value<'g>; 2]> {
         let location = Location::caller();
-        let _call = self.graph().open_call_at("max_pool_with_argmax", location);
-        let params = [sizes.into_param(), strides.into_param()];
-        let call = self.graph().op(&DEF).data(self);
-        let call = with_pool_windows(call, params, 2, &padding, format);
-        exactly(call.finish_all_at(location)?.into_vec())
+        self.graph().in_call_at("max_pool_with_argmax", location, || {
+            let params = [sizes.into_param(), strides.into_param()];
+            let call = self.graph().op(&DEF).data(self);
+            let call = with_pool_windows(call, params, 2, &padding, format);
+            exactly(call.finish_all_at(location)?.into_vec())
+        })
     }
 }
 
@@ -77,6 +78,7 @@ pub(crate) static DEF: OpDef = OpDef::composite("max_pool_with_argmax", build)
 /// A part of pools: the positions of the maxima. With attribute `include_batch_in_index`, a position also counts the
 /// elements of all earlier images. A window without elements has the position -1.
 pub(super) static POSITIONS: OpDef = OpDef::host("max_pool_positions", run)
+    .internal()
     .attrs(&[
         Attribute::bool_or("include_batch_in_index", false),
         Attribute::str("padding"),

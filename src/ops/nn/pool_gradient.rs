@@ -9,8 +9,8 @@ use super::pool::{IMAGE_ATTRS, VOLUME_ATTRS, require_ones};
 use super::pool_argmax::positions;
 use super::reduce_window;
 use super::window::{
-    Padding, Windows, agree, data_format, dims_of, of_rank, operand_values, refuse, window_dims,
-    with_pool_windows, with_shape,
+    Padding, Windows, agree, bounded_sizes, data_format, dims_of, of_rank, operand_values, refuse,
+    window_dims, with_pool_windows, with_shape,
 };
 use crate::dtype;
 use crate::error::Result;
@@ -54,19 +54,20 @@ impl<'g> Value<'g> {
         format: DataFormat,
     ) -> Result<Value<'g>> {
         let location = Location::caller();
-        let _call = self.graph().open_call_at("max_pool_grad", location);
-        let params = [sizes.into_param(), strides.into_param()];
-        let input = input.into_operand(self, location);
-        let call = with_pool_windows(
-            self.graph().op(&super::pool::MAX).data(input),
-            params.clone(),
-            2,
-            &padding,
-            format,
-        );
-        let pooled = call.finish_at(location)?;
-        let call = self.graph().op(&MAX).data(input).data(pooled).data(self);
-        with_pool_windows(call, params, 2, &padding, format).finish_at(location)
+        self.graph().in_call_at("max_pool_grad", location, || {
+            let params = [sizes.into_param(), strides.into_param()];
+            let input = input.into_operand(self, location);
+            let call = with_pool_windows(
+                self.graph().op(&super::pool::MAX).data(input),
+                params.clone(),
+                2,
+                &padding,
+                format,
+            );
+            let pooled = call.finish_at(location)?;
+            let call = self.graph().op(&MAX).data(input).data(pooled).data(self);
+            with_pool_windows(call, params, 2, &padding, format).finish_at(location)
+        })
     }
 
     /// The gradient of [`Value::avg_pool`]. `self` is the gradient of the loss with respect to the result, and
@@ -100,10 +101,12 @@ impl<'g> Value<'g> {
         format: DataFormat,
     ) -> Result<Value<'g>> {
         let location = Location::caller();
-        let _call = self.graph().open_call_at("avg_pool_grad", location);
-        let params = [sizes.into_param(), strides.into_param()];
-        let call = self.graph().op(&AVG).size("orig_input_shape", input_sizes.into_shape_arg()).data(self);
-        with_pool_windows(call, params, 2, &padding, format).finish_at(location)
+        self.graph().in_call_at("avg_pool_grad", location, || {
+            let params = [sizes.into_param(), strides.into_param()];
+            let call =
+                self.graph().op(&AVG).size("orig_input_shape", input_sizes.into_shape_arg()).data(self);
+            with_pool_windows(call, params, 2, &padding, format).finish_at(location)
+        })
     }
 }
 
@@ -219,6 +222,7 @@ fn build_avg<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>], spatial: usize) -> 
     let lengths = window_dims(cx.attrs(), "ksize", sizes, rank, &unpooled_axes)?;
     let strides = window_dims(cx.attrs(), "strides", strides, rank, &unpooled_axes)?;
     require_ones(&unpooled_axes, &lengths, &strides)?;
+    let lengths = bounded_sizes(cx.attrs(), lengths, &extents)?;
     let is_one = |dim: &Dim| dim.as_known() == Some(1);
     let pooled_axes: Vec<usize> =
         (0..rank).filter(|axis| !is_one(&lengths[*axis]) || !is_one(&strides[*axis])).collect();

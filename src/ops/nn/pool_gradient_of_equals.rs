@@ -54,6 +54,7 @@ pub(crate) static VOLUMES_TWICE: OpDef =
 /// window of `maxima` has elements equal to it. The windows have the sizes `sizes`, one entry per axis, and start at
 /// the index of the element. f16 and bf16 are added as f32 and rounded once.
 pub(super) static SUMS: OpDef = OpDef::compute("sum_at_equals", lower_sums)
+    .internal()
     .operands(&[Operand::Data("x"), Operand::Data("maxima"), Operand::Data("values"), Operand::Size("sizes")])
     .shape_fn(|cx: &mut InferenceContext<'_>| {
         let Some(sizes) = given_dims(cx, "sizes")? else {
@@ -75,6 +76,7 @@ pub(super) static SUMS: OpDef = OpDef::compute("sum_at_equals", lower_sums)
 /// A part of gradients of pools: for each window of `x`, the position of its first element that is equal to the element
 /// of `maxima`, or the greatest i64. Window `i` starts `before` elements before element `i * strides` of an axis.
 pub(super) static POSITIONS: OpDef = OpDef::compute("positions_of_equals", lower_positions)
+    .internal()
     .operands(&[
         Operand::Data("x"),
         Operand::Data("maxima"),
@@ -162,7 +164,7 @@ fn lower_positions(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Exp
     }
 }
 
-/// Returns the windows of a pool with the channels last, its `ksize` and its `strides`.
+/// Returns the windows of a pool with the channels last, their sizes and its `strides`.
 fn windows_of<'g>(
     attrs: &Attrs,
     x: Value<'g>,
@@ -180,6 +182,7 @@ fn windows_of<'g>(
     require_ones(&ones, &sizes, &strides)?;
     let format = DataFormat::ChannelsLast;
     let windows = Windows::with_ones(attrs, format, &dims_of(x), [&sizes, &strides], &ones)?;
+    let sizes = windows.checked_sizes(&sizes, &ones);
     Ok((windows, [sizes, strides]))
 }
 

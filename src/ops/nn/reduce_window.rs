@@ -16,6 +16,7 @@ use crate::ops::widen::widen;
 /// Along an axis of size `h`, `(h - size + stride) / stride` windows fit, rounded toward zero. The number must not be
 /// negative.
 pub(crate) static DEF: OpDef = OpDef::compute("reduce_window", lower)
+    .internal()
     .attrs(&[Attribute::str("op")])
     .operands(&[
         Operand::Data("x"),

@@ -292,7 +292,7 @@ impl Windows {
     }
 
     /// Makes windows whose sizes and strides are 1 along the axes `ones` of a tensor with dimensions `dims`, also where
-    /// the lists say so only in a run.
+    /// the lists say so only in a run. With the padding `SAME`, sizes are bounded: see [`bounded`].
     ///
     /// # Errors
     /// As [`Windows::new`].
@@ -308,14 +308,22 @@ impl Windows {
             let entry = |axis: usize| if ones.contains(&axis) { one.clone() } else { list[axis].clone() };
             (0..list.len()).map(entry).collect()
         };
+        let plain_sizes = bounded_sizes(attrs, plain(sizes), dims)?;
         let mut windows =
-            Windows::new(attrs, format, dims, plain(sizes), plain(strides), vec![1; dims.len()])?;
+            Windows::new(attrs, format, dims, plain_sizes, plain(strides), vec![1; dims.len()])?;
         for &axis in ones {
             if sizes[axis] != one || strides[axis] != one {
                 windows.counts[axis] = Some(dims[axis].clone());
             }
         }
         Ok(windows)
+    }
+
+    /// Returns the sizes for an op over the windows that [`Windows::with_ones`] made of the sizes `given`: along `ones`,
+    /// a run checks the given sizes.
+    pub fn checked_sizes(&self, given: &[Dim], ones: &[usize]) -> Vec<Dim> {
+        let size = |axis: usize| if ones.contains(&axis) { &given[axis] } else { &self.sizes[axis] };
+        (0..given.len()).map(|axis| size(axis).clone()).collect()
     }
 
     /// Returns whether every element along an axis is a window.
@@ -383,6 +391,35 @@ impl Windows {
     /// many as fit.
     pub fn positions(&self) -> Vec<Dim> {
         self.counts.iter().map(|count| count.clone().unwrap_or(Dim::known(-1))).collect()
+    }
+}
+
+/// The largest size of a window that is not compared with the size of its axis.
+const LARGEST_UNBOUNDED: i64 = 1 << 10;
+
+/// Returns sizes of windows over a tensor with dimensions `dims`: the sizes themselves, or, with the padding `SAME`,
+/// bounded ones: see [`bounded`].
+pub(super) fn bounded_sizes(attrs: &Attrs, sizes: Vec<Dim>, dims: &[Dim]) -> Result<Vec<Dim>> {
+    match attrs.str("padding") {
+        "SAME" => sizes.into_iter().zip(dims).map(|(size, extent)| bounded(size, extent)).collect(),
+        _ => Ok(sizes),
+    }
+}
+
+/// Returns a size whose windows have the same elements of an axis of size `extent` as windows of `size`, if the padding
+/// is `SAME`. The padding is as large as the windows, so that a large size must not stay.
+///
+/// There are `count = ceil(extent / stride)` windows, so the last one starts `last = (count - 1) * stride < extent`
+/// after the first one. The padding has `last + size - extent` elements; half of them are in front. If `size` is at
+/// least `2 * extent`, the front padding is at least `last`, and every window ends after the axis: each window has the
+/// whole axis.
+fn bounded(size: Dim, extent: &Dim) -> Result<Dim> {
+    match size.as_known() {
+        Some(known) if known > LARGEST_UNBOUNDED => {
+            let twice = extent.checked_mul(Dim::known(2))?.max(Dim::known(1))?;
+            Ok(size.min(twice)?)
+        }
+        _ => Ok(size),
     }
 }
 

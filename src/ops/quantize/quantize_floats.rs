@@ -74,6 +74,7 @@ pub(crate) static DEF: OpDef = OpDef::composite("quantize", build)
 
 /// A part of `quantize`, whose minimum is not above its maximum.
 pub(crate) static IN_RANGE: OpDef = OpDef::compute("quantize_in_range", lower)
+    .internal()
     .attrs(&quantize_attrs(Attribute::dtype("dtype")))
     .operands(OPERANDS)
     .outputs(|_, _| 3)

@@ -19,6 +19,7 @@ use crate::ops::nn::{conv, pool};
 /// A part of these ops: `min f32[], max f32[] -> i32[]`, the integer of the quantized type `dtype` that stands for 0.
 /// It may be outside the range of this type.
 pub(crate) static ZERO: OpDef = OpDef::compute("quantized_zero", lower_zero)
+    .internal()
     .attrs(&[Attribute::dtype("dtype")])
     .operands(&[Operand::Data("min"), Operand::Data("max")])
     .shape_fn(|cx| {

@@ -98,6 +98,7 @@ const ONE_BITS: i64 = 11;
 /// the range from `-2^20` to `2^20`. As TensorFlow's `QuantizedBatchNormWithGlobalNormalization`, bit for bit, unless a
 /// factor or an offset exceeds i64.
 pub(crate) static BATCH: OpDef = OpDef::compute("quantized_batch_norm_global", lower_batch)
+    .internal()
     .attrs(&[
         Attribute::dtype_or("dtype", DType::QI32),
         Attribute::float("variance_epsilon"),

@@ -87,6 +87,7 @@ pub(crate) static ADD: OpDef = OpDef::composite("quantized_add", |cx, values| {
 
 /// A part of `quantized_add`, whose ranges are not empty.
 pub(crate) static SUM: OpDef = OpDef::compute("quantized_sum", lower_sum)
+    .internal()
     .operands(PAIR)
     .outputs(|_, _| 3)
     .shape_fn(shape_fns::quantize::quantized_binary)

@@ -127,6 +127,7 @@ pub(crate) static DEF: OpDef = OpDef::composite("requantize", build)
 /// in TensorFlow's `QuantizedConcat`, equal ranges keep the integers, and the numbers are rounded in the order of
 /// that kernel.
 pub(crate) static INTO_RANGE: OpDef = OpDef::compute("requantize_into_range", lower)
+    .internal()
     .attrs(&[Attribute::dtype("dtype"), Attribute::bool_or("joins", false)])
     .operands(OPERANDS)
     .shape_fn(shape_fns::quantize::requantize)

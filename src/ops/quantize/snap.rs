@@ -13,6 +13,7 @@ use crate::shape_fns;
 /// two scalars, or two vectors with one element per slice along attribute `axis`. Attribute `range_given` says that the
 /// user gave the range; the op then clamps the elements to it.
 pub(crate) static DEF: OpDef = OpDef::compute("snap_to_quantized", lower)
+    .internal()
     .attrs(&[
         Attribute::bool_or("signed_input", true),
         Attribute::bool_or("range_given", false),

@@ -240,6 +240,7 @@ pub(crate) static DEQUANTIZE: OpDef = OpDef::composite("uniform_dequantize", |cx
 
 /// A part of `uniform_dequantize`, whose scales are positive.
 pub(crate) static NUMBERS: OpDef = OpDef::compute("uniform_numbers", lower_numbers)
+    .internal()
     .attrs(AXIS)
     .operands(OPERANDS)
     .shape_fn(shape_fns::quantize::uniform_quantize)

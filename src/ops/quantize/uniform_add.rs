@@ -103,6 +103,7 @@ pub(crate) static ADD: OpDef = OpDef::composite("uniform_quantized_add", |cx, va
 /// `rhs`, and the zero points of the sum `-> dtype[..]`. Zero points are scalars, or vectors along an axis of their
 /// tensor. Factors and exponents are scalars, or vectors along the axis of the sum, or else of the operand.
 pub(crate) static SUM: OpDef = OpDef::compute("uniform_sum", lower_sum)
+    .internal()
     .attrs(&[
         Attribute::dtype("dtype"),
         Attribute::int_or("lhs_axis", -1),

@@ -260,6 +260,7 @@ const GREATEST: i64 = 127;
 /// the zero points for which the integers of qi8 reach from `low` to `high`. `low` is at most 0 and `high` at least 0.
 /// If the inverse is not finite, all numbers become 0: the scale is 1, and the inverse 0.
 pub(crate) static SLICE: OpDef = OpDef::compute("uniform_slice", lower_slice)
+    .internal()
     .operands(&[Operand::Data("low"), Operand::Data("high")])
     .outputs(|_, _| 3)
     .shape_fn(slice_shape)

@@ -38,6 +38,7 @@ pub(super) fn ratio_of<'g>(scales: &[Value<'g>], new_scales: Value<'g>) -> Resul
 /// A part of ops that requantize: `f64[..] -> i32[..], i32[..]`, the factors and the exponents of positive numbers, see
 /// [`Ratio`]. A number below `2^-32` becomes 0, and a number of at least `2^30` the greatest ratio.
 pub(crate) static RATIO: OpDef = OpDef::compute("uniform_ratio", lower_ratio)
+    .internal()
     .operands(&[Operand::Data("x")])
     .outputs(|_, _| 2)
     .shape_fn(|cx| {
@@ -108,6 +109,7 @@ impl<'g> Rescaling<'g> {
 /// A part of ops that requantize: `x[..], zero_points, factors, exponents, new_zero_points -> dtype[..]`. All operands
 /// but the first are scalars, or vectors with one element per slice along `axis`.
 pub(crate) static INTEGERS: OpDef = OpDef::compute("uniform_integers", lower_integers)
+    .internal()
     .attrs(&[
         Attribute::dtype("dtype"),
         Attribute::int_or("axis", -1),

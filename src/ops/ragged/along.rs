@@ -1,6 +1,5 @@
 //! The elements of a ragged value along one axis: an axis of the flat values, or rows of reordered flat values.
 
-use super::errors::in_call;
 use super::reduce::ValueGroups;
 use super::reduce_rows;
 use super::select::axis_of;
@@ -38,12 +37,12 @@ struct LineOrder<'g> {
 }
 
 impl<'g> Along<'g> {
-    /// Finds the elements along an axis for the method `op`. A negative axis counts from the end.
+    /// Finds the elements along an axis. A negative axis counts from the end.
     ///
     /// # Errors
     /// The axis does not exist, or it is unknown when the graph is built.
-    pub fn of(value: RaggedValue<'g>, op: &'static str, axis: impl IntoParam<'g>) -> Result<Along<'g>> {
-        let axis = axis_of(value, axis, 0).map_err(|error| in_call(value, op, error))?;
+    pub fn of(value: RaggedValue<'g>, axis: impl IntoParam<'g>) -> Result<Along<'g>> {
+        let axis = axis_of(value, axis, 0)?;
         let depth = value.ragged_rank();
         if axis > depth {
             return Ok(Along::Inner((axis - depth) as i64));

@@ -33,8 +33,7 @@ impl<'g> RaggedValue<'g> {
     #[doc(alias = "flip")]
     #[track_caller]
     pub fn reverse(self, axes: impl IntoRaggedAxes) -> Result<RaggedValue<'g>> {
-        let _call = self.graph().open_call("reverse");
-        sorted_axes(self, axes)?.into_iter().try_fold(self, RaggedValue::reversed)
+        self.in_call("reverse", || sorted_axes(self, axes)?.into_iter().try_fold(self, RaggedValue::reversed))
     }
 
     /// Reverses the order along one axis.
@@ -79,32 +78,33 @@ impl<'g> RaggedValue<'g> {
     /// There is not one multiple for each axis, or a multiple is negative.
     #[track_caller]
     pub fn tile(self, multiples: impl IntoParam<'g>) -> Result<RaggedValue<'g>> {
-        let _call = self.graph().open_call("tile");
-        let multiples = known_ints(self.graph(), multiples, "multiples")?;
-        let (rank, depth) = (rank_of(self)?, self.ragged_rank());
-        if multiples.len() != rank {
-            let message = format!(
-                "there must be one multiple for each of {rank}, got {}",
-                multiples.len(),
-                rank = counted(rank, "axis")
-            );
-            return Err(refuse(self.graph(), ErrorKind::Shape, message));
-        }
-        if let Some(multiple) = multiples.iter().find(|multiple| **multiple < 0) {
-            let message = format!("a multiple must not be negative, got {multiple}");
-            return Err(refuse(self.graph(), ErrorKind::Attribute, message));
-        }
-        let (outer, inner) = multiples.split_at(depth + 1);
-        let inner = [&[1], inner].concat();
-        let tiled = if inner.iter().all(|multiple| *multiple == 1) {
-            self
-        } else {
-            self.map_flat_values(|flat| flat.tile(&inner[..]))?
-        };
-        // The inner axes come first, so that an outer axis repeats their repetitions.
-        let axes = outer.iter().enumerate().rev();
-        axes.filter(|(_, multiple)| **multiple != 1)
-            .try_fold(tiled, |value, (axis, multiple)| value.repeated(axis, *multiple))
+        self.in_call("tile", || {
+            let multiples = known_ints(self.graph(), multiples, "multiples")?;
+            let (rank, depth) = (rank_of(self)?, self.ragged_rank());
+            if multiples.len() != rank {
+                let message = format!(
+                    "there must be one multiple for each of {rank}, got {}",
+                    multiples.len(),
+                    rank = counted(rank, "axis")
+                );
+                return Err(refuse(self.graph(), ErrorKind::Shape, message));
+            }
+            if let Some(multiple) = multiples.iter().find(|multiple| **multiple < 0) {
+                let message = format!("a multiple must not be negative, got {multiple}");
+                return Err(refuse(self.graph(), ErrorKind::Attribute, message));
+            }
+            let (outer, inner) = multiples.split_at(depth + 1);
+            let inner = [&[1], inner].concat();
+            let tiled = if inner.iter().all(|multiple| *multiple == 1) {
+                self
+            } else {
+                self.map_flat_values(|flat| flat.tile(&inner[..]))?
+            };
+            // The inner axes come first, so that an outer axis repeats their repetitions.
+            let axes = outer.iter().enumerate().rev();
+            axes.filter(|(_, multiple)| **multiple != 1)
+                .try_fold(tiled, |value, (axis, multiple)| value.repeated(axis, *multiple))
+        })
     }
 
     /// Repeats the value along axis 0 or along a partitioned axis.

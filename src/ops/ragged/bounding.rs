@@ -27,13 +27,15 @@ impl<'g> RaggedValue<'g> {
     /// The axis does not exist, or the flat values have an unknown rank.
     #[track_caller]
     pub fn bounding_shape_along(self, axis: impl IntoParam<'g>) -> Result<Value<'g>> {
-        let _call = self.graph().open_call("bounding_shape_along");
-        let (axis, depth, dtype) = (axis_of(self, axis, 0)?, self.ragged_rank(), self.row_splits().dtype());
-        match axis {
-            0 => dim_value(self.graph(), self.own_nrows()?)?.cast(dtype),
-            axis if axis <= depth => self.partitions()[axis - 1].longest_row(),
-            axis => size_value(self.graph(), own_dim(self.flat_values(), axis - depth)?, dtype),
-        }
+        self.in_call("bounding_shape_along", || {
+            let (axis, depth, dtype) =
+                (axis_of(self, axis, 0)?, self.ragged_rank(), self.row_splits().dtype());
+            match axis {
+                0 => dim_value(self.graph(), self.own_nrows()?)?.cast(dtype),
+                axis if axis <= depth => self.partitions()[axis - 1].longest_row(),
+                axis => size_value(self.graph(), own_dim(self.flat_values(), axis - depth)?, dtype),
+            }
+        })
     }
 }
 

@@ -28,11 +28,12 @@ impl<'g> RaggedValue<'g> {
     /// `other` does not broadcast to the rows of `self`. If this is not known now, the run fails.
     #[track_caller]
     pub fn broadcast_to_rows(self, other: impl IntoRaggedOperand<'g>) -> Result<RaggedValue<'g>> {
-        let _call = self.graph().open_call("broadcast_to_rows");
         let location = Location::caller();
-        let (rows, flat) = other.beside(self, location)?.with_rows(self, location)?;
-        let spread = flat.broadcast_to(rows.flat_values().shape())?;
-        // The splits of `rows` have the checks of both values.
-        rows.with_flat_values(spread)
+        self.in_call("broadcast_to_rows", || {
+            let (rows, flat) = other.beside(self, location)?.with_rows(self, location)?;
+            let spread = flat.broadcast_to(rows.flat_values().shape())?;
+            // The splits of `rows` have the checks of both values.
+            rows.with_flat_values(spread)
+        })
     }
 }

@@ -23,8 +23,7 @@ impl<'g> RaggedValue<'g> {
     /// The flat values have an unknown rank.
     #[track_caller]
     pub fn rank(self) -> Result<usize> {
-        let _call = self.graph().open_call("rank");
-        super::reduce::rank_of(self)
+        self.in_call("rank", || super::reduce::rank_of(self))
     }
 
     /// Merges the axes of the two outermost partitions: the rows of each row are joined.
@@ -47,12 +46,13 @@ impl<'g> RaggedValue<'g> {
     /// There is only one partition.
     #[track_caller]
     pub fn merge_rows(self) -> Result<RaggedValue<'g>> {
-        let _call = self.graph().open_call("merge_rows");
-        if self.ragged_rank() < 2 {
-            let message = format!("there must be two partitions to merge, got {}", self.shape_text());
-            return Err(refuse(self.graph(), ErrorKind::Shape, message));
-        }
-        self.merge_dims(1, 2)?.ragged()
+        self.in_call("merge_rows", || {
+            if self.ragged_rank() < 2 {
+                let message = format!("there must be two partitions to merge, got {}", self.shape_text());
+                return Err(refuse(self.graph(), ErrorKind::Shape, message));
+            }
+            self.merge_dims(1, 2)?.ragged()
+        })
     }
 }
 
@@ -77,10 +77,11 @@ impl<'g> Value<'g> {
     /// `nvals`.
     #[track_caller]
     pub fn row_splits_to_segment_ids(self, nvals: impl IntoParam<'g>) -> Result<Value<'g>> {
-        let _call = self.graph().open_call("row_splits_to_segment_ids");
-        let nvals = nvals.into_param();
-        let splits = self.graph().op(&CHECKED).data(self).size("nvals", nvals.clone()).finish()?;
-        splits.rowids(nvals)
+        self.graph().in_call("row_splits_to_segment_ids", || {
+            let nvals = nvals.into_param();
+            let splits = self.graph().op(&CHECKED).data(self).size("nvals", nvals.clone()).finish()?;
+            splits.rowids(nvals)
+        })
     }
 
     /// Returns the number of the row of each of the `nvals` flat values. `self` is row splits that were checked
@@ -107,7 +108,8 @@ impl<'g> Value<'g> {
     /// `self` is not a vector of i32 or i64. The run fails unless the ids ascend and are less than `num_segments`.
     #[track_caller]
     pub fn segment_ids_to_row_splits(self, num_segments: impl IntoParam<'g>) -> Result<Value<'g>> {
-        let _call = self.graph().open_call("segment_ids_to_row_splits");
-        self.graph().op(&FROM_ROWIDS).data(self).size("nrows", num_segments).finish()
+        self.graph().in_call("segment_ids_to_row_splits", || {
+            self.graph().op(&FROM_ROWIDS).data(self).size("nrows", num_segments).finish()
+        })
     }
 }

@@ -33,16 +33,17 @@ impl<'g> RaggedValue<'g> {
     #[doc(alias = "cartesian")]
     #[track_caller]
     pub fn cross_rows(self, other: RaggedValue<'g>) -> Result<[RaggedValue<'g>; 2]> {
-        let _call = self.graph().open_call("cross_rows");
-        let [ours, theirs] = [self, other].map(|value| value.row_splits().dtype());
-        if ours != theirs {
-            let message = format!("all row_splits must have one dtype, got {ours} and {theirs}");
-            return Err(refuse(self.graph(), ErrorKind::DType, message)
-                .with_help("use with_row_splits_dtype to convert one of them"));
-        }
-        let (rows, other) = same_count(self, other.into(), "the other value")?;
-        let right = take(other, rows.value_rowids()?)?.ragged()?;
-        let left = take(rows.values(), right.value_rowids()?)?.split_by(right.partition());
-        Ok([left, right].map(|pairs| rows.with_values_unchecked(AnyValue::Ragged(pairs))))
+        self.in_call("cross_rows", || {
+            let [ours, theirs] = [self, other].map(|value| value.row_splits().dtype());
+            if ours != theirs {
+                let message = format!("all row_splits must have one dtype, got {ours} and {theirs}");
+                return Err(refuse(self.graph(), ErrorKind::DType, message)
+                    .with_help("use with_row_splits_dtype to convert one of them"));
+            }
+            let (rows, other) = same_count(self, other.into(), "the other value")?;
+            let right = take(other, rows.value_rowids()?)?.ragged()?;
+            let left = take(rows.values(), right.value_rowids()?)?.split_by(right.partition());
+            Ok([left, right].map(|pairs| rows.with_values_unchecked(AnyValue::Ragged(pairs))))
+        })
     }
 }

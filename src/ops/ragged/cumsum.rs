@@ -37,7 +37,7 @@ impl<'g> RaggedValue<'g> {
     /// The axis does not exist, or the elements are not numbers.
     #[track_caller]
     pub fn cumsum(self, axis: impl IntoParam<'g>) -> Result<RaggedValue<'g>> {
-        self.cumsum_with(axis, false, false)
+        self.in_call("cumsum", || self.cumsum_with(axis, false, false))
     }
 
     /// Adds as [`RaggedValue::cumsum`] does. With `exclusive`, a sum omits the element at its own position
@@ -52,15 +52,15 @@ impl<'g> RaggedValue<'g> {
         exclusive: bool,
         reverse: bool,
     ) -> Result<RaggedValue<'g>> {
-        let _call = self.graph().open_call("cumsum_with");
-        let flat = self.flat_values();
-        let sums = match Along::of(self, "cumsum_with", axis)? {
-            Along::Inner(axis) => flat.cumsum_with(axis, exclusive, reverse)?,
-            Along::Lines(lines) => {
-                lines.scan(&DEF, flat, |call| call.attr("exclusive", exclusive).attr("reverse", reverse))?
-            }
-        };
-        self.with_flat_values(with_size_of(sums, flat)?)
+        self.in_call("cumsum_with", || {
+            let flat = self.flat_values();
+            let sums = match Along::of(self, axis)? {
+                Along::Inner(axis) => flat.cumsum_with(axis, exclusive, reverse)?,
+                Along::Lines(lines) => lines
+                    .scan(&DEF, flat, |call| call.attr("exclusive", exclusive).attr("reverse", reverse))?,
+            };
+            self.with_flat_values(with_size_of(sums, flat)?)
+        })
     }
 }
 

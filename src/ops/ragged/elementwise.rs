@@ -100,10 +100,11 @@ impl<'g> RaggedValue<'g> {
         other: impl IntoRaggedOperand<'g>,
         location: &'static Location<'static>,
     ) -> Result<RaggedValue<'g>> {
-        let _call = self.graph().open_call_at(def.name(), location);
-        other
-            .beside(self, location)?
-            .apply(|flat, other| flat.graph().op(def).data(flat).data(other).finish_at(location))
+        self.in_call_at(def.name(), location, || {
+            other
+                .beside(self, location)?
+                .apply(|flat, other| flat.graph().op(def).data(flat).data(other).finish_at(location))
+        })
     }
 
     /// Applies an op to the dense operand `left` and to `self`.
@@ -113,11 +114,12 @@ impl<'g> RaggedValue<'g> {
         def: &'static OpDef,
         location: &'static Location<'static>,
     ) -> Result<RaggedValue<'g>> {
-        let _call = self.graph().open_call_at(def.name(), location);
-        let flat = self.flat_values();
-        let (rows, left) = self.spread(left.into_operand(flat, location).ok()?)?;
-        let call = flat.graph().op(def).data(left).data(rows.flat_values());
-        rows.with_flat_values(call.finish_at(location)?)
+        self.in_call_at(def.name(), location, || {
+            let flat = self.flat_values();
+            let (rows, left) = self.spread(left.into_operand(flat, location).ok()?)?;
+            let call = flat.graph().op(def).data(left).data(rows.flat_values());
+            rows.with_flat_values(call.finish_at(location)?)
+        })
     }
 
     /// Applies an op of one operand.
@@ -194,8 +196,7 @@ impl<'g> RaggedValue<'g> {
     /// As [`Value::abs`](crate::Value::abs).
     #[track_caller]
     pub fn abs(self) -> Result<RaggedValue<'g>> {
-        let _call = self.graph().open_call("abs");
-        self.map_flat_values(Value::abs)
+        self.in_call("abs", || self.map_flat_values(Value::abs))
     }
 
     /// Converts the elements to another dtype. Fuses into kernels.
@@ -206,8 +207,7 @@ impl<'g> RaggedValue<'g> {
     /// As [`Value::cast`](crate::Value::cast).
     #[track_caller]
     pub fn cast(self, dtype: DType) -> Result<RaggedValue<'g>> {
-        let _call = self.graph().open_call("cast");
-        self.map_flat_values(|flat| flat.cast(dtype))
+        self.in_call("cast", || self.map_flat_values(|flat| flat.cast(dtype)))
     }
 
     /// Returns a ragged value of the same rows whose elements are all 0. Fuses into kernels.
@@ -218,8 +218,7 @@ impl<'g> RaggedValue<'g> {
     /// As [`Value::zeros_like`](crate::Value::zeros_like).
     #[track_caller]
     pub fn zeros_like(self) -> Result<RaggedValue<'g>> {
-        let _call = self.graph().open_call("zeros_like");
-        self.map_flat_values(Value::zeros_like)
+        self.in_call("zeros_like", || self.map_flat_values(Value::zeros_like))
     }
 
     /// Returns a ragged value of the same rows whose elements are all 1. Fuses into kernels.
@@ -230,8 +229,7 @@ impl<'g> RaggedValue<'g> {
     /// As [`Value::ones_like`](crate::Value::ones_like).
     #[track_caller]
     pub fn ones_like(self) -> Result<RaggedValue<'g>> {
-        let _call = self.graph().open_call("ones_like");
-        self.map_flat_values(Value::ones_like)
+        self.in_call("ones_like", || self.map_flat_values(Value::ones_like))
     }
 
     /// Clamps every element to `[low, high]`. Fuses into kernels.
@@ -246,8 +244,7 @@ impl<'g> RaggedValue<'g> {
         low: impl IntoOperand<'g>,
         high: impl IntoOperand<'g>,
     ) -> Result<RaggedValue<'g>> {
-        let _call = self.graph().open_call("clip_by_value");
-        self.map_flat_values(|flat| flat.clip_by_value(low, high))
+        self.in_call("clip_by_value", || self.map_flat_values(|flat| flat.clip_by_value(low, high)))
     }
 
     /// Takes elements of `yes` where `self` is true, and of `no` elsewhere. `no` is ragged, a scalar, or a dense value
@@ -261,19 +258,21 @@ impl<'g> RaggedValue<'g> {
     #[doc(alias = "where")]
     #[track_caller]
     pub fn select(self, yes: RaggedValue<'g>, no: impl IntoRaggedOperand<'g>) -> Result<RaggedValue<'g>> {
-        let _call = self.graph().open_call("select");
         let location = Location::caller();
-        let (yes, flat) = no.beside(yes, location)?.with_rows(yes, location)?;
-        let matched = self.matched(yes, location)?;
-        // Partitions that are known to be equal need the checks of the other operands.
-        let is_same = self.partitions().into_iter().zip(yes.partitions()).all(|(a, b)| a.is_same(b));
-        let rows = if is_same { RaggedValue::new(self.flat_values(), &yes.partitions()) } else { matched };
-        let (condition, peer) = (rows.flat_values(), yes.flat_values());
-        // A dense `no` may lack the axis of the flat values.
-        let has_axis = flat.shape().rank() == peer.shape().rank()
-            && condition.graph().same_dim(&peer.dim(0)?, &flat.dim(0)?) == Some(true);
-        let flat = if has_axis { with_size_of(flat, condition)? } else { flat };
-        rows.with_flat_values(condition.select(with_size_of(peer, condition)?, flat)?)
+        self.in_call("select", || {
+            let (yes, flat) = no.beside(yes, location)?.with_rows(yes, location)?;
+            let matched = self.matched(yes, location)?;
+            // Partitions that are known to be equal need the checks of the other operands.
+            let is_same = self.partitions().into_iter().zip(yes.partitions()).all(|(a, b)| a.is_same(b));
+            let rows =
+                if is_same { RaggedValue::new(self.flat_values(), &yes.partitions()) } else { matched };
+            let (condition, peer) = (rows.flat_values(), yes.flat_values());
+            // A dense `no` may lack the axis of the flat values.
+            let has_axis = flat.shape().rank() == peer.shape().rank()
+                && condition.graph().same_dim(&peer.dim(0)?, &flat.dim(0)?) == Some(true);
+            let flat = if has_axis { with_size_of(flat, condition)? } else { flat };
+            rows.with_flat_values(condition.select(with_size_of(peer, condition)?, flat)?)
+        })
     }
 }
 

@@ -38,20 +38,22 @@ impl<'g> RaggedValue<'g> {
         rowids: &[I],
         nrows: &[Param<'g>],
     ) -> Result<RaggedValue<'g>> {
-        let _call = flat.graph().open_call("from_nested_value_rowids");
-        if !nrows.is_empty() && rowids.len() != nrows.len() {
-            let message = format!(
-                "there must be one nrows for each of {}, got {}",
-                counted(rowids.len(), "row id"),
-                nrows.len()
-            );
-            return Err(refuse(flat.graph(), ErrorKind::Attribute, message));
-        }
-        let levels = rowids.iter().enumerate().rev();
-        let nested = levels.into_iter().try_fold(AnyValue::Dense(flat), |values, (level, rowids)| {
-            RaggedValue::from_value_rowids(values, *rowids, nrows.get(level).cloned()).map(AnyValue::Ragged)
-        });
-        nested?.ragged()
+        flat.graph().in_call("from_nested_value_rowids", || {
+            if !nrows.is_empty() && rowids.len() != nrows.len() {
+                let message = format!(
+                    "there must be one nrows for each of {}, got {}",
+                    counted(rowids.len(), "row id"),
+                    nrows.len()
+                );
+                return Err(refuse(flat.graph(), ErrorKind::Attribute, message));
+            }
+            let levels = rowids.iter().enumerate().rev();
+            let nested = levels.into_iter().try_fold(AnyValue::Dense(flat), |values, (level, rowids)| {
+                RaggedValue::from_value_rowids(values, *rowids, nrows.get(level).cloned())
+                    .map(AnyValue::Ragged)
+            });
+            nested?.ragged()
+        })
     }
 
     /// Makes a ragged value of the elements of a sparse matrix:
@@ -77,21 +79,22 @@ impl<'g> RaggedValue<'g> {
     /// elements of each row start at column 0 and follow each other.
     #[track_caller]
     pub fn from_sparse(indices: Value<'g>, values: Value<'g>, shape: Value<'g>) -> Result<RaggedValue<'g>> {
-        let _call = indices.graph().open_call("from_sparse");
-        let sizes = indices.shape();
-        let rank = sizes.dim(1).and_then(Dim::as_known);
-        if sizes.rank() != Some(2) || rank.is_some_and(|rank| rank != 2) {
-            let message =
-                format!("the sparse tensor must have rank 2 and indices [k, 2], got indices {sizes}");
-            return Err(refuse(indices.graph(), ErrorKind::Shape, message));
-        }
-        let indices = indices.ensure_shape(shape![?, 2])?;
-        let column = |axis: i64| indices.slice_with(&[SliceItem::All, SliceItem::at(axis)]);
-        let nrows = Param::Value(shape.slice_with(&[SliceItem::at(0)])?);
-        let ragged = RaggedValue::from_value_rowids(values, column(0)?, Some(nrows))?;
-        let follow = ragged.columns()?.equal(column(1)?)?.reduce_all(0)?;
-        let message = "the elements of a row must start at column 0 and follow each other";
-        AnyValue::from(ragged).passed(&|part| part.checked(follow, message))?.ragged()
+        indices.graph().in_call("from_sparse", || {
+            let sizes = indices.shape();
+            let rank = sizes.dim(1).and_then(Dim::as_known);
+            if sizes.rank() != Some(2) || rank.is_some_and(|rank| rank != 2) {
+                let message =
+                    format!("the sparse tensor must have rank 2 and indices [k, 2], got indices {sizes}");
+                return Err(refuse(indices.graph(), ErrorKind::Shape, message));
+            }
+            let indices = indices.ensure_shape(shape![?, 2])?;
+            let column = |axis: i64| indices.slice_with(&[SliceItem::All, SliceItem::at(axis)]);
+            let nrows = Param::Value(shape.slice_with(&[SliceItem::at(0)])?);
+            let ragged = RaggedValue::from_value_rowids(values, column(0)?, Some(nrows))?;
+            let follow = ragged.columns()?.equal(column(1)?)?.reduce_all(0)?;
+            let message = "the elements of a row must start at column 0 and follow each other";
+            AnyValue::from(ragged).passed(&|part| part.checked(follow, message))?.ragged()
+        })
     }
 
     /// Returns other values with the outermost partition of `self`. Both have the same number of values.
@@ -114,9 +117,10 @@ impl<'g> RaggedValue<'g> {
     /// The numbers of values are known to differ. If they are not known, the run fails unless they are equal.
     #[track_caller]
     pub fn with_values(self, values: impl Into<AnyValue<'g>>) -> Result<RaggedValue<'g>> {
-        let _call = self.graph().open_call("with_values");
-        let values = with_count_of(values.into(), self.values(), "the number of values must be")?;
-        Ok(self.with_values_unchecked(values))
+        self.in_call("with_values", || {
+            let values = with_count_of(values.into(), self.values(), "the number of values must be")?;
+            Ok(self.with_values_unchecked(values))
+        })
     }
 
     /// Returns the value with row splits of another dtype, i32 or i64.
@@ -138,24 +142,25 @@ impl<'g> RaggedValue<'g> {
     /// The dtype is neither i32 nor i64. The run fails if a split does not fit the dtype.
     #[track_caller]
     pub fn with_row_splits_dtype(self, dtype: DType) -> Result<RaggedValue<'g>> {
-        let _call = self.graph().open_call("with_row_splits_dtype");
-        if !matches!(dtype, DType::I32 | DType::I64) {
-            return Err(refuse(
-                self.graph(),
-                ErrorKind::DType,
-                format!("row_splits must be i32 or i64, got {dtype}"),
-            ));
-        }
-        let convert = |rows: RowPartitionValue<'g>| {
-            let splits = rows.row_splits();
-            if splits.dtype() == dtype {
-                return Ok(rows);
+        self.in_call("with_row_splits_dtype", || {
+            if !matches!(dtype, DType::I32 | DType::I64) {
+                return Err(refuse(
+                    self.graph(),
+                    ErrorKind::DType,
+                    format!("row_splits must be i32 or i64, got {dtype}"),
+                ));
             }
-            let converted = convert_splits(splits, dtype)?;
-            RowPartitionValue::new("converted splits", splits, converted, rows.uniform_row_length())
-        };
-        let partitions = self.partitions().into_iter().map(convert).collect::<Result<Vec<_>>>()?;
-        Ok(RaggedValue::new(self.flat_values(), &partitions))
+            let convert = |rows: RowPartitionValue<'g>| {
+                let splits = rows.row_splits();
+                if splits.dtype() == dtype {
+                    return Ok(rows);
+                }
+                let converted = convert_splits(splits, dtype)?;
+                RowPartitionValue::new("converted splits", splits, converted, rows.uniform_row_length())
+            };
+            let partitions = self.partitions().into_iter().map(convert).collect::<Result<Vec<_>>>()?;
+            Ok(RaggedValue::new(self.flat_values(), &partitions))
+        })
     }
 
     /// Returns the length of every row if the outermost partition is uniform.
@@ -187,8 +192,9 @@ impl<'g> RaggedValue<'g> {
     /// As [`RaggedValue::row_lengths`].
     #[track_caller]
     pub fn nested_row_lengths(self) -> Result<Vec<Value<'g>>> {
-        let _call = self.graph().open_call("nested_row_lengths");
-        self.partitions().into_iter().map(RowPartitionValue::row_lengths).collect()
+        self.in_call("nested_row_lengths", || {
+            self.partitions().into_iter().map(RowPartitionValue::row_lengths).collect()
+        })
     }
 
     /// Returns the value rowids of each partition, outermost first.
@@ -200,11 +206,12 @@ impl<'g> RaggedValue<'g> {
     /// As [`RaggedValue::row_lengths`].
     #[track_caller]
     pub fn nested_value_rowids(self) -> Result<Vec<Value<'g>>> {
-        let _call = self.graph().open_call("nested_value_rowids");
-        let partitions = self.partitions();
-        (0..partitions.len())
-            .map(|level| RaggedValue::new(self.flat_values(), &partitions[level..]).value_rowids())
-            .collect()
+        self.in_call("nested_value_rowids", || {
+            let partitions = self.partitions();
+            (0..partitions.len())
+                .map(|level| RaggedValue::new(self.flat_values(), &partitions[level..]).value_rowids())
+                .collect()
+        })
     }
 
     /// Returns the lengths of the rows along an axis, in the structure of the axes before it. A negative `axis` counts
@@ -229,21 +236,22 @@ impl<'g> RaggedValue<'g> {
     /// The axis does not exist, or the flat values have an unknown rank.
     #[track_caller]
     pub fn row_lengths_along(self, axis: impl IntoParam<'g>) -> Result<AnyValue<'g>> {
-        let _call = self.graph().open_call("row_lengths_along");
-        let index = super::select::axis_of(self, axis, 0)?;
-        let (partitions, dtype) = (self.partitions(), self.row_splits().dtype());
-        if index == 0 {
-            return dim_value(self.graph(), self.own_nrows()?)?.cast(dtype).map(AnyValue::Dense);
-        }
-        if let Some(rows) = partitions.get(index - 1) {
-            return Ok(AnyValue::of(rows.row_lengths()?, &partitions[..index - 1]));
-        }
-        let shape = self.flat_values().shape();
-        let outer = &shape.dims().expect("the rank is known")[..index - partitions.len()];
-        let length = own_dim(self.flat_values(), index - partitions.len())?;
-        let length = size_value(self.graph(), length, dtype)?;
-        let lengths = length.broadcast_to(TensorShape::new(outer.iter().cloned()))?;
-        Ok(AnyValue::of(lengths, &partitions))
+        self.in_call("row_lengths_along", || {
+            let index = super::select::axis_of(self, axis, 0)?;
+            let (partitions, dtype) = (self.partitions(), self.row_splits().dtype());
+            if index == 0 {
+                return dim_value(self.graph(), self.own_nrows()?)?.cast(dtype).map(AnyValue::Dense);
+            }
+            if let Some(rows) = partitions.get(index - 1) {
+                return Ok(AnyValue::of(rows.row_lengths()?, &partitions[..index - 1]));
+            }
+            let shape = self.flat_values().shape();
+            let outer = &shape.dims().expect("the rank is known")[..index - partitions.len()];
+            let length = own_dim(self.flat_values(), index - partitions.len())?;
+            let length = size_value(self.graph(), length, dtype)?;
+            let lengths = length.broadcast_to(TensorShape::new(outer.iter().cloned()))?;
+            Ok(AnyValue::of(lengths, &partitions))
+        })
     }
 
     /// Returns the smallest sizes of a dense tensor that holds every row: `[rank]`, of the dtype of the row splits.
@@ -265,13 +273,14 @@ impl<'g> RaggedValue<'g> {
     /// As [`RaggedValue::row_lengths`].
     #[track_caller]
     pub fn bounding_shape(self) -> Result<Value<'g>> {
-        let _call = self.graph().open_call("bounding_shape");
-        let dtype = self.row_splits().dtype();
-        let mut sizes = vec![dim_value(self.graph(), self.own_nrows()?)?.cast(dtype)?.reshape([1i64])?];
-        for rows in self.partitions() {
-            sizes.push(rows.longest_row()?.reshape([1i64])?);
-        }
-        sizes.push(self.flat_values().shape_tensor_as(dtype)?.slice_with(&[(1..).into()])?);
-        concat(&sizes, 0)
+        self.in_call("bounding_shape", || {
+            let dtype = self.row_splits().dtype();
+            let mut sizes = vec![dim_value(self.graph(), self.own_nrows()?)?.cast(dtype)?.reshape([1i64])?];
+            for rows in self.partitions() {
+                sizes.push(rows.longest_row()?.reshape([1i64])?);
+            }
+            sizes.push(self.flat_values().shape_tensor_as(dtype)?.slice_with(&[(1..).into()])?);
+            concat(&sizes, 0)
+        })
     }
 }

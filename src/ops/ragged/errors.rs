@@ -1,8 +1,10 @@
 //! Errors of builder calls on ragged values.
 
+use std::panic::Location;
+
 use shapeflow_shape_fns::DType;
 
-use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::error::{Error, ErrorKind, Phase, Result, is_library_line};
 use crate::graph::{AnyValue, Graph, IntoParam, RaggedValue, Value};
 
 /// Makes an error of the open builder call of a graph, with the line of the call.
@@ -10,8 +12,30 @@ pub(super) fn refuse(graph: &Graph, kind: ErrorKind, message: String) -> Error {
     at_call(graph, Error::new(kind, Phase::Build, message))
 }
 
+impl<'g> RaggedValue<'g> {
+    /// Runs the body of the method `name` of this value, which the caller calls. A refused body leaves the graph as it
+    /// was, and its error names the call of the program and has the line of this call.
+    #[track_caller]
+    pub(super) fn in_call<T>(self, name: &'static str, body: impl FnOnce() -> Result<T>) -> Result<T> {
+        self.in_call_at(name, Location::caller(), body)
+    }
+
+    /// Runs the body of the method `name`, as [`RaggedValue::in_call`] does, for a call at the given line.
+    pub(super) fn in_call_at<T>(
+        self,
+        name: &'static str,
+        location: &'static Location<'static>,
+        body: impl FnOnce() -> Result<T>,
+    ) -> Result<T> {
+        let is_of_program = !is_library_line(location);
+        self.graph().in_call_at(name, location, || {
+            body().map_err(|error| if is_of_program { in_call(self, name, error) } else { error })
+        })
+    }
+}
+
 /// Adds the call of a method of a ragged value to an error that names no op.
-pub(super) fn in_call(value: RaggedValue<'_>, op: &'static str, error: Error) -> Error {
+fn in_call(value: RaggedValue<'_>, op: &'static str, error: Error) -> Error {
     if error.op().is_some() {
         return error;
     }

@@ -33,21 +33,25 @@ impl<'g> RaggedValue<'g> {
     /// `self` has more than one ragged axis or an inner axis, or `default` has another dtype.
     #[track_caller]
     pub fn fill_empty_rows(self, default: impl IntoOperand<'g>) -> Result<(RaggedValue<'g>, Value<'g>)> {
-        let _call = self.graph().open_call("fill_empty_rows");
-        let flat = self.flat_values();
-        if self.ragged_rank() != 1 || flat.shape().rank() != Some(1) {
-            let message =
-                format!("the value must have one ragged axis and no inner axis, got {}", self.shape_text());
-            return Err(refuse(self.graph(), ErrorKind::Shape, message));
-        }
-        let default = default.into_operand(flat, std::panic::Location::caller());
-        let rowids = self.value_rowids()?.cast(DType::I64)?;
-        let nrows = dim_value(self.graph(), self.own_nrows()?)?;
-        let call = self.graph().op(&DEF).data(rowids).data(flat).size("nrows", nrows).data(default);
-        let outputs = call.finish_all()?;
-        let rows = Some(super::numbers::dim_param(self.own_nrows()?));
-        let filled = RaggedValue::from_value_rowids(outputs[1], outputs[0], rows)?;
-        Ok((filled.with_row_splits_dtype(self.row_splits().dtype())?, outputs[2]))
+        let location = std::panic::Location::caller();
+        self.in_call("fill_empty_rows", || {
+            let flat = self.flat_values();
+            if self.ragged_rank() != 1 || flat.shape().rank() != Some(1) {
+                let message = format!(
+                    "the value must have one ragged axis and no inner axis, got {}",
+                    self.shape_text()
+                );
+                return Err(refuse(self.graph(), ErrorKind::Shape, message));
+            }
+            let default = default.into_operand(flat, location);
+            let rowids = self.value_rowids()?.cast(DType::I64)?;
+            let nrows = dim_value(self.graph(), self.own_nrows()?)?;
+            let call = self.graph().op(&DEF).data(rowids).data(flat).size("nrows", nrows).data(default);
+            let outputs = call.finish_all()?;
+            let rows = Some(super::numbers::dim_param(self.own_nrows()?));
+            let filled = RaggedValue::from_value_rowids(outputs[1], outputs[0], rows)?;
+            Ok((filled.with_row_splits_dtype(self.row_splits().dtype())?, outputs[2]))
+        })
     }
 }
 

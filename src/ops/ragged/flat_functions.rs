@@ -19,8 +19,7 @@ impl<'g> RaggedValue<'g> {
     /// As [`Value::real`](crate::Value::real).
     #[track_caller]
     pub fn real(self) -> Result<RaggedValue<'g>> {
-        let _call = self.graph().open_call("real");
-        self.map_flat_values(Value::real)
+        self.in_call("real", || self.map_flat_values(Value::real))
     }
 
     /// The imaginary part of every element. Fuses into kernels.
@@ -31,8 +30,7 @@ impl<'g> RaggedValue<'g> {
     /// As [`Value::imag`](crate::Value::imag).
     #[track_caller]
     pub fn imag(self) -> Result<RaggedValue<'g>> {
-        let _call = self.graph().open_call("imag");
-        self.map_flat_values(Value::imag)
+        self.in_call("imag", || self.map_flat_values(Value::imag))
     }
 
     /// The complex conjugate of every element. Fuses into kernels.
@@ -44,8 +42,7 @@ impl<'g> RaggedValue<'g> {
     #[doc(alias = "conjugate")]
     #[track_caller]
     pub fn conj(self) -> Result<RaggedValue<'g>> {
-        let _call = self.graph().open_call("conj");
-        self.map_flat_values(Value::conj)
+        self.in_call("conj", || self.map_flat_values(Value::conj))
     }
 
     /// The angle of every element in `[-π, π]` radians. Fuses into kernels.
@@ -56,8 +53,7 @@ impl<'g> RaggedValue<'g> {
     /// As [`Value::angle`](crate::Value::angle).
     #[track_caller]
     pub fn angle(self) -> Result<RaggedValue<'g>> {
-        let _call = self.graph().open_call("angle");
-        self.map_flat_values(Value::angle)
+        self.in_call("angle", || self.map_flat_values(Value::angle))
     }
 
     /// The number of bits that are 1 in every element. Fuses into kernels.
@@ -68,8 +64,7 @@ impl<'g> RaggedValue<'g> {
     /// As [`Value::population_count`](crate::Value::population_count).
     #[track_caller]
     pub fn population_count(self) -> Result<RaggedValue<'g>> {
-        let _call = self.graph().open_call("population_count");
-        self.map_flat_values(Value::population_count)
+        self.in_call("population_count", || self.map_flat_values(Value::population_count))
     }
 
     /// The Gaussian error linear unit of every element. Fuses into kernels.
@@ -80,8 +75,7 @@ impl<'g> RaggedValue<'g> {
     /// As [`Value::gelu`](crate::Value::gelu).
     #[track_caller]
     pub fn gelu(self, approximate: bool) -> Result<RaggedValue<'g>> {
-        let _call = self.graph().open_call("gelu");
-        self.map_flat_values(|flat| flat.gelu(approximate))
+        self.in_call("gelu", || self.map_flat_values(|flat| flat.gelu(approximate)))
     }
 
     /// `x` where it is positive, and `alpha * x` elsewhere. Fuses into kernels.
@@ -92,8 +86,7 @@ impl<'g> RaggedValue<'g> {
     /// As [`Value::leaky_relu`](crate::Value::leaky_relu).
     #[track_caller]
     pub fn leaky_relu(self, alpha: f64) -> Result<RaggedValue<'g>> {
-        let _call = self.graph().open_call("leaky_relu");
-        self.map_flat_values(|flat| flat.leaky_relu(alpha))
+        self.in_call("leaky_relu", || self.map_flat_values(|flat| flat.leaky_relu(alpha)))
     }
 
     /// Returns the same rows. The run fails with `message` if an element is NaN or infinite. Runs on the host.
@@ -104,8 +97,7 @@ impl<'g> RaggedValue<'g> {
     /// As [`Value::check_numerics`](crate::Value::check_numerics).
     #[track_caller]
     pub fn check_numerics(self, message: &str) -> Result<RaggedValue<'g>> {
-        let _call = self.graph().open_call("check_numerics");
-        self.map_flat_values(|flat| flat.check_numerics(message))
+        self.in_call("check_numerics", || self.map_flat_values(|flat| flat.check_numerics(message)))
     }
 
     /// Reads the bits of the elements as another dtype, within their rows. Fuses into kernels.
@@ -118,8 +110,7 @@ impl<'g> RaggedValue<'g> {
     #[doc(alias = "view")]
     #[track_caller]
     pub fn bitcast(self, dtype: DType) -> Result<RaggedValue<'g>> {
-        let _call = self.graph().open_call("bitcast");
-        self.map_flat_values(|flat| flat.bitcast(dtype))
+        self.in_call("bitcast", || self.map_flat_values(|flat| flat.bitcast(dtype)))
     }
 
     /// For every element, the number of `boundaries` that are not greater than the element. Runs on the host.
@@ -131,8 +122,7 @@ impl<'g> RaggedValue<'g> {
     #[doc(alias = "digitize")]
     #[track_caller]
     pub fn bucketize(self, boundaries: &[f64]) -> Result<RaggedValue<'g>> {
-        let _call = self.graph().open_call("bucketize");
-        self.map_flat_values(|flat| flat.bucketize(boundaries))
+        self.in_call("bucketize", || self.map_flat_values(|flat| flat.bucketize(boundaries)))
     }
 
     /// For every element, its value in `table`, or `default` if the element is not a key. Runs on the host.
@@ -143,8 +133,7 @@ impl<'g> RaggedValue<'g> {
     /// As [`Value::lookup`](crate::Value::lookup).
     #[track_caller]
     pub fn lookup(self, table: &LookupTable, default: impl IntoOperand<'g>) -> Result<RaggedValue<'g>> {
-        let _call = self.graph().open_call("lookup");
-        self.map_flat_values(|flat| flat.lookup(table, default))
+        self.in_call("lookup", || self.map_flat_values(|flat| flat.lookup(table, default)))
     }
 
     /// The angle of every point `(x, y) = (other, self)` in `[-π, π]` radians. Fuses into kernels.
@@ -156,8 +145,8 @@ impl<'g> RaggedValue<'g> {
     #[doc(alias = "arctan2")]
     #[track_caller]
     pub fn atan2(self, other: impl IntoRaggedOperand<'g>) -> Result<RaggedValue<'g>> {
-        let _call = self.graph().open_call("atan2");
-        self.pair(other, Location::caller(), |flat, other| flat.atan2(other))
+        let location = Location::caller();
+        self.in_call("atan2", || self.pair(other, location, |flat, other| flat.atan2(other)))
     }
 
     /// The number next to every element of `self` toward the element of `other`. Fuses into kernels.
@@ -168,8 +157,8 @@ impl<'g> RaggedValue<'g> {
     /// As [`Value::next_after`](crate::Value::next_after); also if the partitions cannot be equal.
     #[track_caller]
     pub fn next_after(self, other: impl IntoRaggedOperand<'g>) -> Result<RaggedValue<'g>> {
-        let _call = self.graph().open_call("next_after");
-        self.pair(other, Location::caller(), |flat, other| flat.next_after(other))
+        let location = Location::caller();
+        self.in_call("next_after", || self.pair(other, location, |flat, other| flat.next_after(other)))
     }
 
     /// The complex numbers with the real parts `self` and the imaginary parts `imaginary`. Fuses into kernels.
@@ -180,8 +169,8 @@ impl<'g> RaggedValue<'g> {
     /// As [`Value::complex`](crate::Value::complex); also if the partitions cannot be equal.
     #[track_caller]
     pub fn complex(self, imaginary: impl IntoRaggedOperand<'g>) -> Result<RaggedValue<'g>> {
-        let _call = self.graph().open_call("complex");
-        self.pair(imaginary, Location::caller(), |flat, imaginary| flat.complex(imaginary))
+        let location = Location::caller();
+        self.in_call("complex", || self.pair(imaginary, location, |flat, imaginary| flat.complex(imaginary)))
     }
 
     /// `|self - other| <= tolerance`, element by element. Fuses into kernels.
@@ -197,8 +186,10 @@ impl<'g> RaggedValue<'g> {
         other: impl IntoRaggedOperand<'g>,
         tolerance: f64,
     ) -> Result<RaggedValue<'g>> {
-        let _call = self.graph().open_call("approximate_equal");
-        self.pair(other, Location::caller(), |flat, other| flat.approximate_equal(other, tolerance))
+        let location = Location::caller();
+        self.in_call("approximate_equal", || {
+            self.pair(other, location, |flat, other| flat.approximate_equal(other, tolerance))
+        })
     }
 
     /// The lower regularized incomplete gamma function of every pair of elements. Runs on the host.
@@ -209,8 +200,8 @@ impl<'g> RaggedValue<'g> {
     /// As [`Value::igamma`](crate::Value::igamma); also if the partitions cannot be equal.
     #[track_caller]
     pub fn igamma(self, other: impl IntoRaggedOperand<'g>) -> Result<RaggedValue<'g>> {
-        let _call = self.graph().open_call("igamma");
-        self.pair(other, Location::caller(), |flat, other| flat.igamma(other))
+        let location = Location::caller();
+        self.in_call("igamma", || self.pair(other, location, |flat, other| flat.igamma(other)))
     }
 
     /// The upper regularized incomplete gamma function of every pair of elements. Runs on the host.
@@ -221,8 +212,8 @@ impl<'g> RaggedValue<'g> {
     /// As [`Value::igammac`](crate::Value::igammac); also if the partitions cannot be equal.
     #[track_caller]
     pub fn igammac(self, other: impl IntoRaggedOperand<'g>) -> Result<RaggedValue<'g>> {
-        let _call = self.graph().open_call("igammac");
-        self.pair(other, Location::caller(), |flat, other| flat.igammac(other))
+        let location = Location::caller();
+        self.in_call("igammac", || self.pair(other, location, |flat, other| flat.igammac(other)))
     }
 
     /// The Hurwitz zeta function of every pair of elements. Runs on the host.
@@ -233,8 +224,8 @@ impl<'g> RaggedValue<'g> {
     /// As [`Value::zeta`](crate::Value::zeta); also if the partitions cannot be equal.
     #[track_caller]
     pub fn zeta(self, other: impl IntoRaggedOperand<'g>) -> Result<RaggedValue<'g>> {
-        let _call = self.graph().open_call("zeta");
-        self.pair(other, Location::caller(), |flat, other| flat.zeta(other))
+        let location = Location::caller();
+        self.in_call("zeta", || self.pair(other, location, |flat, other| flat.zeta(other)))
     }
 
     /// Derivative number `self` of the digamma function at `other`, element by element. Runs on the host.
@@ -245,8 +236,8 @@ impl<'g> RaggedValue<'g> {
     /// As [`Value::polygamma`](crate::Value::polygamma); also if the partitions cannot be equal.
     #[track_caller]
     pub fn polygamma(self, other: impl IntoRaggedOperand<'g>) -> Result<RaggedValue<'g>> {
-        let _call = self.graph().open_call("polygamma");
-        self.pair(other, Location::caller(), |flat, other| flat.polygamma(other))
+        let location = Location::caller();
+        self.in_call("polygamma", || self.pair(other, location, |flat, other| flat.polygamma(other)))
     }
 
     /// The regularized incomplete beta function of every triple of elements. Runs on the host.
@@ -261,12 +252,13 @@ impl<'g> RaggedValue<'g> {
         b: impl IntoRaggedOperand<'g>,
         x: impl IntoRaggedOperand<'g>,
     ) -> Result<RaggedValue<'g>> {
-        let _call = self.graph().open_call("betainc");
         let location = Location::caller();
-        // Each of the other operands adds its check of the partitions to the first one.
-        let (checked, b) = b.beside(self, location)?.with_rows(self, location)?;
-        let (checked, x) = x.beside(checked, location)?.with_rows(checked, location)?;
-        checked.with_flat_values(checked.flat_values().betainc(b, x)?)
+        self.in_call("betainc", || {
+            // Each of the other operands adds its check of the partitions to the first one.
+            let (checked, b) = b.beside(self, location)?.with_rows(self, location)?;
+            let (checked, x) = x.beside(checked, location)?.with_rows(checked, location)?;
+            checked.with_flat_values(checked.flat_values().betainc(b, x)?)
+        })
     }
 
     /// Adds ragged values of the same partitions, element by element, in their order. Fuses into kernels.
@@ -294,15 +286,16 @@ impl<'g> RaggedValue<'g> {
         let Some((&first, others)) = values.split_first() else {
             return Err(no_values("add_n", location));
         };
-        let _call = first.graph().open_call("add_n");
-        let mut checked = first;
-        for other in others {
-            checked = checked.matched(*other, location)?;
-        }
-        let peer = checked.flat_values();
-        let others = others.iter().map(|other| with_size_of(other.flat_values(), peer));
-        let flats: Vec<Value<'g>> = std::iter::once(Ok(peer)).chain(others).collect::<Result<_>>()?;
-        checked.with_flat_values(add_n(&flats)?)
+        first.graph().in_call("add_n", || {
+            let mut checked = first;
+            for other in others {
+                checked = checked.matched(*other, location)?;
+            }
+            let peer = checked.flat_values();
+            let others = others.iter().map(|other| with_size_of(other.flat_values(), peer));
+            let flats: Vec<Value<'g>> = std::iter::once(Ok(peer)).chain(others).collect::<Result<_>>()?;
+            checked.with_flat_values(add_n(&flats)?)
+        })
     }
 
     /// Applies a function to the flat values of two operands.

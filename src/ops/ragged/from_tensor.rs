@@ -31,7 +31,9 @@ impl<'g> RaggedValue<'g> {
     /// The rank is unknown, or `ragged_rank` is 0 or not less than the rank.
     #[track_caller]
     pub fn from_tensor(dense: Value<'g>, ragged_rank: usize) -> Result<RaggedValue<'g>> {
-        RaggedValue::from_tensor_with_row_splits_dtype(dense, ragged_rank, DType::I64)
+        dense.graph().in_call("from_tensor", || {
+            RaggedValue::from_tensor_with_row_splits_dtype(dense, ragged_rank, DType::I64)
+        })
     }
 
     /// Makes a ragged value of all elements of a dense one, with row splits of `row_splits_dtype`, i32 or i64.
@@ -57,28 +59,34 @@ impl<'g> RaggedValue<'g> {
         ragged_rank: usize,
         row_splits_dtype: DType,
     ) -> Result<RaggedValue<'g>> {
-        let _call = dense.graph().open_call("from_tensor_with_row_splits_dtype");
-        let shape = own_shape(dense)?;
-        if !matches!(row_splits_dtype, DType::I32 | DType::I64) {
-            let message = format!("row_splits must be i32 or i64, got {row_splits_dtype}");
-            return Err(refuse(dense.graph(), ErrorKind::DType, message));
-        }
-        let Some(sizes) = shape.dims().filter(|sizes| (1..sizes.len()).contains(&ragged_rank)) else {
-            let message = format!(
-                "ragged_rank must be at least 1 and less than the rank, got {ragged_rank} for {shape}"
-            );
-            return Err(refuse(dense.graph(), ErrorKind::Shape, message));
-        };
-        let graph = dense.graph();
-        let mut rows = Dim::known(1);
-        let mut partitions = Vec::with_capacity(ragged_rank);
-        for axis in 0..ragged_rank {
-            rows = rows * sizes[axis].clone();
-            partitions.push(uniform_rows(graph, row_splits_dtype, rows.clone(), sizes[axis + 1].clone())?);
-        }
-        let count = rows * sizes[ragged_rank].clone();
-        let flat = [&[count], &sizes[ragged_rank + 1..]].concat();
-        Ok(RaggedValue::new(dense.reshape(TensorShape::new(flat))?, &partitions))
+        dense.graph().in_call("from_tensor_with_row_splits_dtype", || {
+            let shape = own_shape(dense)?;
+            if !matches!(row_splits_dtype, DType::I32 | DType::I64) {
+                let message = format!("row_splits must be i32 or i64, got {row_splits_dtype}");
+                return Err(refuse(dense.graph(), ErrorKind::DType, message));
+            }
+            let Some(sizes) = shape.dims().filter(|sizes| (1..sizes.len()).contains(&ragged_rank)) else {
+                let message = format!(
+                    "ragged_rank must be at least 1 and less than the rank, got {ragged_rank} for {shape}"
+                );
+                return Err(refuse(dense.graph(), ErrorKind::Shape, message));
+            };
+            let graph = dense.graph();
+            let mut rows = Dim::known(1);
+            let mut partitions = Vec::with_capacity(ragged_rank);
+            for axis in 0..ragged_rank {
+                rows = rows * sizes[axis].clone();
+                partitions.push(uniform_rows(
+                    graph,
+                    row_splits_dtype,
+                    rows.clone(),
+                    sizes[axis + 1].clone(),
+                )?);
+            }
+            let count = rows * sizes[ragged_rank].clone();
+            let flat = [&[count], &sizes[ragged_rank + 1..]].concat();
+            Ok(RaggedValue::new(dense.reshape(TensorShape::new(flat))?, &partitions))
+        })
     }
 
     /// Makes a ragged value of the first `lengths[i]` items of each row of a dense value:
@@ -104,28 +112,29 @@ impl<'g> RaggedValue<'g> {
     /// The rank of the dense value is unknown or less than 2, or the lengths are not a vector of i32 or i64.
     #[track_caller]
     pub fn from_tensor_lengths(dense: Value<'g>, lengths: Value<'g>) -> Result<RaggedValue<'g>> {
-        let _call = dense.graph().open_call("from_tensor_lengths");
-        let [rows, width] = two_axes(dense)?;
-        let graph = dense.graph();
-        check_encoding(graph, "lengths", lengths)?;
-        let got = own_dim(lengths, 0)?;
-        if graph.same_dim(&rows, &got) == Some(false) {
-            let message = format!(
-                "there must be one length for each of {rows}, got {got}",
-                rows = counted(rows, "row")
-            );
-            return Err(refuse(dense.graph(), ErrorKind::Shape, message));
-        }
-        let zero = number(graph, lengths.dtype(), 0)?;
-        // A width that does not fit i32 bounds no i32 length.
-        let most = dim_value(graph, width.clone())?;
-        let most = match lengths.dtype() {
-            DType::I32 => most.minimum(i64::from(i32::MAX))?.cast(DType::I32)?,
-            _ => most,
-        };
-        let lengths = lengths.maximum(zero)?.minimum(most)?;
-        let mask = lengths.sequence_mask(dim_param(width))?;
-        RaggedValue::from_row_lengths(dense.boolean_mask(mask, 0)?, lengths)
+        dense.graph().in_call("from_tensor_lengths", || {
+            let [rows, width] = two_axes(dense)?;
+            let graph = dense.graph();
+            check_encoding(graph, "lengths", lengths)?;
+            let got = own_dim(lengths, 0)?;
+            if graph.same_dim(&rows, &got) == Some(false) {
+                let message = format!(
+                    "there must be one length for each of {rows}, got {got}",
+                    rows = counted(rows, "row")
+                );
+                return Err(refuse(dense.graph(), ErrorKind::Shape, message));
+            }
+            let zero = number(graph, lengths.dtype(), 0)?;
+            // A width that does not fit i32 bounds no i32 length.
+            let most = dim_value(graph, width.clone())?;
+            let most = match lengths.dtype() {
+                DType::I32 => most.minimum(i64::from(i32::MAX))?.cast(DType::I32)?,
+                _ => most,
+            };
+            let lengths = lengths.maximum(zero)?.minimum(most)?;
+            let mask = lengths.sequence_mask(dim_param(width))?;
+            RaggedValue::from_row_lengths(dense.boolean_mask(mask, 0)?, lengths)
+        })
     }
 
     /// Makes a ragged value of the first items along several axes of a dense value. The outermost lengths come first:
@@ -154,36 +163,37 @@ impl<'g> RaggedValue<'g> {
     #[track_caller]
     pub fn from_tensor_nested_lengths(dense: Value<'g>, lengths: &[Value<'g>]) -> Result<RaggedValue<'g>> {
         let graph = dense.graph();
-        let _call = graph.open_call("from_tensor_nested_lengths");
-        let (shape, depth) = (own_shape(dense)?, lengths.len());
-        let Some(sizes) = shape.dims().filter(|sizes| (1..sizes.len()).contains(&depth)) else {
-            let message = format!(
-                "the number of vectors of lengths must be at least 1 and less than the rank, got {depth} for {shape}"
-            );
-            return Err(refuse(graph, ErrorKind::Shape, message));
-        };
-        // The first axes, flattened to one axis, have `places` positions. `kept` are the positions of the kept
-        // elements.
-        let (mut kept, mut places) = (graph.range(0i64, &sizes[0], 1i64)?, sizes[0].clone());
-        let mut checks = Vec::with_capacity(depth);
-        for (lengths, size) in lengths.iter().zip(&sizes[1..]) {
-            check_encoding(graph, "lengths", *lengths)?;
-            let counts = lengths.cast(DType::I64)?.ensure_shape([own_dim(kept, 0)?])?;
-            let most = dim_value(graph, size.clone())?;
-            let fits = counts.greater_equal(0i64)?.logical_and(counts.less_equal(most)?)?.reduce_all(0)?;
-            let starts = (kept * most).ok()?;
-            let message = format!("a length must be in [0, {size}]");
-            let limits = (starts + counts).ok()?.checked(fits, &message)?;
-            checks.push((fits, message));
-            (_, kept) = range_parts(starts, limits, number(graph, DType::I64, 1)?)?;
-            places = places * size.clone();
-        }
-        let flat = dense.reshape([&[places], &sizes[depth + 1..]].concat())?.gather(kept, 0)?;
-        let ragged = AnyValue::from(RaggedValue::from_nested_row_lengths(flat, lengths)?);
-        let checked = checks
-            .iter()
-            .try_fold(ragged, |value, (fits, message)| value.passed(&|part| part.checked(*fits, message)));
-        checked?.ragged()
+        graph.in_call("from_tensor_nested_lengths", || {
+            let (shape, depth) = (own_shape(dense)?, lengths.len());
+            let Some(sizes) = shape.dims().filter(|sizes| (1..sizes.len()).contains(&depth)) else {
+                let message = format!(
+                    "the number of vectors of lengths must be at least 1 and less than the rank, got {depth} for {shape}"
+                );
+                return Err(refuse(graph, ErrorKind::Shape, message));
+            };
+            // The first axes, flattened to one axis, have `places` positions. `kept` are the positions of the kept
+            // elements.
+            let (mut kept, mut places) = (graph.range(0i64, &sizes[0], 1i64)?, sizes[0].clone());
+            let mut checks = Vec::with_capacity(depth);
+            for (lengths, size) in lengths.iter().zip(&sizes[1..]) {
+                check_encoding(graph, "lengths", *lengths)?;
+                let counts = lengths.cast(DType::I64)?.ensure_shape([own_dim(kept, 0)?])?;
+                let most = dim_value(graph, size.clone())?;
+                let fits = counts.greater_equal(0i64)?.logical_and(counts.less_equal(most)?)?.reduce_all(0)?;
+                let starts = (kept * most).ok()?;
+                let message = format!("a length must be in [0, {size}]");
+                let limits = (starts + counts).ok()?.checked(fits, &message)?;
+                checks.push((fits, message));
+                (_, kept) = range_parts(starts, limits, number(graph, DType::I64, 1)?)?;
+                places = places * size.clone();
+            }
+            let flat = dense.reshape([&[places], &sizes[depth + 1..]].concat())?.gather(kept, 0)?;
+            let ragged = AnyValue::from(RaggedValue::from_nested_row_lengths(flat, lengths)?);
+            let checked = checks
+                .iter()
+                .try_fold(ragged, |value, (fits, message)| value.passed(&|part| part.checked(*fits, message)));
+            checked?.ragged()
+        })
     }
 
     /// Makes a ragged value of each row of a dense value up to its last item that differs from `padding`:
@@ -208,18 +218,20 @@ impl<'g> RaggedValue<'g> {
     /// scalar and its axes differ from the inner axes. A run checks sizes that are unknown when the graph is built.
     #[track_caller]
     pub fn from_tensor_padding(dense: Value<'g>, padding: impl IntoOperand<'g>) -> Result<RaggedValue<'g>> {
-        let _call = dense.graph().open_call("from_tensor_padding");
-        let [_, width] = two_axes(dense)?;
-        let graph = dense.graph();
-        let padding = padding.into_operand(dense, std::panic::Location::caller()).ok()?;
-        let padding = with_inner_axes(padding, dense)?;
-        let mut differs = dense.not_equal(padding)?;
-        while differs.shape().rank().is_some_and(|rank| rank > 2) {
-            differs = differs.reduce_any(-1)?;
-        }
-        let ends = graph.range(1i64, width + 1, 1i64)?;
-        let last = (differs.cast(DType::I64)? * ends).ok()?.reduce_max(1)?;
-        RaggedValue::from_tensor_lengths(dense, last)
+        let location = std::panic::Location::caller();
+        dense.graph().in_call("from_tensor_padding", || {
+            let [_, width] = two_axes(dense)?;
+            let graph = dense.graph();
+            let padding = padding.into_operand(dense, location).ok()?;
+            let padding = with_inner_axes(padding, dense)?;
+            let mut differs = dense.not_equal(padding)?;
+            while differs.shape().rank().is_some_and(|rank| rank > 2) {
+                differs = differs.reduce_any(-1)?;
+            }
+            let ends = graph.range(1i64, width + 1, 1i64)?;
+            let last = (differs.cast(DType::I64)? * ends).ok()?.reduce_max(1)?;
+            RaggedValue::from_tensor_lengths(dense, last)
+        })
     }
 }
 

@@ -39,8 +39,7 @@ impl<'g> RaggedValue<'g> {
     #[doc(alias = "take")]
     #[track_caller]
     pub fn gather(self, indices: impl Into<AnyValue<'g>>, axis: impl IntoParam<'g>) -> Result<AnyValue<'g>> {
-        let _call = self.graph().open_call("gather");
-        AnyValue::from(self).gather_batched(indices, axis, 0)
+        self.in_call("gather", || AnyValue::from(self).gather_batched(indices, axis, 0))
     }
 
     /// Gathers as [`RaggedValue::gather`] does, separately for each index of the first `batch_dims` axes, which `self`
@@ -72,8 +71,7 @@ impl<'g> RaggedValue<'g> {
         axis: impl IntoParam<'g>,
         batch_dims: impl IntoParam<'g>,
     ) -> Result<AnyValue<'g>> {
-        let _call = self.graph().open_call("gather_batched");
-        AnyValue::from(self).gather_batched(indices, axis, batch_dims)
+        self.in_call("gather_batched", || AnyValue::from(self).gather_batched(indices, axis, batch_dims))
     }
 }
 
@@ -105,8 +103,8 @@ impl<'g> Value<'g> {
         indices: RaggedValue<'g>,
         axis: impl IntoParam<'g>,
     ) -> Result<RaggedValue<'g>> {
-        let _call = self.graph().open_call("gather_ragged");
-        AnyValue::from(self).gather_batched(indices, axis, 0)?.ragged()
+        self.graph()
+            .in_call("gather_ragged", || AnyValue::from(self).gather_batched(indices, axis, 0)?.ragged())
     }
 }
 
@@ -124,37 +122,38 @@ impl<'g> AnyValue<'g> {
         axis: impl IntoParam<'g>,
         batch_dims: impl IntoParam<'g>,
     ) -> Result<AnyValue<'g>> {
-        let _call = self.graph().open_call("gather_batched");
-        let indices = indices.into();
-        let axis = known_int(self.graph(), axis, "axis")?;
-        let batch_dims = known_int(self.graph(), batch_dims, "batch_dims")?;
-        if let (AnyValue::Dense(x), AnyValue::Dense(indices)) = (self, indices) {
-            return x.gather_batched(indices, axis, batch_dims).map(AnyValue::Dense);
-        }
-        if let (AnyValue::Ragged(x), AnyValue::Ragged(indices)) = (self, indices) {
-            let [ours, theirs] = [x, indices].map(|value| value.row_splits().dtype());
-            if ours != theirs {
-                let message = format!("all row_splits must have one dtype, got {ours} and {theirs}");
-                return Err(refuse(self.graph(), ErrorKind::DType, message)
-                    .with_help("use with_row_splits_dtype to convert one of them"));
+        self.graph().in_call("gather_batched", || {
+            let indices = indices.into();
+            let axis = known_int(self.graph(), axis, "axis")?;
+            let batch_dims = known_int(self.graph(), batch_dims, "batch_dims")?;
+            if let (AnyValue::Dense(x), AnyValue::Dense(indices)) = (self, indices) {
+                return x.gather_batched(indices, axis, batch_dims).map(AnyValue::Dense);
             }
-        }
-        let axis = match self {
-            AnyValue::Ragged(x) => axis_of(x, axis, 0)?,
-            AnyValue::Dense(x) => dense_axis(x, axis)?,
-        };
-        let rank = match indices {
-            AnyValue::Ragged(indices) => rank_of(indices)?,
-            AnyValue::Dense(indices) => known_rank(indices)?,
-        } as i64;
-        let batch = if batch_dims < 0 { batch_dims + rank } else { batch_dims };
-        if !(0..=rank.min(axis as i64)).contains(&batch) {
-            let message = format!(
-                "batch_dims must be at most the axis, {axis}, and the rank of the indices, {rank}, got {batch_dims}"
-            );
-            return Err(refuse(self.graph(), ErrorKind::Attribute, message));
-        }
-        gather(self, indices, axis, batch as usize)
+            if let (AnyValue::Ragged(x), AnyValue::Ragged(indices)) = (self, indices) {
+                let [ours, theirs] = [x, indices].map(|value| value.row_splits().dtype());
+                if ours != theirs {
+                    let message = format!("all row_splits must have one dtype, got {ours} and {theirs}");
+                    return Err(refuse(self.graph(), ErrorKind::DType, message)
+                        .with_help("use with_row_splits_dtype to convert one of them"));
+                }
+            }
+            let axis = match self {
+                AnyValue::Ragged(x) => axis_of(x, axis, 0)?,
+                AnyValue::Dense(x) => dense_axis(x, axis)?,
+            };
+            let rank = match indices {
+                AnyValue::Ragged(indices) => rank_of(indices)?,
+                AnyValue::Dense(indices) => known_rank(indices)?,
+            } as i64;
+            let batch = if batch_dims < 0 { batch_dims + rank } else { batch_dims };
+            if !(0..=rank.min(axis as i64)).contains(&batch) {
+                let message = format!(
+                    "batch_dims must be at most the axis, {axis}, and the rank of the indices, {rank}, got {batch_dims}"
+                );
+                return Err(refuse(self.graph(), ErrorKind::Attribute, message));
+            }
+            gather(self, indices, axis, batch as usize)
+        })
     }
 }
 

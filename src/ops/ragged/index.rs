@@ -39,35 +39,41 @@ impl<'g> RaggedValue<'g> {
     /// nor i64.
     #[track_caller]
     pub fn gather_nd(self, indices: impl Into<AnyValue<'g>>) -> Result<AnyValue<'g>> {
-        let _call = self.graph().open_call("gather_nd");
-        let indices = match indices.into() {
-            AnyValue::Dense(indices) => indices,
-            AnyValue::Ragged(indices) => return Ok(indices.around(self.gather_nd(indices.flat_values())?)),
-        };
-        let (shape, rank) = (own_shape(indices)?, super::reduce::rank_of(self)?);
-        let count = shape.dims().and_then(|dims| dims.last()).and_then(Dim::as_known);
-        let Some(count) = count.filter(|count| (1..=rank as i64).contains(count)) else {
-            let message = format!(
-                "the last axis of the indices must have a size from 1 to the rank {rank}, got {shape}"
-            );
-            return Err(refuse(self.graph(), ErrorKind::Shape, message));
-        };
-        let column =
-            |axis: i64| indices.slice_with(&[SliceItem::Rest, SliceItem::at(axis)])?.cast(DType::I64);
-        let (mut value, mut at) = (AnyValue::Ragged(self), column(0)?);
-        for axis in 1..count {
-            value = match value {
-                AnyValue::Ragged(ragged) => {
-                    at = position(ragged, at, column(axis)?)?;
-                    ragged.values()
-                }
-                AnyValue::Dense(values) => {
-                    let inner = indices.slice_with(&[SliceItem::Rest, (axis..).into()])?.cast(DType::I64)?;
-                    return values.gather_nd(concat(&[at.expand_dims(-1)?, inner], -1)?).map(AnyValue::Dense);
+        self.in_call("gather_nd", || {
+            let indices = match indices.into() {
+                AnyValue::Dense(indices) => indices,
+                AnyValue::Ragged(indices) => {
+                    return Ok(indices.around(self.gather_nd(indices.flat_values())?));
                 }
             };
-        }
-        gather_any(value, at.into())
+            let (shape, rank) = (own_shape(indices)?, super::reduce::rank_of(self)?);
+            let count = shape.dims().and_then(|dims| dims.last()).and_then(Dim::as_known);
+            let Some(count) = count.filter(|count| (1..=rank as i64).contains(count)) else {
+                let message = format!(
+                    "the last axis of the indices must have a size from 1 to the rank {rank}, got {shape}"
+                );
+                return Err(refuse(self.graph(), ErrorKind::Shape, message));
+            };
+            let column =
+                |axis: i64| indices.slice_with(&[SliceItem::Rest, SliceItem::at(axis)])?.cast(DType::I64);
+            let (mut value, mut at) = (AnyValue::Ragged(self), column(0)?);
+            for axis in 1..count {
+                value = match value {
+                    AnyValue::Ragged(ragged) => {
+                        at = position(ragged, at, column(axis)?)?;
+                        ragged.values()
+                    }
+                    AnyValue::Dense(values) => {
+                        let inner =
+                            indices.slice_with(&[SliceItem::Rest, (axis..).into()])?.cast(DType::I64)?;
+                        return values
+                            .gather_nd(concat(&[at.expand_dims(-1)?, inner], -1)?)
+                            .map(AnyValue::Dense);
+                    }
+                };
+            }
+            gather_any(value, at.into())
+        })
     }
 
     /// Returns the indices of all elements that are true or nonzero, in row-major order:
@@ -90,9 +96,10 @@ impl<'g> RaggedValue<'g> {
     #[doc(alias = "nonzero")]
     #[track_caller]
     pub fn where_indices(self) -> Result<Value<'g>> {
-        let _call = self.graph().open_call("where_indices");
-        let [indices, values, _] = self.to_sparse()?;
-        indices.boolean_mask(values.cast(DType::Bool)?, 0)
+        self.in_call("where_indices", || {
+            let [indices, values, _] = self.to_sparse()?;
+            indices.boolean_mask(values.cast(DType::Bool)?, 0)
+        })
     }
 
     /// Takes row `i` of `self` where `condition[i]` is true, and of `no` elsewhere.
@@ -117,14 +124,15 @@ impl<'g> RaggedValue<'g> {
     /// numbers of rows differ.
     #[track_caller]
     pub fn select_rows(self, condition: Value<'g>, no: RaggedValue<'g>) -> Result<RaggedValue<'g>> {
-        let _call = self.graph().open_call("select_rows");
-        let count = self.own_nrows()?;
-        let condition = condition.ensure_shape([count.clone()])?;
-        let yes = self.graph().range(0i64, &count, 1i64)?;
-        let other = self.graph().range(&count, count.clone() + no.own_nrows()?, 1i64)?;
-        let other = other.ensure_shape([count])?;
-        let rows = condition.select(yes, other)?;
-        take(RaggedValue::concat(&[self, no], 0)?.into(), rows)?.ragged()
+        self.in_call("select_rows", || {
+            let count = self.own_nrows()?;
+            let condition = condition.ensure_shape([count.clone()])?;
+            let yes = self.graph().range(0i64, &count, 1i64)?;
+            let other = self.graph().range(&count, count.clone() + no.own_nrows()?, 1i64)?;
+            let other = other.ensure_shape([count])?;
+            let rows = condition.select(yes, other)?;
+            take(RaggedValue::concat(&[self, no], 0)?.into(), rows)?.ragged()
+        })
     }
 
     /// Puts all partitions of `self` around values.

@@ -73,16 +73,17 @@ impl Graph {
     /// Row splits from an [`Unchecked`](crate::Unchecked) encoding are wrong, or memory is refused.
     #[track_caller]
     pub fn ragged_constant(&self, ragged: &RaggedTensor) -> Result<RaggedValue<'_>> {
-        let _call = self.open_call("ragged_constant");
-        ragged.check_splits().map_err(|error| refuse(self, error.kind(), error.message().to_string()))?;
-        let flat = self.constant(ragged.flat_values())?;
-        let partition = |rows: &RowPartition| {
-            let splits = self.constant(rows.row_splits())?;
-            let uniform = rows.uniform_row_length().map(|length| Dim::known(length as i64));
-            RowPartitionValue::new("row_splits", splits, splits, uniform)
-        };
-        let partitions = ragged.partitions().iter().map(partition).collect::<Result<Vec<_>>>()?;
-        Ok(RaggedValue::new(flat, &partitions))
+        self.in_call("ragged_constant", || {
+            ragged.check_splits().map_err(|error| refuse(self, error.kind(), error.message().to_string()))?;
+            let flat = self.constant(ragged.flat_values())?;
+            let partition = |rows: &RowPartition| {
+                let splits = self.constant(rows.row_splits())?;
+                let uniform = rows.uniform_row_length().map(|length| Dim::known(length as i64));
+                RowPartitionValue::new("row_splits", splits, splits, uniform)
+            };
+            let partitions = ragged.partitions().iter().map(partition).collect::<Result<Vec<_>>>()?;
+            Ok(RaggedValue::new(flat, &partitions))
+        })
     }
 
     /// Adds a ragged input: a [`RaggedTensor`] that is fed when the graph runs. `rows` has the number of rows of each
@@ -125,8 +126,9 @@ impl Graph {
         rows: impl IntoRows,
         inner: impl Into<TensorShape>,
     ) -> Result<RaggedValue<'_>> {
-        let _call = self.open_call("ragged_input");
-        self.ragged_input_with_row_splits_dtype(name, dtype, rows, inner, DType::I64)
+        self.in_call("ragged_input", || {
+            self.ragged_input_with_row_splits_dtype(name, dtype, rows, inner, DType::I64)
+        })
     }
 
     /// Adds a ragged input whose row splits are of `row_splits_dtype`, i32 or i64.
@@ -157,29 +159,31 @@ impl Graph {
         inner: impl Into<TensorShape>,
         row_splits_dtype: DType,
     ) -> Result<RaggedValue<'_>> {
-        let _call = self.open_call("ragged_input_with_row_splits_dtype");
-        if !matches!(row_splits_dtype, DType::I32 | DType::I64) {
-            let message = format!("row_splits must be i32 or i64, got {row_splits_dtype}");
-            return Err(refuse(self, ErrorKind::DType, message));
-        }
-        // A refused call leaves no input behind.
-        let rows = rows.into_rows();
-        if rows.is_empty() {
-            let message = "a ragged input must have at least one ragged axis, got none".to_string();
-            return Err(refuse(self, ErrorKind::Shape, message));
-        }
-        if let Some(negative) = rows.iter().find(|rows| rows.as_known().is_some_and(|rows| rows < 0)) {
-            let message = format!("a number of rows must not be negative, got {negative}");
-            return Err(refuse(self, ErrorKind::Shape, message));
-        }
-        let values = TensorShape::new([Unknown.into_dim()]);
-        let flat = self.input(&format!("{name}{FLAT_VALUES}"), dtype, values.concatenate(&inner.into()))?;
-        let mut splits = Vec::new();
-        for (index, rows) in rows.into_iter().enumerate() {
-            let shape = TensorShape::new([rows + 1]);
-            splits.push(self.input(&format!("{name}{ROW_SPLITS}{index}"), row_splits_dtype, shape)?);
-        }
-        RaggedValue::from_nested_row_splits(flat, &splits)
+        self.in_call("ragged_input_with_row_splits_dtype", || {
+            if !matches!(row_splits_dtype, DType::I32 | DType::I64) {
+                let message = format!("row_splits must be i32 or i64, got {row_splits_dtype}");
+                return Err(refuse(self, ErrorKind::DType, message));
+            }
+            // A refused call leaves no input behind.
+            let rows = rows.into_rows();
+            if rows.is_empty() {
+                let message = "a ragged input must have at least one ragged axis, got none".to_string();
+                return Err(refuse(self, ErrorKind::Shape, message));
+            }
+            if let Some(negative) = rows.iter().find(|rows| rows.as_known().is_some_and(|rows| rows < 0)) {
+                let message = format!("a number of rows must not be negative, got {negative}");
+                return Err(refuse(self, ErrorKind::Shape, message));
+            }
+            let values = TensorShape::new([Unknown.into_dim()]);
+            let flat =
+                self.input(&format!("{name}{FLAT_VALUES}"), dtype, values.concatenate(&inner.into()))?;
+            let mut splits = Vec::new();
+            for (index, rows) in rows.into_iter().enumerate() {
+                let shape = TensorShape::new([rows + 1]);
+                splits.push(self.input(&format!("{name}{ROW_SPLITS}{index}"), row_splits_dtype, shape)?);
+            }
+            RaggedValue::from_nested_row_splits(flat, &splits)
+        })
     }
 }
 

@@ -34,23 +34,24 @@ impl<'g> RaggedValue<'g> {
     #[track_caller]
     pub fn boolean_mask(self, mask: impl Into<AnyValue<'g>>) -> Result<RaggedValue<'g>> {
         let (graph, mask) = (self.graph(), mask.into());
-        let _call = graph.open_call("boolean_mask");
-        let flags = mask.flat_values();
-        if flags.dtype() != DType::Bool {
-            let message = format!("the mask must be bool, got {}", flags.dtype());
-            return Err(refuse(graph, ErrorKind::DType, message));
-        }
-        let inner_rank = flags.shape().rank();
-        let rank = inner_rank.map(|inner_rank| mask.partitions().len() + inner_rank);
-        if !rank.is_some_and(|rank| (1..=super::reduce::rank_of(self).unwrap_or(0)).contains(&rank)) {
-            let message = format!(
-                "the mask must have a known rank from 1 to the rank of the values, {}, got {}",
-                self.shape_text(),
-                mask_text(mask)
-            );
-            return Err(refuse(graph, ErrorKind::Shape, message));
-        }
-        masked(self.into(), mask, self.row_splits().dtype())?.ragged()
+        graph.in_call("boolean_mask", || {
+            let flags = mask.flat_values();
+            if flags.dtype() != DType::Bool {
+                let message = format!("the mask must be bool, got {}", flags.dtype());
+                return Err(refuse(graph, ErrorKind::DType, message));
+            }
+            let inner_rank = flags.shape().rank();
+            let rank = inner_rank.map(|inner_rank| mask.partitions().len() + inner_rank);
+            if !rank.is_some_and(|rank| (1..=super::reduce::rank_of(self).unwrap_or(0)).contains(&rank)) {
+                let message = format!(
+                    "the mask must have a known rank from 1 to the rank of the values, {}, got {}",
+                    self.shape_text(),
+                    mask_text(mask)
+                );
+                return Err(refuse(graph, ErrorKind::Shape, message));
+            }
+            masked(self.into(), mask, self.row_splits().dtype())?.ragged()
+        })
     }
 }
 

@@ -42,7 +42,7 @@ impl<'g> RaggedValue<'g> {
     #[doc(alias = "bmm")]
     #[track_caller]
     pub fn matmul(self, other: impl Into<AnyValue<'g>>) -> Result<AnyValue<'g>> {
-        self.matmul_transposed(other, false, false)
+        self.in_call("matmul", || self.matmul_transposed(other, false, false))
     }
 
     /// Multiplies as [`RaggedValue::matmul`] does, after transposing the matrices of each operand whose flag is set.
@@ -59,24 +59,26 @@ impl<'g> RaggedValue<'g> {
         transpose_a: bool,
         transpose_b: bool,
     ) -> Result<AnyValue<'g>> {
-        let _call = self.graph().open_call("matmul_transposed");
-        let other = other.into();
-        if let AnyValue::Dense(dense) = other
-            && dense.shape().rank() == Some(2)
-            && rank_of(self)? > 2
-        {
-            if self.flat_values().shape().rank() != Some(2) || transpose_a {
-                let message = format!(
-                    "a dense matrix must multiply the uniform last axis of items, got {}",
-                    self.shape_text()
-                );
-                return Err(refuse(self.graph(), ErrorKind::Shape, message)
-                    .with_help("use transpose, or matrices of rank 3 on both sides"));
+        self.in_call("matmul_transposed", || {
+            let other = other.into();
+            if let AnyValue::Dense(dense) = other
+                && dense.shape().rank() == Some(2)
+                && rank_of(self)? > 2
+            {
+                if self.flat_values().shape().rank() != Some(2) || transpose_a {
+                    let message = format!(
+                        "a dense matrix must multiply the uniform last axis of items, got {}",
+                        self.shape_text()
+                    );
+                    return Err(refuse(self.graph(), ErrorKind::Shape, message)
+                        .with_help("use transpose, or matrices of rank 3 on both sides"));
+                }
+                let product =
+                    self.map_flat_values(|flat| flat.matmul_transposed(dense, false, transpose_b))?;
+                return Ok(product.into());
             }
-            let product = self.map_flat_values(|flat| flat.matmul_transposed(dense, false, transpose_b))?;
-            return Ok(product.into());
-        }
-        multiplied([self.into(), other], [transpose_a, transpose_b], self.row_splits().dtype())
+            multiplied([self.into(), other], [transpose_a, transpose_b], self.row_splits().dtype())
+        })
     }
 
     /// Returns a matrix whose rows have one length as a dense value. A run that needs the value fails if the rows have

@@ -81,8 +81,7 @@ impl<'g> RaggedValue<'g> {
     /// None for a value of the library's constructors.
     #[track_caller]
     pub fn row_lengths(self) -> Result<Value<'g>> {
-        let _call = self.graph().open_call("row_lengths");
-        self.partition().row_lengths()
+        self.in_call("row_lengths", || self.partition().row_lengths())
     }
 
     /// Returns the start of each row in the values, `[n]`.
@@ -104,8 +103,7 @@ impl<'g> RaggedValue<'g> {
     /// As [`RaggedValue::row_lengths`].
     #[track_caller]
     pub fn row_starts(self) -> Result<Value<'g>> {
-        let _call = self.graph().open_call("row_starts");
-        self.partition().row_starts()
+        self.in_call("row_starts", || self.partition().row_starts())
     }
 
     /// Returns the end of each row in the values, `[n]`.
@@ -127,8 +125,7 @@ impl<'g> RaggedValue<'g> {
     /// As [`RaggedValue::row_lengths`].
     #[track_caller]
     pub fn row_limits(self) -> Result<Value<'g>> {
-        let _call = self.graph().open_call("row_limits");
-        self.partition().row_limits()
+        self.in_call("row_limits", || self.partition().row_limits())
     }
 
     /// Returns the row of each value, `[nvals]`. It is computed once for each partition. Runs on the host.
@@ -149,9 +146,10 @@ impl<'g> RaggedValue<'g> {
     /// As [`RaggedValue::row_lengths`].
     #[track_caller]
     pub fn value_rowids(self) -> Result<Value<'g>> {
-        let _call = self.graph().open_call("value_rowids");
-        let nvals = dim_param(self.values().count()?);
-        self.partition().kept_or(|encodings| &mut encodings.rowids, || self.row_splits().rowids(nvals))
+        self.in_call("value_rowids", || {
+            let nvals = dim_param(self.values().count()?);
+            self.partition().kept_or(|encodings| &mut encodings.rowids, || self.row_splits().rowids(nvals))
+        })
     }
 
     /// Returns other flat values with the partitions of `self`. Both have the same number of values.
@@ -174,10 +172,11 @@ impl<'g> RaggedValue<'g> {
     /// The numbers of values are known to differ. If they are not known, the run fails unless they are equal.
     #[track_caller]
     pub fn with_flat_values(self, flat: Value<'g>) -> Result<RaggedValue<'g>> {
-        let _call = self.graph().open_call("with_flat_values");
-        let own = self.flat_values().into();
-        let flat = with_count_of(flat.into(), own, "the number of flat values must be")?.flat_values();
-        Ok(RaggedValue::new(flat, &self.partitions()))
+        self.in_call("with_flat_values", || {
+            let own = self.flat_values().into();
+            let flat = with_count_of(flat.into(), own, "the number of flat values must be")?.flat_values();
+            Ok(RaggedValue::new(flat, &self.partitions()))
+        })
     }
 
     /// Applies `f` to the flat values. As TensorFlow's `tf.ragged.map_flat_values`.
@@ -201,8 +200,7 @@ impl<'g> RaggedValue<'g> {
     /// stays.
     #[track_caller]
     pub fn map_flat_values(self, f: impl FnOnce(Value<'g>) -> Result<Value<'g>>) -> Result<RaggedValue<'g>> {
-        let _call = self.graph().open_call("map_flat_values");
-        self.with_mapped_values(f(self.flat_values())?.ok()?)
+        self.in_call("map_flat_values", || self.with_mapped_values(f(self.flat_values())?.ok()?))
     }
 
     /// Returns these rows with the values that [`RaggedValue::map_flat_values`] made.
@@ -234,8 +232,12 @@ impl<'g> RowPartitionValue<'g> {
     /// None for a partition of the library's constructors.
     #[track_caller]
     pub fn row_lengths(self) -> Result<Value<'g>> {
-        let _call = self.graph().open_call("row_lengths");
-        self.kept_or(|encodings| &mut encodings.lengths, || (self.row_limits()? - self.row_starts()?).ok())
+        self.graph().in_call("row_lengths", || {
+            self.kept_or(
+                |encodings| &mut encodings.lengths,
+                || (self.row_limits()? - self.row_starts()?).ok(),
+            )
+        })
     }
 
     /// Returns the start of each row in the values, `[n]`. As [`RaggedValue::row_starts`].
@@ -244,9 +246,10 @@ impl<'g> RowPartitionValue<'g> {
     /// None for a partition of the library's constructors.
     #[track_caller]
     pub fn row_starts(self) -> Result<Value<'g>> {
-        let _call = self.graph().open_call("row_starts");
-        let starts = || self.row_splits().slice_with(&[SliceItem::span(0, -1)]);
-        self.kept_or(|encodings| &mut encodings.starts, starts)
+        self.graph().in_call("row_starts", || {
+            let starts = || self.row_splits().slice_with(&[SliceItem::span(0, -1)]);
+            self.kept_or(|encodings| &mut encodings.starts, starts)
+        })
     }
 
     /// Returns the end of each row in the values, `[n]`. As [`RaggedValue::row_limits`].
@@ -255,7 +258,8 @@ impl<'g> RowPartitionValue<'g> {
     /// None for a partition of the library's constructors.
     #[track_caller]
     pub fn row_limits(self) -> Result<Value<'g>> {
-        let _call = self.graph().open_call("row_limits");
-        self.kept_or(|encodings| &mut encodings.limits, || self.row_splits().slice_with(&[(1..).into()]))
+        self.graph().in_call("row_limits", || {
+            self.kept_or(|encodings| &mut encodings.limits, || self.row_splits().slice_with(&[(1..).into()]))
+        })
     }
 }

@@ -30,18 +30,19 @@ impl<'g> RaggedValue<'g> {
     /// The elements are neither integers, floats nor complex numbers; else as [`RaggedValue::reduce_sum`].
     #[track_caller]
     pub fn reduce_mean(self, axes: impl IntoRaggedAxes) -> Result<AnyValue<'g>> {
-        let _call = self.graph().open_call("reduce_mean");
-        let value = averaged(self)?;
-        let wide = value.with_flat_values(widened(value.flat_values())?)?;
-        let reduction = RaggedReduction::new(wide, axes)?;
-        if let [axis] = reduction.axes[..]
-            && axis == value.ragged_rank()
-        {
-            return reduction.shaped(reduce_last(value, "mean")?);
-        }
-        let (steps, sum) = reduction.fold(ReductionKind::Sum)?;
-        let mean = (sum.flat_values() / count(wide, &steps)?).ok()?.cast(value.dtype())?;
-        reduction.shaped(AnyValue::of(mean, &sum.partitions()))
+        self.in_call("reduce_mean", || {
+            let value = averaged(self)?;
+            let wide = value.with_flat_values(widened(value.flat_values())?)?;
+            let reduction = RaggedReduction::new(wide, axes)?;
+            if let [axis] = reduction.axes[..]
+                && axis == value.ragged_rank()
+            {
+                return reduction.shaped(reduce_last(value, "mean")?);
+            }
+            let (steps, sum) = reduction.fold(ReductionKind::Sum)?;
+            let mean = (sum.flat_values() / count(wide, &steps)?).ok()?.cast(value.dtype())?;
+            reduction.shaped(AnyValue::of(mean, &sum.partitions()))
+        })
     }
 
     /// Returns the variance along axes: the mean of the squared distances from the mean. NaN for an empty row.
@@ -68,8 +69,7 @@ impl<'g> RaggedValue<'g> {
     /// The elements are neither integers nor floats; else as [`RaggedValue::reduce_sum`].
     #[track_caller]
     pub fn reduce_variance(self, axes: impl IntoRaggedAxes) -> Result<AnyValue<'g>> {
-        let _call = self.graph().open_call("reduce_variance");
-        self.deviation(axes, Ok)
+        self.in_call("reduce_variance", || self.deviation(axes, Ok))
     }
 
     /// Returns the standard deviation along axes: the root of the variance.
@@ -80,8 +80,7 @@ impl<'g> RaggedValue<'g> {
     /// As [`RaggedValue::reduce_variance`].
     #[track_caller]
     pub fn reduce_std(self, axes: impl IntoRaggedAxes) -> Result<AnyValue<'g>> {
-        let _call = self.graph().open_call("reduce_std");
-        self.deviation(axes, Value::sqrt)
+        self.in_call("reduce_std", || self.deviation(axes, Value::sqrt))
     }
 
     /// Applies `f` to the variance along axes, before it is rounded to the dtype of the result.

@@ -23,19 +23,20 @@ impl<'g> RaggedValue<'g> {
         off: impl IntoScalar<'g>,
         axis: impl IntoParam<'g>,
     ) -> Result<RaggedValue<'g>> {
-        let _call = self.graph().open_call("one_hot");
-        let axis = known_int(self.graph(), axis, "axis")?;
-        let (index, partitioned) = (axis_of(self, axis, 1)?, self.ragged_rank());
-        if index <= partitioned {
-            let message = format!(
-                "the axis of one_hot must be at least {} for {}, got {axis}",
-                partitioned + 1,
-                self.shape_text()
-            );
-            return Err(
-                refuse(self.graph(), ErrorKind::Shape, message).with_help("use -1 for a new last axis")
-            );
-        }
-        self.map_flat_values(|flat| flat.one_hot(depth, on, off, (index - partitioned) as i64))
+        self.in_call("one_hot", || {
+            let axis = known_int(self.graph(), axis, "axis")?;
+            let (index, partitioned) = (axis_of(self, axis, 1)?, self.ragged_rank());
+            if index <= partitioned {
+                let message = format!(
+                    "the axis of one_hot must be at least {} for {}, got {axis}",
+                    partitioned + 1,
+                    self.shape_text()
+                );
+                return Err(
+                    refuse(self.graph(), ErrorKind::Shape, message).with_help("use -1 for a new last axis")
+                );
+            }
+            self.map_flat_values(|flat| flat.one_hot(depth, on, off, (index - partitioned) as i64))
+        })
     }
 }

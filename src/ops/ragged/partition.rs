@@ -116,9 +116,10 @@ impl<'g> RaggedValue<'g> {
         splits: impl Into<Encoding<Value<'g>>>,
     ) -> Result<RaggedValue<'g>> {
         let (values, splits) = (values.into(), splits.into());
-        let _call = values.graph().open_call("from_row_splits");
-        check_encoding(values.graph(), "row_splits", splits.data)?;
-        Ok(values.split_by(partition_of(values, "row_splits", splits, splits.data)?))
+        values.graph().in_call("from_row_splits", || {
+            check_encoding(values.graph(), "row_splits", splits.data)?;
+            Ok(values.split_by(partition_of(values, "row_splits", splits, splits.data)?))
+        })
     }
 
     /// Splits values into rows of given lengths, `[n]`. Otherwise as [`RaggedValue::from_row_splits`].
@@ -143,17 +144,18 @@ impl<'g> RaggedValue<'g> {
         lengths: impl Into<Encoding<Value<'g>>>,
     ) -> Result<RaggedValue<'g>> {
         let (values, lengths) = (values.into(), lengths.into());
-        let _call = values.graph().open_call("from_row_lengths");
-        check_encoding(values.graph(), "row_lengths", lengths.data)?;
-        let partition = partition_of(values, "row_lengths", lengths, splits_of_lengths(lengths.data)?)?;
-        if lengths.is_checked {
-            partition.keep_source(
-                |encodings| &mut encodings.lengths,
-                lengths.data,
-                partition.own_nrows()?,
-            )?;
-        }
-        Ok(values.split_by(partition))
+        values.graph().in_call("from_row_lengths", || {
+            check_encoding(values.graph(), "row_lengths", lengths.data)?;
+            let partition = partition_of(values, "row_lengths", lengths, splits_of_lengths(lengths.data)?)?;
+            if lengths.is_checked {
+                partition.keep_source(
+                    |encodings| &mut encodings.lengths,
+                    lengths.data,
+                    partition.own_nrows()?,
+                )?;
+            }
+            Ok(values.split_by(partition))
+        })
     }
 
     /// Splits values into rows that start at given positions, `[n]`. Otherwise as [`RaggedValue::from_row_splits`].
@@ -178,19 +180,24 @@ impl<'g> RaggedValue<'g> {
         starts: impl Into<Encoding<Value<'g>>>,
     ) -> Result<RaggedValue<'g>> {
         let (values, starts) = (values.into(), starts.into());
-        let _call = values.graph().open_call("from_row_starts");
-        check_encoding(values.graph(), "row_starts", starts.data)?;
-        let dtype = starts.data.dtype();
-        let last = dim_value(values.graph(), values.count()?)?.reshape([1i64])?;
-        let last = convert_splits(last, dtype)?;
-        let splits = concat(&[starts.data, last], 0)?;
-        // Starts alone do not say where the last row ends.
-        let source = Encoding { data: splits, ..starts };
-        let partition = partition_of(values, "row_starts", source, splits)?;
-        if starts.is_checked {
-            partition.keep_source(|encodings| &mut encodings.starts, starts.data, partition.own_nrows()?)?;
-        }
-        Ok(values.split_by(partition))
+        values.graph().in_call("from_row_starts", || {
+            check_encoding(values.graph(), "row_starts", starts.data)?;
+            let dtype = starts.data.dtype();
+            let last = dim_value(values.graph(), values.count()?)?.reshape([1i64])?;
+            let last = convert_splits(last, dtype)?;
+            let splits = concat(&[starts.data, last], 0)?;
+            // Starts alone do not say where the last row ends.
+            let source = Encoding { data: splits, ..starts };
+            let partition = partition_of(values, "row_starts", source, splits)?;
+            if starts.is_checked {
+                partition.keep_source(
+                    |encodings| &mut encodings.starts,
+                    starts.data,
+                    partition.own_nrows()?,
+                )?;
+            }
+            Ok(values.split_by(partition))
+        })
     }
 
     /// Splits values into rows that end at given positions, `[n]`. Otherwise as [`RaggedValue::from_row_splits`].
@@ -215,15 +222,20 @@ impl<'g> RaggedValue<'g> {
         limits: impl Into<Encoding<Value<'g>>>,
     ) -> Result<RaggedValue<'g>> {
         let (values, limits) = (values.into(), limits.into());
-        let _call = values.graph().open_call("from_row_limits");
-        check_encoding(values.graph(), "row_limits", limits.data)?;
-        let zero = number(values.graph(), limits.data.dtype(), 0)?.reshape([1i64])?;
-        let splits = concat(&[zero, limits.data], 0)?;
-        let partition = partition_of(values, "row_limits", limits, splits)?;
-        if limits.is_checked {
-            partition.keep_source(|encodings| &mut encodings.limits, limits.data, partition.own_nrows()?)?;
-        }
-        Ok(values.split_by(partition))
+        values.graph().in_call("from_row_limits", || {
+            check_encoding(values.graph(), "row_limits", limits.data)?;
+            let zero = number(values.graph(), limits.data.dtype(), 0)?.reshape([1i64])?;
+            let splits = concat(&[zero, limits.data], 0)?;
+            let partition = partition_of(values, "row_limits", limits, splits)?;
+            if limits.is_checked {
+                partition.keep_source(
+                    |encodings| &mut encodings.limits,
+                    limits.data,
+                    partition.own_nrows()?,
+                )?;
+            }
+            Ok(values.split_by(partition))
+        })
     }
 
     /// Puts value `i` into row `rowids[i]`. Row ids ascend. Without `nrows`, the last row id gives the number of rows.
@@ -253,21 +265,22 @@ impl<'g> RaggedValue<'g> {
         nrows: Option<Param<'g>>,
     ) -> Result<RaggedValue<'g>> {
         let (values, rowids) = (values.into(), rowids.into());
-        let _call = values.graph().open_call("from_value_rowids");
-        check_encoding(values.graph(), "value_rowids", rowids.data)?;
-        let mut call = values.graph().op(&FROM_ROWIDS).data(rowids.data);
-        // Row ids alone do not say how many empty rows follow the last value.
-        let encoding = if nrows.is_some() { "value_rowids and nrows" } else { "value_rowids" };
-        if let Some(nrows) = nrows {
-            call = call.size("nrows", nrows);
-        }
-        let splits = call.attr("validate", rowids.is_checked).finish()?;
-        let data = if encoding == "value_rowids" { rowids.data } else { splits };
-        let partition = partition_of(values, encoding, Encoding { data, ..rowids }, splits)?;
-        if rowids.is_checked {
-            partition.keep_source(|encodings| &mut encodings.rowids, rowids.data, values.count()?)?;
-        }
-        Ok(values.split_by(partition))
+        values.graph().in_call("from_value_rowids", || {
+            check_encoding(values.graph(), "value_rowids", rowids.data)?;
+            let mut call = values.graph().op(&FROM_ROWIDS).data(rowids.data);
+            // Row ids alone do not say how many empty rows follow the last value.
+            let encoding = if nrows.is_some() { "value_rowids and nrows" } else { "value_rowids" };
+            if let Some(nrows) = nrows {
+                call = call.size("nrows", nrows);
+            }
+            let splits = call.attr("validate", rowids.is_checked).finish()?;
+            let data = if encoding == "value_rowids" { rowids.data } else { splits };
+            let partition = partition_of(values, encoding, Encoding { data, ..rowids }, splits)?;
+            if rowids.is_checked {
+                partition.keep_source(|encodings| &mut encodings.rowids, rowids.data, values.count()?)?;
+            }
+            Ok(values.split_by(partition))
+        })
     }
 
     /// Splits values into rows of one length. The axis is uniform. Without `nrows`, the number of values gives the
@@ -299,28 +312,30 @@ impl<'g> RaggedValue<'g> {
     ) -> Result<RaggedValue<'g>> {
         let (values, length) = (values.into(), length.into_dim());
         let graph = values.graph();
-        let _call = graph.open_call("from_uniform_row_length");
-        let sizes = [("the row length", Some(&length)), ("nrows", nrows.as_ref())];
-        let known = |(name, size): (_, Option<&Dim>)| size.and_then(Dim::as_known).map(|size| (name, size));
-        if let Some((name, size)) = sizes.into_iter().filter_map(known).find(|(_, size)| *size < 0) {
-            let message = format!("{name} must not be negative, got {size}");
-            return Err(refuse(graph, ErrorKind::Shape, message));
-        }
-        let count = values.count()?;
-        let rows = match (nrows, length.as_known()) {
-            (Some(rows), _) => rows,
-            (None, Some(0)) => Dim::known(0),
-            (None, _) => count.ceil_div(&length)?,
-        };
-        let requirement =
-            format!("the number of values in {rows} of {length} must be", rows = counted(&rows, "row"));
-        let needed = rows.clone() * length.clone();
-        let Some(check) = count_check(values, &needed, &requirement)? else {
-            return Ok(values.split_by(uniform_partition(values, rows, length)?));
-        };
-        let pass = |part: Value<'g>| check.pass(part);
-        let partition = uniform_partition(values, rows, length)?.passed(&pass)?;
-        Ok(values.passed(&pass)?.split_by(partition))
+        graph.in_call("from_uniform_row_length", || {
+            let sizes = [("the row length", Some(&length)), ("nrows", nrows.as_ref())];
+            let known =
+                |(name, size): (_, Option<&Dim>)| size.and_then(Dim::as_known).map(|size| (name, size));
+            if let Some((name, size)) = sizes.into_iter().filter_map(known).find(|(_, size)| *size < 0) {
+                let message = format!("{name} must not be negative, got {size}");
+                return Err(refuse(graph, ErrorKind::Shape, message));
+            }
+            let count = values.count()?;
+            let rows = match (nrows, length.as_known()) {
+                (Some(rows), _) => rows,
+                (None, Some(0)) => Dim::known(0),
+                (None, _) => count.ceil_div(&length)?,
+            };
+            let requirement =
+                format!("the number of values in {rows} of {length} must be", rows = counted(&rows, "row"));
+            let needed = rows.clone() * length.clone();
+            let Some(check) = count_check(values, &needed, &requirement)? else {
+                return Ok(values.split_by(uniform_partition(values, rows, length)?));
+            };
+            let pass = |part: Value<'g>| check.pass(part);
+            let partition = uniform_partition(values, rows, length)?.passed(&pass)?;
+            Ok(values.passed(&pass)?.split_by(partition))
+        })
     }
 
     /// Splits flat values by several row splits, outermost first. As TensorFlow's
@@ -335,11 +350,12 @@ impl<'g> RaggedValue<'g> {
         flat: Value<'g>,
         splits: &[E],
     ) -> Result<RaggedValue<'g>> {
-        let _call = flat.graph().open_call("from_nested_row_splits");
-        let nested = splits.iter().rev().try_fold(AnyValue::Dense(flat), |values, splits| {
-            RaggedValue::from_row_splits(values, *splits).map(AnyValue::Ragged)
-        });
-        nested?.ragged()
+        flat.graph().in_call("from_nested_row_splits", || {
+            let nested = splits.iter().rev().try_fold(AnyValue::Dense(flat), |values, splits| {
+                RaggedValue::from_row_splits(values, *splits).map(AnyValue::Ragged)
+            });
+            nested?.ragged()
+        })
     }
 
     /// Splits flat values by several row lengths, outermost first. As TensorFlow's
@@ -354,11 +370,12 @@ impl<'g> RaggedValue<'g> {
         flat: Value<'g>,
         lengths: &[E],
     ) -> Result<RaggedValue<'g>> {
-        let _call = flat.graph().open_call("from_nested_row_lengths");
-        let nested = lengths.iter().rev().try_fold(AnyValue::Dense(flat), |values, lengths| {
-            RaggedValue::from_row_lengths(values, *lengths).map(AnyValue::Ragged)
-        });
-        nested?.ragged()
+        flat.graph().in_call("from_nested_row_lengths", || {
+            let nested = lengths.iter().rev().try_fold(AnyValue::Dense(flat), |values, lengths| {
+                RaggedValue::from_row_lengths(values, *lengths).map(AnyValue::Ragged)
+            });
+            nested?.ragged()
+        })
     }
 }
 

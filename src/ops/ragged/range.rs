@@ -31,10 +31,11 @@ impl<'g> RaggedValue<'g> {
     /// The dtypes differ, or the lengths differ. A delta of 0 and a NaN fail the run.
     #[track_caller]
     pub fn range(starts: Value<'g>, limits: Value<'g>, deltas: Value<'g>) -> Result<RaggedValue<'g>> {
-        let _call = starts.graph().open_call("range");
-        let (splits, values) = range_parts(starts, limits, deltas)?;
-        let rows = RowPartitionValue::new("range", splits, splits, None)?;
-        Ok(RaggedValue::new(values, &[rows]))
+        starts.graph().in_call("range", || {
+            let (splits, values) = range_parts(starts, limits, deltas)?;
+            let rows = RowPartitionValue::new("range", splits, splits, None)?;
+            Ok(RaggedValue::new(values, &[rows]))
+        })
     }
 }
 

@@ -2,7 +2,7 @@
 
 use shapeflow_shape_fns::{DType, Dim, TensorShape};
 
-use super::errors::{in_call, no_axis, refuse};
+use super::errors::{no_axis, refuse};
 use super::numbers::{dim_param, number, own_dim};
 use super::partition::splits_of_lengths;
 use super::reduce_axes::IntoRaggedAxes;
@@ -37,10 +37,10 @@ macro_rules! reductions {
             /// An axis does not exist or occurs twice, or the dtype is not supported.
             #[track_caller]
             pub fn $method(self, axes: impl IntoRaggedAxes) -> Result<AnyValue<'g>> {
-                let _call = self.graph().open_call(stringify!($method));
-                let reduction = RaggedReduction::new(self, axes)
-                    .map_err(|error| in_call(self, stringify!($method), error))?;
-                reduction.shaped(reduction.fold(ReductionKind::$ReductionKind)?.1)
+                self.in_call(stringify!($method), || {
+                    let reduction = RaggedReduction::new(self, axes)?;
+                    reduction.shaped(reduction.fold(ReductionKind::$ReductionKind)?.1)
+                })
             }
         )*}
     };

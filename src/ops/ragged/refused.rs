@@ -18,23 +18,25 @@ impl<'g> RaggedValue<'g> {
     /// [`Value::pad`].
     #[track_caller]
     pub fn pad(self, paddings: &[[i64; 2]]) -> Result<RaggedValue<'g>> {
-        let _call = self.graph().open_call("pad");
-        let depth = self.ragged_rank();
-        let rank = rank_of(self)?;
-        if paddings.len() != rank {
-            let message = format!(
-                "there must be one padding for each of {rank}, got {}",
-                paddings.len(),
-                rank = counted(rank, "axis")
-            );
-            return Err(refuse(self.graph(), ErrorKind::Shape, message));
-        }
-        if paddings[..=depth].iter().any(|padding| *padding != [0, 0]) {
-            let message = "the partitioned axes of a ragged value cannot be padded".to_string();
-            return Err(unmoved(self, message)
-                .with_help("use concat to add items to each row, or to_tensor_with for rows of one length"));
-        }
-        self.map_flat_values(|flat| flat.pad(&paddings[depth..]))
+        self.in_call("pad", || {
+            let depth = self.ragged_rank();
+            let rank = rank_of(self)?;
+            if paddings.len() != rank {
+                let message = format!(
+                    "there must be one padding for each of {rank}, got {}",
+                    paddings.len(),
+                    rank = counted(rank, "axis")
+                );
+                return Err(refuse(self.graph(), ErrorKind::Shape, message));
+            }
+            if paddings[..=depth].iter().any(|padding| *padding != [0, 0]) {
+                let message = "the partitioned axes of a ragged value cannot be padded".to_string();
+                return Err(unmoved(self, message).with_help(
+                    "use concat to add items to each row, or to_tensor_with for rows of one length",
+                ));
+            }
+            self.map_flat_values(|flat| flat.pad(&paddings[depth..]))
+        })
     }
 
     /// Refuses: a slice of one size does not fit rows of different lengths. [`slice_with`](Self::slice_with) cuts each
@@ -56,9 +58,10 @@ impl<'g> RaggedValue<'g> {
     /// Always.
     #[track_caller]
     pub fn slice(self, _begin: &[i64], _size: &[i64]) -> Result<RaggedValue<'g>> {
-        let _call = self.graph().open_call("slice");
-        let message = "a ragged value has no slice of one size, because a row may be shorter".to_string();
-        Err(unmoved(self, message).with_help("use slice_with, which cuts each row to a range"))
+        self.in_call("slice", || {
+            let message = "a ragged value has no slice of one size, because a row may be shorter".to_string();
+            Err(unmoved(self, message).with_help("use slice_with, which cuts each row to a range"))
+        })
     }
 
     /// Refuses: rows of different lengths are not compared. `flat_values().unique()` finds the unique elements.
@@ -81,11 +84,12 @@ impl<'g> RaggedValue<'g> {
     /// Always.
     #[track_caller]
     pub fn unique(self) -> Result<[Value<'g>; 2]> {
-        let _call = self.graph().open_call("unique");
-        let message = "the rows of a ragged value are not compared with each other".to_string();
-        Err(unmoved(self, message).with_help(
-            "use flat_values().unique() for the unique elements, or to_tensor and unique_slices for the unique rows",
-        ))
+        self.in_call("unique", || {
+            let message = "the rows of a ragged value are not compared with each other".to_string();
+            Err(unmoved(self, message).with_help(
+                "use flat_values().unique() for the unique elements, or to_tensor and unique_slices for the unique rows",
+            ))
+        })
     }
 }
 

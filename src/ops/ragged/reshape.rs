@@ -32,48 +32,50 @@ impl<'g> RaggedValue<'g> {
     #[doc(alias = "flatten")]
     #[track_caller]
     pub fn merge_dims(self, outer: impl IntoParam<'g>, inner: impl IntoParam<'g>) -> Result<AnyValue<'g>> {
-        let _call = self.graph().open_call("merge_dims");
-        let (outer, inner) = (axis_of(self, outer, 0)?, axis_of(self, inner, 0)?);
-        if outer > inner {
-            let message = format!("the outer axis must not be after the inner axis, got {outer} and {inner}");
-            return Err(refuse(self.graph(), ErrorKind::Shape, message));
-        }
-        let (graph, count) = (self.graph(), self.ragged_rank());
-        let (mut flat, mut partitions) = (self.flat_values(), self.partitions());
-        if inner > count {
-            // Inner axes of the flat values join axis 0 of the flat values, or one another.
-            let shape = flat.shape();
-            let sizes = shape.dims().expect("the rank is known").to_vec();
-            let (first, last) = (outer.saturating_sub(count), inner - count);
-            let product = |sizes: &[Dim]| sizes.iter().cloned().fold(Dim::known(1), |a, b| a * b);
-            let merged = product(&sizes[first..=last]);
-            flat = flat.reshape([&sizes[..first], &[merged], &sizes[last + 1..]].concat())?;
-            if outer <= count {
-                let rows = partitions[count - 1];
-                let factor = product(&sizes[1..=last]);
-                let splits = rows.row_splits();
-                let scaled = splits.cast(DType::I64)? * dim_value(graph, factor.clone())?;
-                let splits = convert_splits(scaled.ok()?, splits.dtype())?;
-                let uniform = rows.uniform_row_length().map(|length| length * factor);
-                partitions[count - 1] = RowPartitionValue::new("splits", splits, splits, uniform)?;
+        self.in_call("merge_dims", || {
+            let (outer, inner) = (axis_of(self, outer, 0)?, axis_of(self, inner, 0)?);
+            if outer > inner {
+                let message =
+                    format!("the outer axis must not be after the inner axis, got {outer} and {inner}");
+                return Err(refuse(self.graph(), ErrorKind::Shape, message));
             }
-        }
-        // Partition `i` makes axis `i + 1` from axis `i`. Merging axes `outer..=inner` joins partitions `outer..inner`.
-        let joined = outer.min(count)..inner.min(count);
-        if outer > 0 && !joined.is_empty() {
-            let rows = partitions[outer - 1];
-            let (mut splits, mut uniform) = (rows.row_splits(), rows.uniform_row_length());
-            for next in &partitions[joined.clone()] {
-                splits = next.row_splits().gather(splits, 0)?;
-                uniform = uniform.zip(next.uniform_row_length()).map(|(a, b)| a * b);
+            let (graph, count) = (self.graph(), self.ragged_rank());
+            let (mut flat, mut partitions) = (self.flat_values(), self.partitions());
+            if inner > count {
+                // Inner axes of the flat values join axis 0 of the flat values, or one another.
+                let shape = flat.shape();
+                let sizes = shape.dims().expect("the rank is known").to_vec();
+                let (first, last) = (outer.saturating_sub(count), inner - count);
+                let product = |sizes: &[Dim]| sizes.iter().cloned().fold(Dim::known(1), |a, b| a * b);
+                let merged = product(&sizes[first..=last]);
+                flat = flat.reshape([&sizes[..first], &[merged], &sizes[last + 1..]].concat())?;
+                if outer <= count {
+                    let rows = partitions[count - 1];
+                    let factor = product(&sizes[1..=last]);
+                    let splits = rows.row_splits();
+                    let scaled = splits.cast(DType::I64)? * dim_value(graph, factor.clone())?;
+                    let splits = convert_splits(scaled.ok()?, splits.dtype())?;
+                    let uniform = rows.uniform_row_length().map(|length| length * factor);
+                    partitions[count - 1] = RowPartitionValue::new("splits", splits, splits, uniform)?;
+                }
             }
-            if let Some(Err(error)) = uniform.as_ref().map(Dim::validate) {
-                return Err(refuse(graph, ErrorKind::Shape, error.to_string()));
+            // Partition `i` makes axis `i + 1` from axis `i`. Merging axes `outer..=inner` joins partitions `outer..inner`.
+            let joined = outer.min(count)..inner.min(count);
+            if outer > 0 && !joined.is_empty() {
+                let rows = partitions[outer - 1];
+                let (mut splits, mut uniform) = (rows.row_splits(), rows.uniform_row_length());
+                for next in &partitions[joined.clone()] {
+                    splits = next.row_splits().gather(splits, 0)?;
+                    uniform = uniform.zip(next.uniform_row_length()).map(|(a, b)| a * b);
+                }
+                if let Some(Err(error)) = uniform.as_ref().map(Dim::validate) {
+                    return Err(refuse(graph, ErrorKind::Shape, error.to_string()));
+                }
+                partitions[outer - 1] = RowPartitionValue::new("splits", splits, splits, uniform)?;
             }
-            partitions[outer - 1] = RowPartitionValue::new("splits", splits, splits, uniform)?;
-        }
-        partitions.drain(joined);
-        Ok(AnyValue::of(flat, &partitions))
+            partitions.drain(joined);
+            Ok(AnyValue::of(flat, &partitions))
+        })
     }
 
     /// Removes axes of size 1; `..` removes every axis whose size is known to be 1. The run fails if a row along a
@@ -95,59 +97,62 @@ impl<'g> RaggedValue<'g> {
     /// An axis does not exist, its size cannot be 1, or `axes` keeps the reduced axes.
     #[track_caller]
     pub fn squeeze(self, axes: impl IntoRaggedAxes) -> Result<AnyValue<'g>> {
-        let _call = self.graph().open_call("squeeze");
-        let refuse = |message: &str| refuse(self.graph(), ErrorKind::Attribute, message.to_owned());
-        if axes.keeps_dims() {
-            return Err(refuse("squeeze removes axes, so it cannot keep them: omit keep_dims"));
-        }
-        let (rank, depth) = (super::reduce::rank_of(self)?, self.ragged_rank());
-        let are_all = axes.are_all();
-        let axes = axes
-            .axes(rank)
-            .ok_or_else(|| refuse("the axes of squeeze must be known when the graph is built"))?;
-        let shape = self.shape();
-        let mut sizes = shape.dims().expect("the rank is known").to_vec();
-        sizes[0] = self.own_nrows()?;
-        let is_one = |axis: usize| sizes[axis].as_known() == Some(1);
-        let chosen: Vec<usize> = if are_all || axes.is_empty() {
-            (0..rank).filter(|axis| is_one(*axis)).collect()
-        } else {
-            axes.into_iter().map(|axis| axis_of(self, axis, 0)).collect::<Result<_>>()?
-        };
-        let mut value = AnyValue::from(self);
-        for (axis, rows) in self.partitions().into_iter().enumerate().map(|(index, rows)| (index + 1, rows)) {
-            if chosen.contains(&axis) && !is_one(axis) {
-                if rows.uniform_row_length().as_ref().and_then(Dim::as_known).is_some() {
-                    return Err(not_one(self, axis, &sizes[axis].to_string()));
+        self.in_call("squeeze", || {
+            let refuse = |message: &str| refuse(self.graph(), ErrorKind::Attribute, message.to_owned());
+            if axes.keeps_dims() {
+                return Err(refuse("squeeze removes axes, so it cannot keep them: omit keep_dims"));
+            }
+            let (rank, depth) = (super::reduce::rank_of(self)?, self.ragged_rank());
+            let are_all = axes.are_all();
+            let axes = axes
+                .axes(rank)
+                .ok_or_else(|| refuse("the axes of squeeze must be known when the graph is built"))?;
+            let shape = self.shape();
+            let mut sizes = shape.dims().expect("the rank is known").to_vec();
+            sizes[0] = self.own_nrows()?;
+            let is_one = |axis: usize| sizes[axis].as_known() == Some(1);
+            let chosen: Vec<usize> = if are_all || axes.is_empty() {
+                (0..rank).filter(|axis| is_one(*axis)).collect()
+            } else {
+                axes.into_iter().map(|axis| axis_of(self, axis, 0)).collect::<Result<_>>()?
+            };
+            let mut value = AnyValue::from(self);
+            for (axis, rows) in
+                self.partitions().into_iter().enumerate().map(|(index, rows)| (index + 1, rows))
+            {
+                if chosen.contains(&axis) && !is_one(axis) {
+                    if rows.uniform_row_length().as_ref().and_then(Dim::as_known).is_some() {
+                        return Err(not_one(self, axis, &sizes[axis].to_string()));
+                    }
+                    let ones = rows.row_lengths()?.equal(1)?.reduce_all(0)?;
+                    let message = format!("every row along axis {axis} must have length 1");
+                    value = value.passed(&|part| part.checked(ones, &message))?;
                 }
-                let ones = rows.row_lengths()?.equal(1)?.reduce_all(0)?;
-                let message = format!("every row along axis {axis} must have length 1");
-                value = value.passed(&|part| part.checked(ones, &message))?;
             }
-        }
-        if chosen.contains(&0) && !is_one(0) {
-            if sizes[0].is_known() {
-                return Err(not_one(self, 0, &sizes[0].to_string()));
+            if chosen.contains(&0) && !is_one(0) {
+                if sizes[0].is_known() {
+                    return Err(not_one(self, 0, &sizes[0].to_string()));
+                }
+                let one = dim_value(self.graph(), sizes[0].clone())?.equal(1)?;
+                value = value.passed(&|part| part.checked(one, "axis 0 must have size 1"))?;
             }
-            let one = dim_value(self.graph(), sizes[0].clone())?.equal(1)?;
-            value = value.passed(&|part| part.checked(one, "axis 0 must have size 1"))?;
-        }
-        let mut flat = value.flat_values();
-        let inner: Vec<i64> =
-            chosen.iter().filter(|axis| **axis > depth).map(|axis| (axis - depth) as i64).collect();
-        if !inner.is_empty() {
-            flat = flat.squeeze(&inner)?;
-        }
-        let kept = value.partitions().into_iter().enumerate();
-        let mut kept: Vec<RowPartitionValue<'g>> =
-            kept.filter(|(index, _)| !chosen.contains(&(index + 1))).map(|(_, rows)| rows).collect();
-        if chosen.contains(&0) {
-            match kept.is_empty() {
-                true => flat = flat.squeeze([0])?,
-                false => drop(kept.remove(0)),
+            let mut flat = value.flat_values();
+            let inner: Vec<i64> =
+                chosen.iter().filter(|axis| **axis > depth).map(|axis| (axis - depth) as i64).collect();
+            if !inner.is_empty() {
+                flat = flat.squeeze(&inner)?;
             }
-        }
-        Ok(AnyValue::of(flat, &kept))
+            let kept = value.partitions().into_iter().enumerate();
+            let mut kept: Vec<RowPartitionValue<'g>> =
+                kept.filter(|(index, _)| !chosen.contains(&(index + 1))).map(|(_, rows)| rows).collect();
+            if chosen.contains(&0) {
+                match kept.is_empty() {
+                    true => flat = flat.squeeze([0])?,
+                    false => drop(kept.remove(0)),
+                }
+            }
+            Ok(AnyValue::of(flat, &kept))
+        })
     }
 
     /// Returns the elements in a dense shape, whose number of elements is the same. A ragged shape of the result comes
@@ -161,8 +166,7 @@ impl<'g> RaggedValue<'g> {
     /// As [`Value::reshape`].
     #[track_caller]
     pub fn reshape(self, shape: impl IntoShapeArg<'g>) -> Result<Value<'g>> {
-        let _call = self.graph().open_call("reshape");
-        self.flat_values().reshape(shape)
+        self.in_call("reshape", || self.flat_values().reshape(shape))
     }
 
     /// Splits along axis 0 or a uniform axis into `num` parts of equal sizes.
@@ -185,9 +189,10 @@ impl<'g> RaggedValue<'g> {
     /// The axis is ragged or does not exist, or `num` cannot divide its size.
     #[track_caller]
     pub fn split_n(self, num: impl IntoParam<'g>, axis: impl IntoParam<'g>) -> Result<Vec<RaggedValue<'g>>> {
-        let _call = self.graph().open_call("split_n");
-        let num = known_int(self.graph(), num, "num")?;
-        self.split_by_numbers(axis, |numbers| numbers.split_n(num, 0))
+        self.in_call("split_n", || {
+            let num = known_int(self.graph(), num, "num")?;
+            self.split_by_numbers(axis, |numbers| numbers.split_n(num, 0))
+        })
     }
 
     /// Splits along axis 0 or a uniform axis into parts of the given sizes. One size may be -1, the remainder.
@@ -202,8 +207,7 @@ impl<'g> RaggedValue<'g> {
         sizes: impl IntoParam<'g>,
         axis: impl IntoParam<'g>,
     ) -> Result<Vec<RaggedValue<'g>>> {
-        let _call = self.graph().open_call("split_sizes");
-        self.split_by_numbers(axis, |numbers| numbers.split_sizes(sizes, 0))
+        self.in_call("split_sizes", || self.split_by_numbers(axis, |numbers| numbers.split_sizes(sizes, 0)))
     }
 
     /// Splits the positions of an axis by `split`, and takes the positions of each part.

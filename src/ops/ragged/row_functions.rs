@@ -6,7 +6,7 @@ use shapeflow_shape_fns::DType;
 
 use super::along::{Along, Lines};
 use super::counts::with_size_of;
-use super::errors::{in_call, refuse};
+use super::errors::refuse;
 use super::numbers::widened;
 
 impl<'g> RaggedValue<'g> {
@@ -35,8 +35,7 @@ impl<'g> RaggedValue<'g> {
     /// The axis does not exist, or the elements are neither integers nor floats.
     #[track_caller]
     pub fn argmax(self, axis: impl IntoParam<'g>) -> Result<AnyValue<'g>> {
-        let _call = self.graph().open_call("argmax");
-        self.extremum_index("argmax", axis, Value::argmax)
+        self.in_call("argmax", || self.extremum_index("argmax", axis, Value::argmax))
     }
 
     /// Returns the index along `axis` of the first minimum, as [`RaggedValue::argmax`] does for the maximum.
@@ -45,8 +44,7 @@ impl<'g> RaggedValue<'g> {
     /// As [`RaggedValue::argmax`].
     #[track_caller]
     pub fn argmin(self, axis: impl IntoParam<'g>) -> Result<AnyValue<'g>> {
-        let _call = self.graph().open_call("argmin");
-        self.extremum_index("argmin", axis, Value::argmin)
+        self.in_call("argmin", || self.extremum_index("argmin", axis, Value::argmin))
     }
 
     /// Returns the index along `axis` of the extremum that the method `name` finds. `dense` finds it along an axis of
@@ -58,7 +56,7 @@ impl<'g> RaggedValue<'g> {
         dense: impl FnOnce(Value<'g>, i64) -> Result<Value<'g>>,
     ) -> Result<AnyValue<'g>> {
         let flat = self.flat_values();
-        match Along::of(self, name, axis)? {
+        match Along::of(self, axis)? {
             Along::Inner(axis) => Ok(AnyValue::of(dense(flat, axis)?.cast(DType::I64)?, &self.partitions())),
             Along::Lines(lines) => lines.reduced_positions(lines.reduce(flat, name)?),
         }
@@ -85,17 +83,18 @@ impl<'g> RaggedValue<'g> {
     /// The axis does not exist, or the elements are not floats.
     #[track_caller]
     pub fn softmax(self, axis: impl IntoParam<'g>) -> Result<RaggedValue<'g>> {
-        let _call = self.graph().open_call("softmax");
-        let flat = self.flat_values();
-        check_floats(self).map_err(|error| in_call(self, "softmax", error))?;
-        let result = match Along::of(self, "softmax", axis)? {
-            Along::Inner(axis) => flat.softmax(axis)?,
-            Along::Lines(lines) => {
-                let (_, exps, sums) = shifted_exps(flat, &lines)?;
-                (exps / sums).ok()?.cast(flat.dtype())?
-            }
-        };
-        self.with_flat_values(with_size_of(result, flat)?)
+        self.in_call("softmax", || {
+            let flat = self.flat_values();
+            check_floats(self)?;
+            let result = match Along::of(self, axis)? {
+                Along::Inner(axis) => flat.softmax(axis)?,
+                Along::Lines(lines) => {
+                    let (_, exps, sums) = shifted_exps(flat, &lines)?;
+                    (exps / sums).ok()?.cast(flat.dtype())?
+                }
+            };
+            self.with_flat_values(with_size_of(result, flat)?)
+        })
     }
 
     /// Returns `x - log Σ exp(x)`, whose sums run along `axis`. The maximum along the axis is subtracted first. A
@@ -119,17 +118,18 @@ impl<'g> RaggedValue<'g> {
     /// The axis does not exist, or the elements are not floats.
     #[track_caller]
     pub fn log_softmax(self, axis: impl IntoParam<'g>) -> Result<RaggedValue<'g>> {
-        let _call = self.graph().open_call("log_softmax");
-        let flat = self.flat_values();
-        check_floats(self).map_err(|error| in_call(self, "log_softmax", error))?;
-        let result = match Along::of(self, "log_softmax", axis)? {
-            Along::Inner(axis) => flat.log_softmax(axis)?,
-            Along::Lines(lines) => {
-                let (shifted, _, sums) = shifted_exps(flat, &lines)?;
-                (shifted - sums.log()?).ok()?.cast(flat.dtype())?
-            }
-        };
-        self.with_flat_values(with_size_of(result, flat)?)
+        self.in_call("log_softmax", || {
+            let flat = self.flat_values();
+            check_floats(self)?;
+            let result = match Along::of(self, axis)? {
+                Along::Inner(axis) => flat.log_softmax(axis)?,
+                Along::Lines(lines) => {
+                    let (shifted, _, sums) = shifted_exps(flat, &lines)?;
+                    (shifted - sums.log()?).ok()?.cast(flat.dtype())?
+                }
+            };
+            self.with_flat_values(with_size_of(result, flat)?)
+        })
     }
 }
 

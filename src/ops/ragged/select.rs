@@ -100,11 +100,12 @@ impl<'g> RaggedValue<'g> {
         let Some(first) = values.first() else {
             return Err(no_values("concat", Location::caller()));
         };
-        let _call = first.graph().open_call("concat");
-        let values = with_equal_ranks(&values)?;
-        let axis = axis_of(values[0], axis, 0)?;
-        let values: Vec<AnyValue<'g>> = values.into_iter().map(AnyValue::Ragged).collect();
-        concat_along(&values, axis)?.ragged()
+        first.graph().in_call("concat", || {
+            let values = with_equal_ranks(&values)?;
+            let axis = axis_of(values[0], axis, 0)?;
+            let values: Vec<AnyValue<'g>> = values.into_iter().map(AnyValue::Ragged).collect();
+            concat_along(&values, axis)?.ragged()
+        })
     }
 
     /// Stacks ragged or dense values along a new axis.
@@ -136,17 +137,18 @@ impl<'g> RaggedValue<'g> {
         let Some(first) = values.first() else {
             return Err(no_values("stack", Location::caller()));
         };
-        let _call = first.graph().open_call("stack");
-        let axis = known_int(first.graph(), axis, "axis")?;
-        let is_vector = |value: &AnyValue<'g>| any_rank(*value) == Some(1);
-        if values.iter().all(is_vector) && matches!(axis, 0 | -2) {
-            let vectors: Vec<Value<'g>> = values.iter().map(|value| value.flat_values()).collect();
-            return stack_rows(&vectors).map(|(rows, _)| rows);
-        }
-        let values = with_equal_ranks(&values)?;
-        let axis = axis_of(values[0], axis, 1)? as i64;
-        let expanded = values.iter().map(|value| value.expand_dims(axis)).collect::<Result<Vec<_>>>()?;
-        RaggedValue::concat(&expanded, axis)
+        first.graph().in_call("stack", || {
+            let axis = known_int(first.graph(), axis, "axis")?;
+            let is_vector = |value: &AnyValue<'g>| any_rank(*value) == Some(1);
+            if values.iter().all(is_vector) && matches!(axis, 0 | -2) {
+                let vectors: Vec<Value<'g>> = values.iter().map(|value| value.flat_values()).collect();
+                return stack_rows(&vectors).map(|(rows, _)| rows);
+            }
+            let values = with_equal_ranks(&values)?;
+            let axis = axis_of(values[0], axis, 1)? as i64;
+            let expanded = values.iter().map(|value| value.expand_dims(axis)).collect::<Result<Vec<_>>>()?;
+            RaggedValue::concat(&expanded, axis)
+        })
     }
 
     /// Adds a uniform axis of size 1. Along axis 0 it has one row, which holds all rows.
@@ -169,23 +171,24 @@ impl<'g> RaggedValue<'g> {
     /// The axis does not exist.
     #[track_caller]
     pub fn expand_dims(self, axis: impl IntoParam<'g>) -> Result<RaggedValue<'g>> {
-        let _call = self.graph().open_call("expand_dims");
-        let axis = axis_of(self, axis, 1)?;
-        let depth = self.ragged_rank();
-        if axis > depth {
-            return self.map_flat_values(|flat| flat.expand_dims((axis - depth) as i64));
-        }
-        let partitions = self.partitions();
-        if axis == 0 {
-            let rows = uniform_partition(self.into(), Dim::known(1), self.own_nrows()?)?;
-            return Ok(AnyValue::Ragged(self).split_by(rows));
-        }
-        let inner = AnyValue::of(self.flat_values(), &partitions[axis - 1..]);
-        let inner = inner.split_by(uniform_partition(inner, inner.count()?, Dim::known(1))?);
-        Ok(partitions[..axis - 1]
-            .iter()
-            .rev()
-            .fold(inner, |value, rows| AnyValue::Ragged(value).split_by(*rows)))
+        self.in_call("expand_dims", || {
+            let axis = axis_of(self, axis, 1)?;
+            let depth = self.ragged_rank();
+            if axis > depth {
+                return self.map_flat_values(|flat| flat.expand_dims((axis - depth) as i64));
+            }
+            let partitions = self.partitions();
+            if axis == 0 {
+                let rows = uniform_partition(self.into(), Dim::known(1), self.own_nrows()?)?;
+                return Ok(AnyValue::Ragged(self).split_by(rows));
+            }
+            let inner = AnyValue::of(self.flat_values(), &partitions[axis - 1..]);
+            let inner = inner.split_by(uniform_partition(inner, inner.count()?, Dim::known(1))?);
+            Ok(partitions[..axis - 1]
+                .iter()
+                .rev()
+                .fold(inner, |value, rows| AnyValue::Ragged(value).split_by(*rows)))
+        })
     }
 
     /// Returns the number of elements, as a scalar.
@@ -196,8 +199,7 @@ impl<'g> RaggedValue<'g> {
     /// As [`Value::size_tensor`].
     #[track_caller]
     pub fn size(self) -> Result<Value<'g>> {
-        let _call = self.graph().open_call("size");
-        self.flat_values().size_tensor()
+        self.in_call("size", || self.flat_values().size_tensor())
     }
 }
 
@@ -247,9 +249,9 @@ fn deepened<'g>(value: AnyValue<'g>, depth: usize, dtype: DType) -> Result<AnyVa
 }
 
 /// Returns the error about a call without values.
-pub(super) fn no_values(op: &str, location: &'static Location<'static>) -> Error {
-    let message = format!("{op} needs at least one value, got none");
-    Error::new(ErrorKind::Attribute, Phase::Build, message).at(location)
+pub(super) fn no_values(op: &'static str, location: &'static Location<'static>) -> Error {
+    let message = "there must be at least one value, got none";
+    Error::new(ErrorKind::Attribute, Phase::Build, message).with_op(op, op).at(location)
 }
 
 /// Joins values along an axis.

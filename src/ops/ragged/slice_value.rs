@@ -43,9 +43,10 @@ impl<'g> RaggedValue<'g> {
     /// than axes, or there are two [`SliceItem::Rest`].
     #[track_caller]
     pub fn slice_with(self, items: &[SliceItem<'g>]) -> Result<AnyValue<'g>> {
-        let _call = self.graph().open_call("slice_with");
-        let items = whole_axes(items, super::reduce::rank_of(self)?, Phase::Build)?;
-        outer(self.into(), &items, 0)
+        self.in_call("slice_with", || {
+            let items = whole_axes(items, super::reduce::rank_of(self)?, Phase::Build)?;
+            outer(self.into(), &items, 0)
+        })
     }
 
     /// Keeps the elements of a range in every row, as Python's `rt[:, begin:end]`. Negative positions count from the
@@ -69,9 +70,10 @@ impl<'g> RaggedValue<'g> {
     /// The flat values have an unknown rank.
     #[track_caller]
     pub fn slice_rows(self, begin: i64, end: Option<i64>) -> Result<RaggedValue<'g>> {
-        let _call = self.graph().open_call("slice_rows");
-        let range = SliceItem::Range(Some(begin.into()), end.map(Position::from), 1);
-        self.slice_with(&[SliceItem::All, range])?.ragged()
+        self.in_call("slice_rows", || {
+            let range = SliceItem::Range(Some(begin.into()), end.map(Position::from), 1);
+            self.slice_with(&[SliceItem::All, range])?.ragged()
+        })
     }
 }
 

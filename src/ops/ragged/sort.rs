@@ -45,13 +45,14 @@ impl<'g> RaggedValue<'g> {
     /// The axis does not exist, or the elements are neither bool nor real numbers.
     #[track_caller]
     pub fn sort(self, axis: impl IntoParam<'g>, descending: bool) -> Result<RaggedValue<'g>> {
-        let _call = self.graph().open_call("sort");
-        let flat = self.flat_values();
-        let sorted = match Along::of(self, "sort", axis)? {
-            Along::Inner(axis) => flat.sort(axis, descending)?,
-            Along::Lines(lines) => lines.scan(&SORT, flat, |call| call.attr("descending", descending))?,
-        };
-        self.with_flat_values(with_size_of(sorted, flat)?)
+        self.in_call("sort", || {
+            let flat = self.flat_values();
+            let sorted = match Along::of(self, axis)? {
+                Along::Inner(axis) => flat.sort(axis, descending)?,
+                Along::Lines(lines) => lines.scan(&SORT, flat, |call| call.attr("descending", descending))?,
+            };
+            self.with_flat_values(with_size_of(sorted, flat)?)
+        })
     }
 
     /// Returns the indices along `axis` of the elements that [`RaggedValue::sort`] returns: i64.
@@ -62,15 +63,16 @@ impl<'g> RaggedValue<'g> {
     /// As [`RaggedValue::sort`].
     #[track_caller]
     pub fn argsort(self, axis: impl IntoParam<'g>, descending: bool) -> Result<RaggedValue<'g>> {
-        let _call = self.graph().open_call("argsort");
-        let flat = self.flat_values();
-        let order = match Along::of(self, "argsort", axis)? {
-            Along::Inner(axis) => flat.argsort(axis, descending)?,
-            Along::Lines(lines) => {
-                lines.scan_positions(&ARGSORT, flat, |call| call.attr("descending", descending))?
-            }
-        };
-        self.with_flat_values(with_size_of(order, flat)?)
+        self.in_call("argsort", || {
+            let flat = self.flat_values();
+            let order = match Along::of(self, axis)? {
+                Along::Inner(axis) => flat.argsort(axis, descending)?,
+                Along::Lines(lines) => {
+                    lines.scan_positions(&ARGSORT, flat, |call| call.attr("descending", descending))?
+                }
+            };
+            self.with_flat_values(with_size_of(order, flat)?)
+        })
     }
 
     /// Returns the `k` largest elements along `axis`, in descending order, and their indices along the axis. A row of
@@ -98,35 +100,36 @@ impl<'g> RaggedValue<'g> {
     /// [`RaggedValue::sort`]. The run fails if a `k` that it feeds or computes is negative.
     #[track_caller]
     pub fn top_k(self, k: impl IntoParam<'g>, axis: impl IntoParam<'g>) -> Result<[RaggedValue<'g>; 2]> {
-        let _call = self.graph().open_call("top_k");
-        let k = count_of(self.graph(), k.into_param())?;
-        let axis = known_int(self.graph(), axis, "axis")?;
-        let (index, depth) = (axis_of(self, axis, 0)?, self.ragged_rank());
-        if index < depth {
-            let message = format!("the axis of top_k must be at least {depth}, got {index}");
-            return Err(refuse(
-                self.graph(),
-                ErrorKind::Shape,
-                format!("{message} of {}", self.shape_text()),
-            )
-            .with_help("use transpose to make the axis the last partitioned one"));
-        }
-        let (sorted, order) = (self.sort(axis, true)?, self.argsort(axis, true)?);
-        if index > depth {
-            let kept = SliceItem::Range(None, Some(k), 1);
-            let first: Vec<SliceItem> =
-                std::iter::repeat_n(SliceItem::All, index - depth).chain([kept]).collect();
-            let first = |x: RaggedValue<'g>| x.map_flat_values(|flat| flat.slice_with(&first));
-            return Ok([first(sorted)?, first(order)?]);
-        }
-        let partitions = self.partitions();
-        let (outer, last) = partitions.split_at(partitions.len() - 1);
-        let (rows, positions) = cut(RaggedValue::new(self.flat_values(), last), None, Some(&k), 1)?;
-        let first = |x: RaggedValue<'g>| -> Result<RaggedValue<'g>> {
-            let kept = take_values(x.flat_values().into(), positions)?.split_by(rows);
-            Ok(outer.iter().rev().fold(kept, |value, rows| AnyValue::Ragged(value).split_by(*rows)))
-        };
-        Ok([first(sorted)?, first(order)?])
+        self.in_call("top_k", || {
+            let k = count_of(self.graph(), k.into_param())?;
+            let axis = known_int(self.graph(), axis, "axis")?;
+            let (index, depth) = (axis_of(self, axis, 0)?, self.ragged_rank());
+            if index < depth {
+                let message = format!("the axis of top_k must be at least {depth}, got {index}");
+                return Err(refuse(
+                    self.graph(),
+                    ErrorKind::Shape,
+                    format!("{message} of {}", self.shape_text()),
+                )
+                .with_help("use transpose to make the axis the last partitioned one"));
+            }
+            let (sorted, order) = (self.sort(axis, true)?, self.argsort(axis, true)?);
+            if index > depth {
+                let kept = SliceItem::Range(None, Some(k), 1);
+                let first: Vec<SliceItem> =
+                    std::iter::repeat_n(SliceItem::All, index - depth).chain([kept]).collect();
+                let first = |x: RaggedValue<'g>| x.map_flat_values(|flat| flat.slice_with(&first));
+                return Ok([first(sorted)?, first(order)?]);
+            }
+            let partitions = self.partitions();
+            let (outer, last) = partitions.split_at(partitions.len() - 1);
+            let (rows, positions) = cut(RaggedValue::new(self.flat_values(), last), None, Some(&k), 1)?;
+            let first = |x: RaggedValue<'g>| -> Result<RaggedValue<'g>> {
+                let kept = take_values(x.flat_values().into(), positions)?.split_by(rows);
+                Ok(outer.iter().rev().fold(kept, |value, rows| AnyValue::Ragged(value).split_by(*rows)))
+            };
+            Ok([first(sorted)?, first(order)?])
+        })
     }
 }
 

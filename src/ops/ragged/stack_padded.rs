@@ -34,8 +34,9 @@ impl<'g> RaggedValue<'g> {
             return Err(no_values("stack_padded", Location::caller()));
         };
         let graph = first.graph();
-        let _call = graph.open_call("stack_padded");
-        let (rows, lengths) = stack_rows(values)?;
-        Ok([rows.to_tensor_with(default, -1)?, lengths])
+        graph.in_call("stack_padded", || {
+            let (rows, lengths) = stack_rows(values)?;
+            Ok([rows.to_tensor_with(default, -1)?, lengths])
+        })
     }
 }

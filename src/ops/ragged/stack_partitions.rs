@@ -38,15 +38,16 @@ impl<'g> RaggedValue<'g> {
         num_partitions: impl IntoParam<'g>,
     ) -> Result<RaggedValue<'g>> {
         let (data, partitions) = (data.into(), partitions.into());
-        let _call = partitions.graph().open_call("stack_dynamic_partitions");
-        let partitions = match data {
-            AnyValue::Ragged(data) => with_splits_dtype(partitions, data.row_splits().dtype())?,
-            AnyValue::Dense(_) => partitions,
-        };
-        let (data, partitions) = flattened(data, partitions)?;
-        let order = partitions.argsort(0, false)?;
-        let rowids = partitions.gather(order, 0)?;
-        RaggedValue::from_value_rowids(take(data, order)?, rowids, Some(num_partitions.into_param()))
+        partitions.graph().in_call("stack_dynamic_partitions", || {
+            let partitions = match data {
+                AnyValue::Ragged(data) => with_splits_dtype(partitions, data.row_splits().dtype())?,
+                AnyValue::Dense(_) => partitions,
+            };
+            let (data, partitions) = flattened(data, partitions)?;
+            let order = partitions.argsort(0, false)?;
+            let rowids = partitions.gather(order, 0)?;
+            RaggedValue::from_value_rowids(take(data, order)?, rowids, Some(num_partitions.into_param()))
+        })
     }
 
     /// Splits the rows into `count` values: value `k` holds the items of `self` whose partition is `k`, in their order.
@@ -76,13 +77,14 @@ impl<'g> RaggedValue<'g> {
         partitions: impl Into<AnyValue<'g>>,
         count: usize,
     ) -> Result<Vec<AnyValue<'g>>> {
-        let _call = self.graph().open_call("dynamic_partition");
-        if !(1..=MAX_PARTS).contains(&count) {
-            let message = format!("the number of parts must be between 1 and {MAX_PARTS}, got {count}");
-            return Err(refuse(self.graph(), ErrorKind::Attribute, message));
-        }
-        let rows = RaggedValue::stack_dynamic_partitions(self, partitions, count)?;
-        (0..count).map(|part| rows.slice_with(&[SliceItem::at(part as i64)])).collect()
+        self.in_call("dynamic_partition", || {
+            if !(1..=MAX_PARTS).contains(&count) {
+                let message = format!("the number of parts must be between 1 and {MAX_PARTS}, got {count}");
+                return Err(refuse(self.graph(), ErrorKind::Attribute, message));
+            }
+            let rows = RaggedValue::stack_dynamic_partitions(self, partitions, count)?;
+            (0..count).map(|part| rows.slice_with(&[SliceItem::at(part as i64)])).collect()
+        })
     }
 
     /// Counts the occurrences of each number below `size` in every row: `[n, (r)] -> i64[n, size]`. If `binary`, a
@@ -106,8 +108,7 @@ impl<'g> RaggedValue<'g> {
     #[doc(alias = "multi_hot")]
     #[track_caller]
     pub fn bincount(self, size: impl IntoParam<'g>, binary: bool) -> Result<Value<'g>> {
-        let _call = self.graph().open_call("bincount");
-        self.count_rows(size, counts::no_weights(self.graph())?, binary)
+        self.in_call("bincount", || self.count_rows(size, counts::no_weights(self.graph())?, binary))
     }
 
     /// Adds up the weights of each number below `size` in every row: `[n, (r)] -> [n, size]`.
@@ -134,9 +135,11 @@ impl<'g> RaggedValue<'g> {
         size: impl IntoParam<'g>,
         weights: impl IntoOperand<'g>,
     ) -> Result<Value<'g>> {
-        let _call = self.graph().open_call("bincount_weighted");
-        let weights = weights.into_own_operand(self.graph(), std::panic::Location::caller());
-        self.count_rows(size, weights, false)
+        let location = std::panic::Location::caller();
+        self.in_call("bincount_weighted", || {
+            let weights = weights.into_own_operand(self.graph(), location);
+            self.count_rows(size, weights, false)
+        })
     }
 
     fn count_rows(self, size: impl IntoParam<'g>, weights: Value<'g>, binary: bool) -> Result<Value<'g>> {

@@ -28,8 +28,9 @@ macro_rules! string_functions {
             )]
             #[track_caller]
             pub fn $method(self, $($name: $T),*) -> Result<RaggedValue<'g>> {
-                let _call = self.graph().open_call(stringify!($method));
-                self.map_flat_values(|flat| flat.$method($($name),*))
+                self.in_call(stringify!($method), || {
+                    self.map_flat_values(|flat| flat.$method($($name),*))
+                })
             }
         )*}
     };
@@ -115,14 +116,16 @@ impl<'g> RaggedValue<'g> {
         len: impl IntoRaggedOperand<'g>,
         unit: &str,
     ) -> Result<RaggedValue<'g>> {
-        let _call = self.graph().open_call("substr");
-        let flat = self.flat_values();
-        // `zeros + pos` broadcasts `pos` to the rows of `self`, and checks that the partitions are equal.
-        let zeros = self.with_flat_values(self.graph().fill(flat.shape(), 0i64)?)?;
-        let pos = zeros.add(pos)?;
-        let len = pos.zeros_like()?.add(len)?;
-        let pos = pos.matched(len, Location::caller())?;
-        len.with_flat_values(flat.substr(pos.flat_values(), len.flat_values(), unit)?)
+        let location = Location::caller();
+        self.in_call("substr", || {
+            let flat = self.flat_values();
+            // `zeros + pos` broadcasts `pos` to the rows of `self`, and checks that the partitions are equal.
+            let zeros = self.with_flat_values(self.graph().fill(flat.shape(), 0i64)?)?;
+            let pos = zeros.add(pos)?;
+            let len = pos.zeros_like()?.add(len)?;
+            let pos = pos.matched(len, location)?;
+            len.with_flat_values(flat.substr(pos.flat_values(), len.flat_values(), unit)?)
+        })
     }
 
     /// Appends the strings of `other` to the strings of `self`. `other` is ragged, or a dense value that broadcasts.
@@ -134,8 +137,10 @@ impl<'g> RaggedValue<'g> {
     /// As [`Value::string_add`]; also if the partitions cannot be equal.
     #[track_caller]
     pub fn string_add(self, other: impl IntoRaggedOperand<'g>) -> Result<RaggedValue<'g>> {
-        let _call = self.graph().open_call("string_add");
-        other.beside(self, Location::caller())?.apply(|flat, other| flat.string_add(other))
+        let location = Location::caller();
+        self.in_call("string_add", || {
+            other.beside(self, location)?.apply(|flat, other| flat.string_add(other))
+        })
     }
 
     /// Joins the strings of all values element by element, with `separator` between them. A dense value is a scalar or
@@ -163,26 +168,29 @@ impl<'g> RaggedValue<'g> {
         let Some(graph) = values.first().map(|value| value.graph()) else {
             return Err(no_values("string_join", location));
         };
-        let _call = graph.open_call("string_join");
-        let Some(first) = values.iter().find_map(|value| value.ragged().ok()) else {
-            let message = "one of the joined values must be ragged, got dense values".to_string();
-            return Err(refuse(graph, ErrorKind::Shape, message).with_help("use the function string_join"));
-        };
-        let mut rows = first;
-        let mut flats = Vec::with_capacity(values.len());
-        for value in values {
-            let (checked, flat) = match *value {
-                AnyValue::Ragged(value) => value.beside(rows, location)?.with_rows(rows, location)?,
-                AnyValue::Dense(value) => value.beside(rows, location)?.with_rows(rows, location)?,
+        graph.in_call("string_join", || {
+            let Some(first) = values.iter().find_map(|value| value.ragged().ok()) else {
+                let message = "one of the joined values must be ragged, got dense values".to_string();
+                return Err(
+                    refuse(graph, ErrorKind::Shape, message).with_help("use the function string_join")
+                );
             };
-            rows = checked;
-            let is_scalar = flat.shape().rank() == Some(0);
-            flats.push(if is_scalar { flat } else { flat.broadcast_to(rows.flat_values().shape())? });
-        }
-        // `rows` is the first ragged value with all checks: its flat values depend on them.
-        let place = values.iter().position(|value| value.ragged().is_ok()).expect("one value is ragged");
-        flats[place] = rows.flat_values();
-        rows.with_flat_values(string_join(&flats, separator)?)
+            let mut rows = first;
+            let mut flats = Vec::with_capacity(values.len());
+            for value in values {
+                let (checked, flat) = match *value {
+                    AnyValue::Ragged(value) => value.beside(rows, location)?.with_rows(rows, location)?,
+                    AnyValue::Dense(value) => value.beside(rows, location)?.with_rows(rows, location)?,
+                };
+                rows = checked;
+                let is_scalar = flat.shape().rank() == Some(0);
+                flats.push(if is_scalar { flat } else { flat.broadcast_to(rows.flat_values().shape())? });
+            }
+            // `rows` is the first ragged value with all checks: its flat values depend on them.
+            let place = values.iter().position(|value| value.ragged().is_ok()).expect("one value is ragged");
+            flats[place] = rows.flat_values();
+            rows.with_flat_values(string_join(&flats, separator)?)
+        })
     }
 
     /// Joins the strings along an axis, with `separator` between them. A negative `axis` counts from the end.
@@ -207,16 +215,17 @@ impl<'g> RaggedValue<'g> {
     /// The axis does not exist, or the elements are not strings.
     #[track_caller]
     pub fn reduce_join(self, axis: impl IntoParam<'g>, separator: &str) -> Result<AnyValue<'g>> {
-        let _call = self.graph().open_call("reduce_join");
-        let (index, depth) = (super::select::axis_of(self, axis, 0)?, self.ragged_rank());
-        let flat = self.flat_values();
-        if index > depth {
-            let joined = flat.reduce_join([(index - depth) as i64], separator)?;
-            return Ok(AnyValue::of(joined, &self.partitions()));
-        }
-        let groups = super::reduce::ValueGroups::along(self, index)?;
-        let joined = flat.unsorted_segment_join(groups.ids, groups.count, separator)?;
-        Ok(AnyValue::of(joined, &groups.partitions))
+        self.in_call("reduce_join", || {
+            let (index, depth) = (super::select::axis_of(self, axis, 0)?, self.ragged_rank());
+            let flat = self.flat_values();
+            if index > depth {
+                let joined = flat.reduce_join([(index - depth) as i64], separator)?;
+                return Ok(AnyValue::of(joined, &self.partitions()));
+            }
+            let groups = super::reduce::ValueGroups::along(self, index)?;
+            let joined = flat.unsorted_segment_join(groups.ids, groups.count, separator)?;
+            Ok(AnyValue::of(joined, &groups.partitions))
+        })
     }
 
     /// Splits every string as [`Value::string_split`] does. The parts of each string are a row of a new innermost
@@ -229,8 +238,9 @@ impl<'g> RaggedValue<'g> {
     /// As [`Value::string_split`]; also if there are inner axes.
     #[track_caller]
     pub fn string_split(self, separator: &str, max_splits: i64) -> Result<RaggedValue<'g>> {
-        let _call = self.graph().open_call("string_split");
-        self.around_rows(self.flat_values().string_split(separator, max_splits)?)
+        self.in_call("string_split", || {
+            self.around_rows(self.flat_values().string_split(separator, max_splits)?)
+        })
     }
 
     /// Splits every string as [`Value::string_split_chars`] does. The parts of each string are a row of a new innermost
@@ -244,7 +254,8 @@ impl<'g> RaggedValue<'g> {
     #[doc(alias = "bytes_split")]
     #[track_caller]
     pub fn string_split_chars(self, delimiters: &str, skip_empty: bool) -> Result<RaggedValue<'g>> {
-        let _call = self.graph().open_call("string_split_chars");
-        self.around_rows(self.flat_values().string_split_chars(delimiters, skip_empty)?)
+        self.in_call("string_split_chars", || {
+            self.around_rows(self.flat_values().string_split_chars(delimiters, skip_empty)?)
+        })
     }
 }

@@ -32,9 +32,10 @@ impl<'g> RaggedValue<'g> {
     /// As [`Value::unicode_decode`]; also if there are inner axes.
     #[track_caller]
     pub fn unicode_decode(self, encoding: &str) -> Result<RaggedValue<'g>> {
-        let _call = self.graph().open_call("unicode_decode");
-        let [splits, points] = self.only_flat("unicode_decode")?.unicode_decode(encoding)?;
-        self.with_characters(points, splits)
+        self.in_call("unicode_decode", || {
+            let [splits, points] = self.only_flat("unicode_decode")?.unicode_decode(encoding)?;
+            self.with_characters(points, splits)
+        })
     }
 
     /// Decodes as [`RaggedValue::unicode_decode`] does, and gives the byte at which each character starts in its
@@ -58,11 +59,12 @@ impl<'g> RaggedValue<'g> {
     /// As [`RaggedValue::unicode_decode`].
     #[track_caller]
     pub fn unicode_decode_with_offsets(self, encoding: &str) -> Result<[RaggedValue<'g>; 2]> {
-        let _call = self.graph().open_call("unicode_decode_with_offsets");
-        let flat = self.only_flat("unicode_decode_with_offsets")?;
-        let [splits, points, starts] = flat.unicode_decode_with_offsets(encoding)?;
-        let points = self.with_characters(points, splits)?;
-        Ok([points, points.with_flat_values(starts)?])
+        self.in_call("unicode_decode_with_offsets", || {
+            let flat = self.only_flat("unicode_decode_with_offsets")?;
+            let [splits, points, starts] = flat.unicode_decode_with_offsets(encoding)?;
+            let points = self.with_characters(points, splits)?;
+            Ok([points, points.with_flat_values(starts)?])
+        })
     }
 
     /// Splits every string into its characters, which are a row of a new innermost partition.
@@ -84,8 +86,9 @@ impl<'g> RaggedValue<'g> {
     /// As [`Value::unicode_split`]; also if there are inner axes.
     #[track_caller]
     pub fn unicode_split(self, encoding: &str) -> Result<RaggedValue<'g>> {
-        let _call = self.graph().open_call("unicode_split");
-        self.around_rows(self.only_flat("unicode_split")?.unicode_split(encoding)?)
+        self.in_call("unicode_split", || {
+            self.around_rows(self.only_flat("unicode_split")?.unicode_split(encoding)?)
+        })
     }
 
     /// Encodes every innermost row of code points as a string. A code point that is not a character gives U+FFFD.
@@ -107,17 +110,18 @@ impl<'g> RaggedValue<'g> {
     /// As [`Value::unicode_encode`]; also if there is more than one inner axis.
     #[track_caller]
     pub fn unicode_encode(self, encoding: &str) -> Result<AnyValue<'g>> {
-        let _call = self.graph().open_call("unicode_encode");
-        let flat = self.flat_values();
-        if flat.shape().rank() == Some(2) {
-            // The rows of the flat values are the strings.
-            let rows = AnyValue::Dense(flat).rows(self.row_splits().dtype())?;
-            return Ok(self.around(rows.unicode_encode(encoding)?));
-        }
-        let partitions = self.partitions();
-        let (last, outer) = partitions.split_last().expect("a ragged value has at least one partition");
-        let texts = self.only_flat("unicode_encode")?.unicode_encode(last.row_splits(), encoding)?;
-        Ok(AnyValue::of(texts, outer))
+        self.in_call("unicode_encode", || {
+            let flat = self.flat_values();
+            if flat.shape().rank() == Some(2) {
+                // The rows of the flat values are the strings.
+                let rows = AnyValue::Dense(flat).rows(self.row_splits().dtype())?;
+                return Ok(self.around(rows.unicode_encode(encoding)?));
+            }
+            let partitions = self.partitions();
+            let (last, outer) = partitions.split_last().expect("a ragged value has at least one partition");
+            let texts = self.only_flat("unicode_encode")?.unicode_encode(last.row_splits(), encoding)?;
+            Ok(AnyValue::of(texts, outer))
+        })
     }
 
     /// Writes `template` with each `{}` replaced by the elements of a value: a dense value as the function
@@ -146,25 +150,26 @@ impl<'g> RaggedValue<'g> {
         let Some(graph) = values.first().map(|value| value.graph()) else {
             return Err(no_values("string_format", location));
         };
-        let _call = graph.open_call("string_format");
-        let pieces: Vec<&str> = template.split("{}").collect();
-        if pieces.len() != values.len() + 1 {
-            let message = format!(
-                "the template must have one placeholder {{}} for each of {}, got {}",
-                counted(values.len(), "value"),
-                pieces.len() - 1
-            );
-            return Err(Error::new(ErrorKind::Attribute, Phase::Build, message).at(location));
-        }
-        let mut texts = vec![graph.constant(pieces[0])?];
-        for (value, piece) in values.iter().zip(&pieces[1..]) {
-            texts.push(match *value {
-                AnyValue::Dense(value) => string_format("{}", &[value])?,
-                AnyValue::Ragged(value) => value.text()?,
-            });
-            texts.push(graph.constant(*piece)?);
-        }
-        string_join(&texts, "")
+        graph.in_call("string_format", || {
+            let pieces: Vec<&str> = template.split("{}").collect();
+            if pieces.len() != values.len() + 1 {
+                let message = format!(
+                    "the template must have one placeholder {{}} for each of {}, got {}",
+                    counted(values.len(), "value"),
+                    pieces.len() - 1
+                );
+                return Err(Error::new(ErrorKind::Attribute, Phase::Build, message).at(location));
+            }
+            let mut texts = vec![graph.constant(pieces[0])?];
+            for (value, piece) in values.iter().zip(&pieces[1..]) {
+                texts.push(match *value {
+                    AnyValue::Dense(value) => string_format("{}", &[value])?,
+                    AnyValue::Ragged(value) => value.text()?,
+                });
+                texts.push(graph.constant(*piece)?);
+            }
+            string_join(&texts, "")
+        })
     }
 
     /// Returns the flat values, which must be a vector.
@@ -260,15 +265,16 @@ impl<'g> Value<'g> {
     /// `self` is not a vector of strings, or the encoding is not supported.
     #[track_caller]
     pub fn unicode_split(self, encoding: &str) -> Result<RaggedValue<'g>> {
-        let _call = self.graph().open_call("unicode_split");
-        if self.shape().rank() != Some(1) {
-            let message = format!("unicode_split needs a vector of strings, got {}", self.shape());
-            return Err(refuse(self.graph(), ErrorKind::Shape, message)
-                .with_help("use reshape, and from_tensor for the axes"));
-        }
-        let [splits, points] = self.unicode_decode(encoding)?;
-        // Each code point is a string of one character.
-        let ends = self.graph().range(0i64, own_dim(points, 0)? + 1, 1i64)?;
-        RaggedValue::from_row_splits(points.unicode_encode(ends, encoding)?, Unchecked(splits))
+        self.graph().in_call("unicode_split", || {
+            if self.shape().rank() != Some(1) {
+                let message = format!("unicode_split needs a vector of strings, got {}", self.shape());
+                return Err(refuse(self.graph(), ErrorKind::Shape, message)
+                    .with_help("use reshape, and from_tensor for the axes"));
+            }
+            let [splits, points] = self.unicode_decode(encoding)?;
+            // Each code point is a string of one character.
+            let ends = self.graph().range(0i64, own_dim(points, 0)? + 1, 1i64)?;
+            RaggedValue::from_row_splits(points.unicode_encode(ends, encoding)?, Unchecked(splits))
+        })
     }
 }

@@ -30,10 +30,11 @@ impl<'g> RaggedValue<'g> {
     /// The flat values have an unknown rank.
     #[track_caller]
     pub fn to_sparse(self) -> Result<[Value<'g>; 3]> {
-        let _call = self.graph().open_call("to_sparse");
-        let call = self.graph().op(&DEF).data_all(&self.nested_row_splits()).data(self.flat_values());
-        let parts = call.finish_all()?;
-        Ok([parts[0], parts[1], parts[2]])
+        self.in_call("to_sparse", || {
+            let call = self.graph().op(&DEF).data_all(&self.nested_row_splits()).data(self.flat_values());
+            let parts = call.finish_all()?;
+            Ok([parts[0], parts[1], parts[2]])
+        })
     }
 }
 

@@ -36,9 +36,10 @@ impl<'g> RaggedValue<'g> {
     /// The flat values have an unknown rank.
     #[track_caller]
     pub fn to_tensor(self) -> Result<Value<'g>> {
-        let _call = self.graph().open_call("to_tensor");
-        let zero = Tensor::zeros(self.dtype(), &[])?;
-        self.to_tensor_with(&zero, -1)
+        self.in_call("to_tensor", || {
+            let zero = Tensor::zeros(self.dtype(), &[])?;
+            self.to_tensor_with(&zero, -1)
+        })
     }
 
     /// Returns a dense value. Short rows end with `default`, a scalar or a value that broadcasts to the inner axes.
@@ -72,18 +73,20 @@ impl<'g> RaggedValue<'g> {
         default: impl IntoOperand<'g>,
         sizes: impl IntoShapeArg<'g>,
     ) -> Result<Value<'g>> {
-        let _call = self.graph().open_call("to_tensor_with");
-        let sizes = match sizes.into_shape_arg() {
-            Param::Elements(sizes) => self.known_sizes(sizes.elements())?,
-            Param::Value(sizes) => self.with_uniform_sizes(sizes)?,
-            Param::Refused(message) => return Err(refuse(self.graph(), ErrorKind::Shape, message)),
-        };
-        let default = default.into_operand(self.flat_values(), std::panic::Location::caller());
-        let splits = self.nested_row_splits();
-        let types = vec![std::sync::Arc::from("ROW_SPLITS"); splits.len()];
-        let call = self.graph().op(&DEF).data(sizes).data(self.flat_values());
-        let call = call.data(default).data_all(&splits);
-        call.attr("row_partition_types", Attr::Strs(types.into())).finish()
+        let location = std::panic::Location::caller();
+        self.in_call("to_tensor_with", || {
+            let sizes = match sizes.into_shape_arg() {
+                Param::Elements(sizes) => self.known_sizes(sizes.elements())?,
+                Param::Value(sizes) => self.with_uniform_sizes(sizes)?,
+                Param::Refused(message) => return Err(refuse(self.graph(), ErrorKind::Shape, message)),
+            };
+            let default = default.into_operand(self.flat_values(), location);
+            let splits = self.nested_row_splits();
+            let types = vec![std::sync::Arc::from("ROW_SPLITS"); splits.len()];
+            let call = self.graph().op(&DEF).data(sizes).data(self.flat_values());
+            let call = call.data(default).data_all(&splits);
+            call.attr("row_partition_types", Attr::Strs(types.into())).finish()
+        })
     }
 
     /// Returns the sizes of a dense tensor, where the row lengths of uniform partitions take the place of -1.

@@ -36,43 +36,44 @@ impl<'g> RaggedValue<'g> {
     /// `perm` is not a permutation of the axes, or moves axis 0 or a partitioned axis by more than one place.
     #[track_caller]
     pub fn transpose(self, perm: impl IntoParam<'g>) -> Result<RaggedValue<'g>> {
-        let _call = self.graph().open_call("transpose");
-        let perm = known_ints(self.graph(), perm, "perm")?;
-        let (rank, depth) = (rank_of(self)?, self.ragged_rank());
-        let mut sorted = perm.clone();
-        sorted.sort_unstable();
-        if !sorted.iter().copied().eq(0..rank as i64) {
-            let message = format!(
-                "perm must be a permutation of the {rank}, got {perm:?}",
-                rank = counted(rank, "axis")
-            );
-            return Err(refuse(self.graph(), ErrorKind::Shape, message));
-        }
-        let perm: Vec<usize> = perm.iter().map(|axis| *axis as usize).collect();
-        let Some(first) = (0..=depth).find(|axis| perm[*axis] != *axis) else {
-            return self.transposed_inside(&perm[depth + 1..]);
-        };
-        // `perm` must swap axis `first` with the axis after it, and the other partitioned axes must stay.
-        let is_swap = perm[first + 1] == first && (first + 2..=depth).all(|axis| perm[axis] == axis);
-        if !is_swap || (first < depth && perm[first] != first + 1) {
-            let message = format!(
-                "a transpose must move axis 0 and the partitioned axes by at most one place, got {perm:?} for {}",
-                self.shape_text()
-            );
-            return Err(refuse(self.graph(), ErrorKind::Shape, message).with_help(
-                "use one transpose for each pair of neighboring axes, or to_tensor, which pads the rows",
-            ));
-        }
-        if first < depth {
-            return self.swapped(first)?.transposed_inside(&perm[depth + 1..]);
-        }
-        // The inner axis that changes places becomes a uniform partition.
-        let inner = [&perm[depth..=depth], &perm[depth + 2..]].concat();
-        let moved = self.transposed_inside(&inner)?;
-        let last = AnyValue::Dense(moved.flat_values()).rows(moved.row_splits().dtype())?;
-        let outer = moved.partitions();
-        let split = outer.iter().rev().fold(AnyValue::Ragged(last), |x, rows| x.split_by(*rows).into());
-        split.ragged()?.swapped(depth)
+        self.in_call("transpose", || {
+            let perm = known_ints(self.graph(), perm, "perm")?;
+            let (rank, depth) = (rank_of(self)?, self.ragged_rank());
+            let mut sorted = perm.clone();
+            sorted.sort_unstable();
+            if !sorted.iter().copied().eq(0..rank as i64) {
+                let message = format!(
+                    "perm must be a permutation of the {rank}, got {perm:?}",
+                    rank = counted(rank, "axis")
+                );
+                return Err(refuse(self.graph(), ErrorKind::Shape, message));
+            }
+            let perm: Vec<usize> = perm.iter().map(|axis| *axis as usize).collect();
+            let Some(first) = (0..=depth).find(|axis| perm[*axis] != *axis) else {
+                return self.transposed_inside(&perm[depth + 1..]);
+            };
+            // `perm` must swap axis `first` with the axis after it, and the other partitioned axes must stay.
+            let is_swap = perm[first + 1] == first && (first + 2..=depth).all(|axis| perm[axis] == axis);
+            if !is_swap || (first < depth && perm[first] != first + 1) {
+                let message = format!(
+                    "a transpose must move axis 0 and the partitioned axes by at most one place, got {perm:?} for {}",
+                    self.shape_text()
+                );
+                return Err(refuse(self.graph(), ErrorKind::Shape, message).with_help(
+                    "use one transpose for each pair of neighboring axes, or to_tensor, which pads the rows",
+                ));
+            }
+            if first < depth {
+                return self.swapped(first)?.transposed_inside(&perm[depth + 1..]);
+            }
+            // The inner axis that changes places becomes a uniform partition.
+            let inner = [&perm[depth..=depth], &perm[depth + 2..]].concat();
+            let moved = self.transposed_inside(&inner)?;
+            let last = AnyValue::Dense(moved.flat_values()).rows(moved.row_splits().dtype())?;
+            let outer = moved.partitions();
+            let split = outer.iter().rev().fold(AnyValue::Ragged(last), |x, rows| x.split_by(*rows).into());
+            split.ragged()?.swapped(depth)
+        })
     }
 
     /// Reorders the inner axes: `axes` has their numbers in `self`.

@@ -39,11 +39,12 @@ impl<'g> Value<'g> {
     /// sizes. The run fails if the window is larger than the image.
     #[track_caller]
     pub fn random_crop(self, x: impl IntoOperand<'g>, size: impl IntoParam<'g>) -> Result<Value<'g>> {
-        let _call = self.graph().open_call("random_crop");
         let location = Location::caller();
-        let x = x.into_own_operand(self.graph(), location);
-        let state = self.graph().op(&STATE_AND_ALGORITHM).data(self).finish_all_at(location)?;
-        self.graph().op(&WITH_STATE).data(x).size("size", size).data_all(&state).finish_at(location)
+        self.graph().in_call("random_crop", || {
+            let x = x.into_own_operand(self.graph(), location);
+            let state = self.graph().op(&STATE_AND_ALGORITHM).data(self).finish_all_at(location)?;
+            self.graph().op(&WITH_STATE).data(x).size("size", size).data_all(&state).finish_at(location)
+        })
     }
 }
 

@@ -35,8 +35,7 @@ impl<'g> Value<'g> {
     #[doc(alias = "value_counts")]
     #[track_caller]
     pub fn bincount(self, size: impl IntoParam<'g>) -> Result<Value<'g>> {
-        let _call = self.graph().open_call("bincount");
-        self.bincount_weighted(size, no_weights(self.graph())?)
+        self.graph().in_call("bincount", || self.bincount_weighted(size, no_weights(self.graph())?))
     }
 
     /// Adds up the weights of each number below `size`: `out[v] = Σ weights[i]` over `self[i] == v`.
@@ -89,9 +88,10 @@ impl<'g> Value<'g> {
     #[doc(alias = "multi_hot")]
     #[track_caller]
     pub fn dense_bincount(self, size: impl IntoParam<'g>, binary: bool) -> Result<Value<'g>> {
-        let _call = self.graph().open_call("dense_bincount");
-        let call = self.graph().op(&ROWS).data(self).size("size", size).data(no_weights(self.graph())?);
-        call.attr("binary_output", binary).finish()
+        self.graph().in_call("dense_bincount", || {
+            let call = self.graph().op(&ROWS).data(self).size("size", size).data(no_weights(self.graph())?);
+            call.attr("binary_output", binary).finish()
+        })
     }
 
     /// Adds up the weights of each number below `size` in every row, as [`Value::bincount_weighted`] does.

@@ -126,11 +126,12 @@ impl<'g> Value<'g> {
         num_segments: impl IntoParam<'g> + Clone,
     ) -> Result<Value<'g>> {
         let location = Location::caller();
-        let _call = self.graph().open_call("unsorted_segment_mean");
-        let ids = ids.into_own_operand(self.graph(), location);
-        let counts =
-            self.counts_of_segments(ids, num_segments.clone(), 1).map_err(|error| error.or_at(location))?;
-        self.unsorted_segment_sum(ids, num_segments)?.div(counts)
+        self.graph().in_call("unsorted_segment_mean", || {
+            let ids = ids.into_own_operand(self.graph(), location);
+            let counts =
+                self.counts_of_segments(ids, num_segments.clone(), 1).map_err(|error| error.or_at(location))?;
+            self.unsorted_segment_sum(ids, num_segments)?.div(counts)
+        })
     }
 
     /// Returns the sum of the rows of each segment (see [`Value::unsorted_segment_sum`]) divided by the square root of
@@ -159,11 +160,12 @@ impl<'g> Value<'g> {
         num_segments: impl IntoParam<'g> + Clone,
     ) -> Result<Value<'g>> {
         let location = Location::caller();
-        let _call = self.graph().open_call("unsorted_segment_sqrt_n");
-        let ids = ids.into_own_operand(self.graph(), location);
-        let counts =
-            self.counts_of_segments(ids, num_segments.clone(), 1).map_err(|error| error.or_at(location))?;
-        self.unsorted_segment_sum(ids, num_segments)?.div(counts.sqrt()?)
+        self.graph().in_call("unsorted_segment_sqrt_n", || {
+            let ids = ids.into_own_operand(self.graph(), location);
+            let counts =
+                self.counts_of_segments(ids, num_segments.clone(), 1).map_err(|error| error.or_at(location))?;
+            self.unsorted_segment_sum(ids, num_segments)?.div(counts.sqrt()?)
+        })
     }
 
     /// Does what [`Value::unsorted_segment_mean`] does, but an empty segment gives NaN.

@@ -49,7 +49,7 @@ impl<'g> Value<'g> {
     pub fn dct(self, kind: i64, orthonormal: bool) -> Result<Value<'g>> {
         let location = Location::caller();
         let call = self.graph().open_call_at("dct", location);
-        transformed(self, kind, orthonormal).map_err(|error| call.blame(error))
+        call.attempt(|| transformed(self, kind, orthonormal))
     }
 
     /// Computes the inverse of [`Value::dct`] of type `kind`, except for a factor: the transform of type 3 for `kind`
@@ -85,7 +85,7 @@ impl<'g> Value<'g> {
             3 => 2,
             kind => kind,
         };
-        transformed(self, inverse, orthonormal).map_err(|error| call.blame(error))
+        call.attempt(|| transformed(self, inverse, orthonormal))
     }
 
     /// Computes mel-frequency cepstral coefficients of the logarithms of mel bands: the [`dct`](Value::dct) of type 2,
@@ -118,7 +118,7 @@ impl<'g> Value<'g> {
             let factor = (number(self.graph(), &bands, self.dtype())? * 2.0).ok()?.rsqrt()?;
             (transformed(self, 2, false)? * factor).ok()
         };
-        coefficients().map_err(|error| call.blame(error))
+        call.attempt(coefficients)
     }
 }
 

@@ -39,7 +39,7 @@ impl<'g> Value<'g> {
             let count = (samples - frame_length).floordiv(frame_step)? + 1;
             framed(self, count.max(0)?, frame_length, frame_step)
         };
-        framed().map_err(|error| call.blame(error))
+        call.attempt(framed)
     }
 
     /// Cuts the samples as [`Value::frame`] does, and completes the frames that reach behind the last sample with
@@ -77,7 +77,7 @@ impl<'g> Value<'g> {
             let padded = pad_end(self, missing.max(0)?, |paddings| self.pad_with(paddings, pad_value))?;
             framed(padded, count, frame_length, frame_step)
         };
-        framed().map_err(|error| call.blame(error))
+        call.attempt(framed)
     }
 
     /// Adds overlapping frames up to a signal: frame `i` starts at sample `i * frame_step`.
@@ -101,7 +101,7 @@ impl<'g> Value<'g> {
     pub fn overlap_and_add(self, frame_step: i64) -> Result<Value<'g>> {
         let location = Location::caller();
         let call = self.graph().open_call_at("overlap_and_add", location);
-        overlapped(self, frame_step).map_err(|error| call.blame(error))
+        call.attempt(|| overlapped(self, frame_step))
     }
 }
 

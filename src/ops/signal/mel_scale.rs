@@ -66,7 +66,7 @@ impl Graph {
             let weights = scale.weights()?;
             self.constant(Tensor::from_vec(&[scale.spectrogram_bins, scale.mel_bins], weights)?)?.cast(dtype)
         };
-        matrix().map_err(|error| call.blame(error))
+        call.attempt(matrix)
     }
 }
 

@@ -71,7 +71,7 @@ impl<'g> Value<'g> {
             let frames = options.window.times(frames, &Dim::known(frame_length))?;
             frames.rfft([fft_length(options.fft_length, frame_length)?])
         };
-        transformed().map_err(|error| call.blame(error))
+        call.attempt(transformed)
     }
 
     /// Computes the inverse of [`Value::stft`]: transforms each spectrum back as [`Value::irfft`] does, takes
@@ -125,7 +125,7 @@ impl<'g> Value<'g> {
             let frames = frames.slice_with(&[SliceItem::Rest, SliceItem::from(..frame_length)])?;
             options.window.times(frames, &Dim::known(frame_length))?.overlap_and_add(frame_step)
         };
-        transformed().map_err(|error| call.blame(error))
+        call.attempt(transformed)
     }
 
     /// Returns the window for [`Value::inverse_stft`] that undoes this window of [`Value::stft`]: divides each element
@@ -151,7 +151,7 @@ impl<'g> Value<'g> {
     pub fn inverse_stft_window(self, frame_step: i64) -> Result<Value<'g>> {
         let location = Location::caller();
         let call = self.graph().open_call_at("inverse_stft_window", location);
-        inverse_window(self, frame_step).map_err(|error| call.blame(error))
+        call.attempt(|| inverse_window(self, frame_step))
     }
 }
 

@@ -33,7 +33,7 @@ impl Graph {
     pub fn hann_window(&self, length: impl IntoDim, periodic: bool, dtype: DType) -> Result<Value<'_>> {
         let location = Location::caller();
         let call = self.open_call_at("hann_window", location);
-        raised_cosine(self, length.into_dim(), periodic, dtype, 0.5).map_err(|error| call.blame(error))
+        call.attempt(|| raised_cosine(self, length.into_dim(), periodic, dtype, 0.5))
     }
 
     /// Makes a Hamming window: element `i` is `0.54 - 0.46 cos(2π i / n)`, where `n` is as for [`Graph::hann_window`].
@@ -56,7 +56,7 @@ impl Graph {
     pub fn hamming_window(&self, length: impl IntoDim, periodic: bool, dtype: DType) -> Result<Value<'_>> {
         let location = Location::caller();
         let call = self.open_call_at("hamming_window", location);
-        raised_cosine(self, length.into_dim(), periodic, dtype, 0.54).map_err(|error| call.blame(error))
+        call.attempt(|| raised_cosine(self, length.into_dim(), periodic, dtype, 0.54))
     }
 
     /// Makes a Kaiser window: element `i` is `I0(beta √(1 - (i / h - 1)²)) / I0(beta)`, where `h` is
@@ -85,7 +85,7 @@ impl Graph {
             check_float(dtype)?;
             kaiser(self, &length.into_dim(), beta)?.cast(dtype)
         };
-        window().map_err(|error| call.blame(error))
+        call.attempt(window)
     }
 
     /// Makes a window from the running sums `s` of a Kaiser window of length `h + 1`, where `h` is `length / 2`:
@@ -126,7 +126,7 @@ impl Graph {
             .sqrt()?;
             concat(&[rising, rising.reverse([0])?], 0)?.cast(dtype)
         };
-        window().map_err(|error| call.blame(error))
+        call.attempt(window)
     }
 
     /// Makes the window of the Vorbis codec: element `i` is `sin(π / 2 · sin²(π (i + 0.5) / length))`. The squares of
@@ -156,7 +156,7 @@ impl Graph {
             let angle = ((positions(self, &length)? + 0.5) * PI / number(self, &length, DType::F64)?).ok()?;
             (angle.sin()?.square()? * (PI / 2.0)).sin()?.cast(dtype)
         };
-        window().map_err(|error| call.blame(error))
+        call.attempt(window)
     }
 }
 

@@ -70,13 +70,14 @@ impl<'g> RaggedValue<'g> {
     /// The elements are not strings, there is an axis below the rows, or a width is less than 1 or more than 65,536.
     #[track_caller]
     pub fn string_ngrams(self, widths: &[i64], separator: &str) -> Result<RaggedValue<'g>> {
-        let _call = self.graph().open_call("string_ngrams");
-        let mut partitions = self.partitions();
-        let rows = partitions.pop().expect("a ragged value has a partition");
-        let [grams, splits] = self.flat_values().string_ngrams(rows.row_splits(), widths, separator)?;
-        // The op returns splits that ascend to the number of n-grams.
-        partitions.extend(RaggedValue::from_row_splits(grams, Unchecked(splits))?.partitions());
-        Ok(RaggedValue::new(grams, &partitions))
+        self.graph().in_call("string_ngrams", || {
+            let mut partitions = self.partitions();
+            let rows = partitions.pop().expect("a ragged value has a partition");
+            let [grams, splits] = self.flat_values().string_ngrams(rows.row_splits(), widths, separator)?;
+            // The op returns splits that ascend to the number of n-grams.
+            partitions.extend(RaggedValue::from_row_splits(grams, Unchecked(splits))?.partitions());
+            Ok(RaggedValue::new(grams, &partitions))
+        })
     }
 }
 

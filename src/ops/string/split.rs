@@ -37,8 +37,8 @@ impl<'g> Value<'g> {
     /// `self` is not a vector of strings.
     #[track_caller]
     pub fn string_split(self, separator: &str, max_splits: i64) -> Result<RaggedValue<'g>> {
-        let _call = self.graph().open_call("string_split");
-        rows_of_parts(self, self.string_split_sparse(separator, max_splits)?)
+        self.graph()
+            .in_call("string_split", || rows_of_parts(self, self.string_split_sparse(separator, max_splits)?))
     }
 
     /// Splits strings as [`Value::string_split`] does, into a sparse matrix with one row of parts for each string.
@@ -88,8 +88,9 @@ impl<'g> Value<'g> {
     #[doc(alias = "bytes_split")]
     #[track_caller]
     pub fn string_split_chars(self, delimiters: &str, skip_empty: bool) -> Result<RaggedValue<'g>> {
-        let _call = self.graph().open_call("string_split_chars");
-        rows_of_parts(self, self.string_split_chars_sparse(delimiters, skip_empty)?)
+        self.graph().in_call("string_split_chars", || {
+            rows_of_parts(self, self.string_split_chars_sparse(delimiters, skip_empty)?)
+        })
     }
 
     /// Splits strings as [`Value::string_split_chars`] does, into a sparse matrix with one row of parts for each

@@ -144,7 +144,7 @@ fn feeds_have_the_dtype_of_the_row_splits_of_their_input() -> Result<()> {
     let refused = error(exe.run_named(&views));
     assert!(refused.message().contains("i32") && refused.message().contains("i64"), "{refused}");
     let refused = error(g.ragged_input_with_row_splits_dtype("z", DType::F32, 1, shape![], DType::F32));
-    assert_eq!(refused.message(), "row_splits must be i32 or i64, got f32");
+    assert!(refused.message().ends_with(": row_splits must be i32 or i64, got f32"), "{refused}");
     Ok(())
 }
 
@@ -225,9 +225,15 @@ fn a_mask_must_be_bool_and_have_the_first_axes_of_the_values() -> Result<()> {
     let g = Graph::new();
     let x = g.ragged_constant(&ragged![[1, 2], [3]])?;
     let refused = |mask: AnyValue<'_>| error(x.boolean_mask(mask)).message().to_string();
-    assert_eq!(refused(x.into()), "the mask must be bool, got i32");
-    assert!(refused(g.constant(true)?.into()).starts_with("the mask must have a known rank from 1 to"));
-    assert!(refused(g.constant([[[true]]])?.into()).starts_with("the mask must have a known rank from 1 to"));
+    assert_eq!(refused(x.into()), "boolean_mask: the mask must be bool, got i32");
+    assert!(
+        refused(g.constant(true)?.into())
+            .starts_with("boolean_mask: the mask must have a known rank from 1 to")
+    );
+    assert!(
+        refused(g.constant([[[true]]])?.into())
+            .starts_with("boolean_mask: the mask must have a known rank from 1 to")
+    );
     assert!(x.boolean_mask(g.constant([true])?).is_err());
     let other = g.ragged_input("other", DType::Bool, 1, shape![])?;
     let exe = g.compile([("y", x.boolean_mask(other)?)])?;

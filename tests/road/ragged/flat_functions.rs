@@ -175,7 +175,7 @@ fn deviations_of_integers_are_floats() {
     let [signed] = g.compile(signed).unwrap().run(&[]).unwrap();
     assert_eq!(signed, Tensor::from([127.0f32, 0.0, 2f32.sqrt()]));
     let refused = x.greater(0).unwrap().reduce_variance(1).unwrap_err();
-    assert!(refused.message().starts_with("the elements must be integers or floats, got bool"), "{refused}");
+    assert!(refused.message().ends_with(": the elements must be integers or floats, got bool"), "{refused}");
     let complex = x.cast(DType::F32).unwrap().complex(x.cast(DType::F32).unwrap()).unwrap();
     assert!(complex.reduce_variance(1).is_err() && complex.reduce_mean(1).is_ok());
 }

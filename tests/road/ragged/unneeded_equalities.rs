@@ -205,3 +205,17 @@ fn an_unneeded_equality_adds_no_step() -> Result<()> {
     assert_eq!(kernels(true)?, kernels(false)?);
     Ok(())
 }
+
+/// A call of several nodes that read a number is not the reason of this number.
+#[test]
+fn an_error_about_a_number_names_the_call_that_gave_it() -> Result<()> {
+    let g = Graph::new();
+    let v = g.input("v", DType::F32, shape!["n"])?;
+    let lengths = g.input("lengths", DType::I64, shape!["n"])?;
+    let _ = v.reshape([1])?;
+    let exe = g.compile(RaggedValue::from_row_lengths(v, lengths)?)?;
+    let (v, lengths) = (Tensor::from([1.0f32, 2.0]), Tensor::from([1i64, 1]));
+    let error = exe.run_named(&[("v", v.view()), ("lengths", lengths.view())]).unwrap_err().to_string();
+    assert!(error.contains(&format!("n is 1 since reshape at {}:", file!())), "{error}");
+    Ok(())
+}

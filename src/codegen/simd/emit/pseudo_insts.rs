@@ -3,7 +3,7 @@
 
 use super::context::EmitContext;
 use crate::codegen::abi::KernelArgs;
-use crate::codegen::angle_calls::angle_call_offset;
+use crate::codegen::called_functions::CalledFunction;
 use crate::codegen::repr::size_of;
 use crate::codegen::simd::asm::opcode::{self, Opcode};
 use crate::codegen::simd::asm::{
@@ -12,7 +12,6 @@ use crate::codegen::simd::asm::{
 };
 use crate::codegen::simd::ir::roles::{CALLEE_SAVED, COMPARE_MASK, INDEX, POINTERS, TAIL_MASK};
 use crate::codegen::simd::ir::{MemRef, STEP_AREA_BYTES, Tail, VectorInstKind, frame_mem};
-use crate::expr::AngleFunction;
 use crate::lower::kernel_body::AccessPattern;
 
 impl EmitContext<'_> {
@@ -97,7 +96,17 @@ impl EmitContext<'_> {
                 asm.bind(fine);
             }
             VectorInstKind::Divide { signed, rem } => self.divide(asm, signed, rem, to(), sources),
-            VectorInstKind::LargeAngle(function) => self.large_angle(asm, function, to(), sources),
+            VectorInstKind::LargeAngle(function) => {
+                // A copy of the usual values, and a jump over the call.
+                asm.vector(opcode::MOV, len, to(), 0, sources[1].into(), None);
+                let usual = asm.label();
+                self.jump_if_clear(asm, sources[0], usual);
+                self.call(asm, CalledFunction::LargeAngle(function), to(), [sources[1], sources[2]]);
+                asm.bind(usual);
+            }
+            VectorInstKind::Remainder => {
+                self.call(asm, CalledFunction::Remainder, to(), [sources[0], sources[1]]);
+            }
             VectorInstKind::Op { .. }
             | VectorInstKind::Fma { .. }
             | VectorInstKind::Select
@@ -214,31 +223,26 @@ impl EmitContext<'_> {
         asm.jump_if(Cond::Equal, to);
     }
 
-    /// Emits [`VectorInstKind::LargeAngle`]: a copy of the usual values, and a jump over a call. The call goes through
-    /// a subroutine that preserves registers: see [`EmitContext::large_angle_subroutine`].
-    fn large_angle(&self, asm: &mut Asm, function: AngleFunction, to: u8, sources: &[VectorReg]) {
+    /// Emits a call of a function for each lane of two vectors of doubles. The call goes through a subroutine that
+    /// preserves registers: see [`EmitContext::call_subroutine`].
+    fn call(&self, asm: &mut Asm, function: CalledFunction, to: u8, [values, operands]: [VectorReg; 2]) {
         let len = asm.isa.vector();
-        let [values, angles, _] = self.layout.lanes.map(frame_mem);
-        asm.vector(opcode::MOV, len, to, 0, sources[1].into(), None);
-        let usual = asm.label();
-        self.jump_if_clear(asm, sources[0], usual);
-        asm.vector(opcode::MOV_STORE, len, sources[1].0, 0, values.into(), None);
-        asm.vector(opcode::MOV_STORE, len, sources[2].0, 0, angles.into(), None);
-        self.load_argument(asm, angle_call_offset(function));
+        let [first, second, _] = self.layout.lanes.map(frame_mem);
+        asm.vector(opcode::MOV_STORE, len, values.0, 0, first.into(), None);
+        asm.vector(opcode::MOV_STORE, len, operands.0, 0, second.into(), None);
+        self.load_argument(asm, function.offset());
         let subroutine = match asm.subroutine {
             Some(label) => label,
             None => asm.label(),
         };
         asm.subroutine = Some(subroutine);
         asm.call(subroutine);
-        asm.vector(opcode::MOV_LOAD, len, to, 0, values.into(), None);
-        asm.bind(usual);
+        asm.vector(opcode::MOV_LOAD, len, to, 0, first.into(), None);
     }
 
-    /// Emits the subroutine for large angles, if the code calls it. It calls the function at the address in rax, for
-    /// the values and the angles in `FrameLayout::lanes`. It preserves all registers except the scratch registers and
-    /// `COMPARE_MASK`.
-    pub fn large_angle_subroutine(&self, asm: &mut Asm) {
+    /// Emits the subroutine for calls, if the code calls it. It calls the function at the address in rax, for the two
+    /// vectors in `FrameLayout::lanes`. It preserves all registers except the scratch registers and `COMPARE_MASK`.
+    pub fn call_subroutine(&self, asm: &mut Asm) {
         let Some(label) = asm.subroutine else { return };
         let (len, is_avx512) = (asm.isa.vector(), asm.isa == VectorIsa::Avx512);
         let (vectors, masks) = if is_avx512 { (32, TAIL_MASK..TAIL_MASK + 3) } else { (16, 0..0) };
@@ -262,9 +266,9 @@ impl EmitContext<'_> {
             asm.store(word(number), reg);
         }
         // The return address lies below the frame.
-        let [values, angles, _] = self.layout.lanes.map(|offset| Mem::Base(RBX, 8 + offset as i32));
+        let [values, operands, _] = self.layout.lanes.map(|offset| Mem::Base(RBX, 8 + offset as i32));
         asm.lea(RDI, values);
-        asm.lea(RSI, angles);
+        asm.lea(RSI, operands);
         asm.mov_imm(RDX, len.bytes() as i32 / 8);
         asm.zero_upper();
         asm.call_address(RAX);

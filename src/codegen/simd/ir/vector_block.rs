@@ -114,6 +114,8 @@ pub(crate) enum VectorInstKind {
     Divide { signed: bool, rem: bool },
     /// `dst` = `srcs[1]`, and in the lanes where the mask `srcs[0]` is set the function of `srcs[2]`: doubles.
     LargeAngle(AngleFunction),
+    /// Remainder of the doubles `srcs[0]` and `srcs[1]`, with the sign of the dividend.
+    Remainder,
 }
 
 /// One instruction of a block.

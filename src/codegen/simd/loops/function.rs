@@ -85,7 +85,7 @@ impl FunctionEmitter<'_> {
         self.asm.jump_if(Cond::NotEqual, row);
         self.asm.bind(done);
         self.leave();
-        EmitContext::outside_loops(self.code, &self.layout).large_angle_subroutine(&mut self.asm);
+        EmitContext::outside_loops(self.code, &self.layout).call_subroutine(&mut self.asm);
     }
 
     /// Copies the arguments to the frame, and fills the parts of the frame that never change.

@@ -94,7 +94,7 @@ impl Selector<'_> {
         let dtype = self.dtype(a);
         match op {
             BinaryOp::Div | BinaryOp::Rem if !dtype.is_float() => return self.divide(op, a, b),
-            BinaryOp::Rem => unreachable!("kernels with a remainder of floats are refused before selection"),
+            BinaryOp::Rem => return self.remainder(a, b),
             BinaryOp::Shl | BinaryOp::Shr => return self.shifts(op, a, b),
             BinaryOp::LargeAngle(function) => return self.large_angle(function, a, b),
             _ => {}
@@ -113,6 +113,20 @@ impl Selector<'_> {
             let result = s.combine(dtype, op, x, y);
             s.settle_by(Settle::after_binary(op, dtype), result)
         })
+    }
+
+    /// Selects the remainder of floats. That of single floats is computed in doubles: it is the same number, because
+    /// the remainder of two numbers of a format is a number of the format.
+    fn remainder(&mut self, a: InstId, b: InstId) -> VectorIds {
+        let (x, y) = (self.vectors_of(a), self.vectors_of(b));
+        let of_doubles = |s: &mut Self, x, y| s.block.push(VectorInstKind::Remainder, &[x, y]);
+        if Repr::of(self.dtype(a)) == Repr::F64 {
+            return self.zip(&x, &y, of_doubles);
+        }
+        let (x, y) = (self.widen(&x, opcode::PS_TO_PD), self.widen(&y, opcode::PS_TO_PD));
+        let wide = self.zip(&x, &y, of_doubles);
+        let halves = self.map(&wide, |s, x| s.op1(opcode::PD_TO_PS, x));
+        self.narrow_pairs(&halves, Selector::join)
     }
 
     /// Selects [`BinaryOp::LargeAngle`].

@@ -1,17 +1,15 @@
 //! `check_support`: refuses the kernels that this emitter leaves to Cranelift.
 
 use crate::codegen::simd::ir::Refusal;
-use crate::expr::BinaryOp;
 use crate::lower::kernel_body::{Inst, InstOp, KernelBody};
 
 /// Checks that this emitter supports a kernel.
 ///
 /// # Errors
-/// Two gathers of a slot are in one body or have different strides, or an instruction has no vector form.
+/// Two gathers of a slot are in one body or have different strides.
 pub(crate) fn check_support(code: &KernelBody) -> Result<(), Refusal> {
-    let bodies = || code.passes.iter().map(|pass| &pass.body).chain([&code.epilogue]);
     let mut gathers: Vec<Option<&Inst>> = vec![None; code.slots.len()];
-    for body in bodies() {
+    for body in code.passes.iter().map(|pass| &pass.body).chain([&code.epilogue]) {
         let mut seen = Vec::new();
         for inst in body {
             let InstOp::Gather { slot, .. } = &inst.op else { continue };
@@ -21,11 +19,6 @@ pub(crate) fn check_support(code: &KernelBody) -> Result<(), Refusal> {
             }
             seen.push(*slot);
         }
-    }
-    let is_float_remainder =
-        |inst: &Inst| matches!(inst.op, InstOp::Binary(BinaryOp::Rem, ..)) && inst.dtype.is_float();
-    if bodies().flatten().any(is_float_remainder) {
-        return Err("a remainder of floats");
     }
     Ok(())
 }

@@ -89,7 +89,8 @@ fn read(bytes: &[u8], wanted: Frames) -> Result<File> {
     let mut decoder = options.read_info(bytes).map_err(wrong)?;
     let palette = decoder.global_palette().map(<[u8]>::to_vec);
     let mut file = File { palette, frames: Vec::new(), count: 0, height: 0, width: 0 };
-    loop {
+    let complete = complete_frames(bytes);
+    while file.count < complete {
         let frame = match decoder.next_frame_info() {
             Ok(Some(frame)) => frame,
             Ok(None) => break,
@@ -122,9 +123,37 @@ fn read(bytes: &[u8], wanted: Frames) -> Result<File> {
         (file.count, file.height, file.width) = (file.count + 1, greatest[1], greatest[2]);
     }
     if file.count == 0 {
-        return Err(wrong("there must be a frame"));
+        return Err(wrong("there must be a whole frame"));
     }
     Ok(file)
+}
+
+/// Returns the number of frames before the end of the file or its first damage, as far as their blocks show it. A frame
+/// counts if its last block is there, as for giflib; the pixels may be complete before.
+fn complete_frames(bytes: &[u8]) -> usize {
+    let mut count = 0;
+    let mut walk = || -> Option<()> {
+        let colors = |flags: u8| if flags & 0x80 == 0 { 0 } else { 3 << ((flags & 7) + 1) };
+        let mut rest = bytes.get(13 + colors(*bytes.get(10)?)..)?;
+        loop {
+            let (kind, after) = rest.split_first()?;
+            rest = match kind {
+                0x21 => after.get(1..)?,
+                0x2c => after.get(9 + colors(*after.get(8)?) + 1..)?,
+                _ => return None,
+            };
+            loop {
+                let (length, block) = rest.split_first()?;
+                rest = block.get(usize::from(*length)..)?;
+                if *length == 0 {
+                    break;
+                }
+            }
+            count += usize::from(*kind == 0x2c);
+        }
+    };
+    let _ = walk();
+    count
 }
 
 impl Frame {
@@ -149,5 +178,44 @@ impl Frame {
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The header of a file of 4 x 4 pixels with 2 colors, and two frames of two blocks each.
+    const HEADER: &[u8] = b"GIF89a\x04\x00\x04\x00\xf0\x00\x00\x00\x00\x00\xff\xff\xff";
+    const FRAMES: [&[u8]; 2] = [
+        &[
+            0x21, 0xf9, 0x04, 0x00, 0x00, 0x00, 0x00, 0x00, 0x2c, 0x00, 0x00, 0x00, 0x00, 0x04, 0x00, 0x04,
+            0x00, 0x00, 0x02, 0x06, 0x04, 0x43, 0x30, 0x04, 0x43, 0x30, 0x07, 0x04, 0x43, 0x30, 0x04, 0x43,
+            0x30, 0x05, 0x00,
+        ],
+        &[
+            0x21, 0xf9, 0x04, 0x00, 0x00, 0x00, 0x00, 0x00, 0x2c, 0x00, 0x00, 0x00, 0x00, 0x04, 0x00, 0x04,
+            0x00, 0x00, 0x02, 0x06, 0x0c, 0xc1, 0x10, 0x0c, 0xc1, 0x10, 0x07, 0x0c, 0xc1, 0x10, 0x0c, 0xc1,
+            0x10, 0x05, 0x00,
+        ],
+    ];
+
+    /// Returns the number of frames of the first `kept` bytes of a file.
+    fn count(file: &[u8], kept: usize) -> Option<usize> {
+        decode(&file[..kept], Frames::All).ok().map(|pixels| pixels.sizes[0])
+    }
+
+    #[test]
+    fn a_frame_counts_if_its_last_block_is_there() {
+        let file = [HEADER, FRAMES[0], FRAMES[1], b";"].concat();
+        let first = HEADER.len() + FRAMES[0].len();
+        for kept in 0..=file.len() {
+            let expected = match kept {
+                _ if kept < first => None,
+                _ if kept < file.len() - 1 => Some(1),
+                _ => Some(2),
+            };
+            assert_eq!(count(&file, kept), expected, "{kept} of {}", file.len());
+        }
     }
 }

@@ -72,6 +72,7 @@ pub(super) fn decode(bytes: &[u8], channels: usize, depth: Depth) -> Result<Pixe
     }
     let mut raw = filled(raw_size, 0u8)?;
     reader.next_frame(&mut raw).map_err(wrong)?;
+    require_end(bytes)?;
     let converter = Converter::new(file, channels, depth);
     let samples = match depth {
         Depth::Eight => {
@@ -94,6 +95,32 @@ pub(super) fn decode(bytes: &[u8], channels: usize, depth: Depth) -> Result<Pixe
         }
     };
     Ok(Pixels { sizes, samples })
+}
+
+/// Checks that a file has all its chunks up to the last one, IEND. As libpng, which reads them after the pixels.
+///
+/// # Errors
+/// The file ends early, or IEND is damaged.
+fn require_end(bytes: &[u8]) -> Result<()> {
+    let early = || damage("the bytes must be a PNG file: they end before the chunk IEND ends");
+    let mut rest = bytes.get(8..).unwrap_or_default();
+    loop {
+        let (head, after) = rest.split_at_checked(8).ok_or_else(early)?;
+        let (length, kind) = head.split_at(4);
+        let length = length.iter().fold(0, |all, byte| all << 8 | usize::from(*byte));
+        let (content, after) = after.split_at_checked(length).ok_or_else(early)?;
+        let (checksum, after) = after.split_at_checked(4).ok_or_else(early)?;
+        if kind == b"IEND" {
+            let mut crc = flate2::Crc::new();
+            crc.update(kind);
+            crc.update(content);
+            return match crc.sum().to_be_bytes() == *checksum {
+                true => Ok(()),
+                false => Err(damage("the bytes must be a PNG file: the chunk IEND is damaged")),
+            };
+        }
+        rest = after;
+    }
 }
 
 /// Returns whether an encoding of light differs from light itself by more than 5 percent, the limit of libpng.
@@ -284,4 +311,23 @@ pub(super) fn encode(
     writer.write_image_data(bytes).map_err(wrong)?;
     writer.finish().map_err(wrong)?;
     Ok(file)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_must_have_its_last_chunk() {
+        let pixels: Vec<u8> = (0..64).collect();
+        let file = encode([8, 8, 1], &pixels, Depth::Eight, 6).unwrap();
+        assert!(decode(&file, 0, Depth::Eight).is_ok());
+        for kept in 0..file.len() {
+            assert!(decode(&file[..kept], 0, Depth::Eight).is_err(), "{kept} of {}", file.len());
+        }
+        assert!(decode(&[&file[..], b"more"].concat(), 0, Depth::Eight).is_ok());
+        let mut damaged = file;
+        *damaged.last_mut().unwrap() ^= 1;
+        assert!(decode(&damaged, 0, Depth::Eight).is_err());
+    }
 }
