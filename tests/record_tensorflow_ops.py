@@ -38,6 +38,10 @@ from tensorflow.python.framework import kernels
 
 FOLDER = Path(__file__).resolve().parent.parent / "src" / "interchange"
 INTEGERS = [tf.int32.as_datatype_enum, tf.int64.as_datatype_enum]
+# Inputs that must be vectors, but whose rank an op checks only if it knows the rank of another input.
+VECTORS = {"Transpose": [1], "ConjugateTranspose": [1]}
+# Dtypes with a kernel that gives wrong results: 0 for every integer.
+WRONG = {"Round": INTEGERS}
 OPAQUE = {"resource", "variant"}
 # Ops that the optimizers of graphs write.
 OPTIMIZED = {"_FusedBatchNormEx", "_FusedConv2D", "_FusedDepthwiseConv2dNative", "_FusedMatMul"}
@@ -148,12 +152,13 @@ def dtypes_of(attr, op_kernels):
     return sorted(computed if declared is None else computed & declared)
 
 
-def attribute(attr, op_kernels, sets):
+def attribute(attr, op_kernels, sets, wrong):
     text = f"{attr.name}:{attr.type}"
     if attr.type == "int" and attr.has_minimum and attr.minimum > 0:
         text += f">{attr.minimum}"
     dtypes = dtypes_of(attr, op_kernels) if attr.type == "type" else None
     if dtypes is not None:
+        dtypes = [number for number in dtypes if number not in wrong]
         names = " ".join(type_name(number) for number in dtypes)
         text += f"{{{sets.setdefault(names, len(sets))}}}"
     if not attr.HasField("default_value"):
@@ -189,12 +194,12 @@ def main():
             for kernel in kernels.get_registered_kernels_for_op(op.name).kernel
             if kernel.device_type in ("CPU", "DEFAULT") and not kernel.label
         ]
-        numbers = vectors(op)
+        numbers = VECTORS.get(op.name) or vectors(op)
         columns = [
             op.name,
             " ".join(argument(arg, number in numbers) for number, arg in enumerate(op.input_arg)),
             " ".join(map(argument, op.output_arg)),
-            " ".join(attribute(attr, op_kernels, sets) for attr in op.attr),
+            " ".join(attribute(attr, op_kernels, sets, WRONG.get(op.name, ())) for attr in op.attr),
         ]
         if op.HasField("deprecation"):
             columns.append(str(op.deprecation.version))

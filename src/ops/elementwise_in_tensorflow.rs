@@ -1,7 +1,7 @@
 //! How TensorFlow computes elementwise ops that it lacks. An export writes these functions. Halves are computed as f32
 //! and rounded once, as in the bodies of the ops.
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::graph::Value;
 use crate::op::CompositeCx;
 use crate::ops::in_tensorflow::{operands, widened};
@@ -63,4 +63,12 @@ pub(crate) fn angle<'g>(_: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec
     let zero = x.zeros_like()?;
     let half_turn = x.graph().constant(std::f64::consts::PI)?.cast(x.dtype())?;
     Ok(vec![x.less(zero)?.select(half_turn, zero)?])
+}
+
+/// Integers stay as they are. TensorFlow's `Round` gives 0 for every integer.
+pub(crate) fn round<'g>(_: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value<'g>>> {
+    match operands(values)? {
+        [x] if x.dtype().is_integer() => Ok(vec![x.identity()?]),
+        [x] => Err(Error::msg(format!("the elements must be integers, got {}", x.dtype()))),
+    }
 }

@@ -37,7 +37,7 @@ unary_ops! { rules = unary, result = "":
     /// The integer nearest to every element, ties to even. Integers are returned unchanged, as in TensorFlow's Python
     /// API.
     #[doc(alias = "rint")]
-    round, ROUND: number, ["Round", "Rint"],
+    round, ROUND: number, ["Round", "Rint"; in_tensorflow::round],
         [0.5, 1.5, -2.7] = [0.0, 2.0, -3.0],
         |x| if x.dtype().is_float() { x.unary(UnaryOp::Round) } else { x };
 
