@@ -29,20 +29,12 @@ macro_rules! segments {
                 ids: impl Into<AnyValue<'g>>,
                 num_segments: impl IntoParam<'g>,
             ) -> Result<AnyValue<'g>> {
-<<<<<<< HEAD
-                let _call = self.graph().open_call(stringify!($method));
-                let value = self;
-                $(let value = $elements(value)?;)?
-                reduce(value.into(), ids.into(), num_segments.into_param(), &|flat, ids, count| {
-                    flat.$reduce(ids, count)
-=======
                 self.in_call(stringify!($method), || {
                     let value = self;
                     $(let value = $elements(value)?;)?
                     reduce(value.into(), ids.into(), num_segments.into_param(), &|flat, ids, count| {
-                        flat.$method(ids, count)
+                        flat.$reduce(ids, count)
                     })
->>>>>>> small
                 })
             }
         )*}

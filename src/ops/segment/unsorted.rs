@@ -128,8 +128,9 @@ impl<'g> Value<'g> {
         let location = Location::caller();
         self.graph().in_call("unsorted_segment_mean", || {
             let ids = ids.into_own_operand(self.graph(), location);
-            let counts =
-                self.counts_of_segments(ids, num_segments.clone(), 1).map_err(|error| error.or_at(location))?;
+            let counts = self
+                .counts_of_segments(ids, num_segments.clone(), 1)
+                .map_err(|error| error.or_at(location))?;
             self.unsorted_segment_sum(ids, num_segments)?.div(counts)
         })
     }
@@ -162,8 +163,9 @@ impl<'g> Value<'g> {
         let location = Location::caller();
         self.graph().in_call("unsorted_segment_sqrt_n", || {
             let ids = ids.into_own_operand(self.graph(), location);
-            let counts =
-                self.counts_of_segments(ids, num_segments.clone(), 1).map_err(|error| error.or_at(location))?;
+            let counts = self
+                .counts_of_segments(ids, num_segments.clone(), 1)
+                .map_err(|error| error.or_at(location))?;
             self.unsorted_segment_sum(ids, num_segments)?.div(counts.sqrt()?)
         })
     }
