@@ -107,8 +107,7 @@ macro_rules! unrolled {
     };
     (@ $number:ident < $count:expr, $body:block, $($each:literal)*) => {
         $(if const { $each < $count } {
-            #[allow(non_upper_case_globals)]
-            const $number: usize = $each;
+            let $number: usize = $each;
             $body
         })*
     };
@@ -310,9 +309,9 @@ unsafe fn merge_rows<V: Lanes, const N: usize>(rows: &mut [V; N]) {
     // SAFETY: the caller's promise.
     unsafe {
         unrolled!(round < N.ilog2() as usize, {
+            let distance = N >> (round + 1);
             unrolled!(i < N, {
-                if const { i & (N >> (round + 1)) == 0 } {
-                    let distance = N >> (round + 1);
+                if i & distance == 0 {
                     let (a, b) = (rows[i], rows[i + distance]);
                     (rows[i], rows[i + distance]) = (a.min(b), a.max(b));
                 }
