@@ -57,7 +57,7 @@ impl Parameter {
     }
 
     /// Makes a vector of a scalar. Any other parameter stays as it is.
-    pub(super) fn as_vector(self) -> Parameter {
+    pub(super) fn into_vector(self) -> Parameter {
         match self {
             Parameter::Elements(elements) if elements.rank() == 0 => {
                 Parameter::Elements(PartialElements::vector(elements.elements().iter().cloned()))

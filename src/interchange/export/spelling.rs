@@ -262,7 +262,7 @@ impl Exporter<'_> {
                     parameter = parameter.in_pairs();
                 }
                 if argument.is_vector {
-                    parameter = parameter.as_vector();
+                    parameter = parameter.into_vector();
                 }
                 draft.inputs.push((*argument, InputSource::Parameter(name, parameter)));
                 continue;
