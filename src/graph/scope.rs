@@ -71,6 +71,8 @@ pub(crate) struct OpenCall<'g> {
     graph: &'g Graph,
     outer: Option<&'static Location<'static>>,
     outer_frame: Option<u32>,
+    /// Whether the program made the call: its line is not a line of this crate.
+    is_of_program: bool,
 }
 
 impl Graph {
@@ -139,7 +141,7 @@ impl Graph {
             data.call = Some(location);
         }
         drop(data);
-        OpenCall { graph: self, outer, outer_frame }
+        OpenCall { graph: self, outer, outer_frame, is_of_program: !is_library_line(location) }
     }
 
     /// Opens a call of a composite op. The line of the outer call stays in force if `location` is a line of this crate.
@@ -157,7 +159,7 @@ impl Graph {
             data.call = Some(location);
         }
         drop(data);
-        OpenCall { graph: self, outer, outer_frame }
+        OpenCall { graph: self, outer, outer_frame, is_of_program: !is_library_line(location) }
     }
 }
 
@@ -169,11 +171,11 @@ impl<'g> OpenCall<'g> {
         let (outer, outer_frame) = (data.call, data.open_frame);
         (data.call, data.open_frame) = (self.outer, self.outer_frame);
         drop(data);
-        OpenCall { graph: self.graph, outer, outer_frame }
+        OpenCall { graph: self.graph, outer, outer_frame, is_of_program: self.is_of_program }
     }
 
-    /// Runs the body of the call. A refused body leaves the graph as it was, and its error names the call and has the
-    /// line of the call.
+    /// Runs the body of the call. A refused body leaves the graph as it was. If the program made the call, the error of
+    /// the body names the call and has the line of the call.
     pub(crate) fn attempt<T>(&self, body: impl FnOnce() -> Result<T>) -> Result<T> {
         let checkpoint = self.graph.write().checkpoint();
         match body() {
@@ -183,7 +185,8 @@ impl<'g> OpenCall<'g> {
             }
             Err(error) => {
                 self.graph.write().rollback(checkpoint);
-                Err(self.blame(error))
+                // The call of the program around this call names itself.
+                Err(if self.is_of_program { self.blame(error) } else { error })
             }
         }
     }

@@ -66,7 +66,10 @@ fn map_flat_values_keeps_the_number_of_values() -> Result<()> {
     let g = Graph::new();
     let rows = g.ragged_constant(&ragged![[1, 2], [], [3]])?;
     let error = here(rows.map_flat_values(|x| x.slice([1], [-1])));
-    assert_eq!(error.message(), "map_flat_values: f must keep the number of values, got i32[2] from i32[3]");
+    assert_eq!(
+        error.message(),
+        "map_flat_values(i32[3, (r0)]): f must keep the number of values, got i32[2] from i32[3]"
+    );
     assert_eq!(error.help(), Some("to drop elements use boolean_mask"));
     let error = here(rows.map_flat_values(|x| x.reduce_sum(0)));
     assert!(error.message().ends_with("got i32[] from i32[3]"), "{error}");

@@ -166,7 +166,8 @@ fn refused_calls_leave_the_graph_as_it_was() -> Result<()> {
     check_refused(&g, "slice_with", || x.slice_with(&[SliceItem::Rest, SliceItem::Rest]));
     check_refused(&g, "slice_with", || x.slice_with(&[SliceItem::from(..), SliceItem::at(0)]));
     check_refused(&g, "boolean_mask", || x.boolean_mask(x));
-    check_refused(&g, "boolean_mask", || x.boolean_mask(deep.greater(0.0)?));
+    let deep_mask = deep.greater(0.0)?;
+    check_refused(&g, "boolean_mask", || x.boolean_mask(deep_mask));
     check_refused(&g, "to_tensor_with", || x.to_tensor_with(0.0, [-1, 2, 3]));
     check_refused(&g, "to_tensor_with", || x.to_tensor_with(0.0, [-1, -2]));
     check_refused(&g, "from_tensor", || RaggedValue::from_tensor(table, 5));
