@@ -327,7 +327,8 @@ impl KernelCase {
             (offset_of!(KernelArgs, stream), stream as u64),
             (offset_of!(KernelArgs, failed), failed),
         ];
-        let compute: [(CalledFunction, fn(f64, f64) -> f64); CalledFunction::COUNT] = [
+        type OfDoubles = fn(f64, f64) -> f64;
+        let compute: [(CalledFunction, OfDoubles); CalledFunction::COUNT] = [
             (CalledFunction::LargeAngle(AngleFunction::Sin), |x, y| AngleFunction::Sin.where_large(x, y)),
             (CalledFunction::LargeAngle(AngleFunction::Cos), |x, y| AngleFunction::Cos.where_large(x, y)),
             (CalledFunction::LargeAngle(AngleFunction::Tan), |x, y| AngleFunction::Tan.where_large(x, y)),
