@@ -2,9 +2,9 @@
 
 Run: pip install tensorflow-cpu==2.21.0 && python tests/tensorflow_roundtrip.py
 
-tests/interchange/roundtrip.rs and control.rs write the graphs, and dtypes_in_tensorflow.rs those of `--dtypes`, with the feeds of each and
-this crate's results. The script exits with
-1 if a graph does not load, does not run, or has another result.
+tests/interchange/roundtrip.rs and control.rs write the graphs, with the feeds of each and this crate's results. With
+--dtypes, dtypes_in_tensorflow.rs writes other graphs. The script exits with 1 if a graph does not load, does not run, or
+has another result.
 """
 
 import os
