@@ -136,8 +136,8 @@ pub struct OpDef {
     takes_any_attrs: bool,
     /// Whether the op divides operand 0 by operand 1.
     divides: bool,
-    /// Whether no wider dtype computes the op in TensorFlow, as for the neighbors of floats: cast back, the results would
-    /// be others.
+    /// Whether no wider dtype computes the op in TensorFlow, as for the neighbors of floats: cast back, the results
+    /// would be others.
     #[cfg_attr(
         not(feature = "graphdef"),
         expect(dead_code, reason = "only an export computes in wider dtypes")

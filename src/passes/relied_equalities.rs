@@ -75,8 +75,8 @@ fn keep_numbers(this: &mut Rebuilder<'_>, needed: &[bool]) -> Result<()> {
     Ok(())
 }
 
-/// Keeps the call that made `before` a number, for errors about `now`, its copy. The call that read the number is not the
-/// reason.
+/// Keeps the call that made `before` a number, for errors about `now`, its copy. The call that read the number is not
+/// the reason.
 fn keep_cause(this: &mut Rebuilder<'_>, equalities: &FxHashMap<Symbol, &Equality>, before: &Dim, now: &Dim) {
     let equality = before.as_symbol().and_then(|symbol| equalities.get(&symbol));
     if let (Some(symbol), Some(equality)) = (now.as_symbol(), equality)

@@ -51,11 +51,11 @@ const WRONG_SHAPES: [&str; 1] = ["ExtractVolumePatches"];
 /// last digits.
 ///
 /// An op without such a function keeps the name that it has in this crate, and TensorFlow refuses to load the graph.
-/// [`ops_missing_in_tensorflow`] returns these ops. They are your own ops, and parts of these
-/// methods: `matmul` of ragged matrices, `reduce_prod` of complex numbers, convolutions in groups, `max_pool` and
-/// `avg_pool` with windows that are known only in a run, `max_pool_with_argmax` and gradients of max pools,
-/// `dilation_2d` and its gradients, resizes with antialias or with a kernel such as Lanczos, `quantize`,
-/// `dequantize`, quantized and uniform layers, and draws with the state of a generator. `softmax` and `log_softmax`
+/// [`ops_missing_in_tensorflow`] returns these ops. They are your own ops, and parts of these methods: `matmul` of
+/// ragged matrices, `reduce_prod` of complex numbers, convolutions in groups, `max_pool` and `avg_pool` with windows
+/// that are known only in a run, `max_pool_with_argmax` and gradients of max pools, `dilation_2d` and its gradients,
+/// resizes with antialias or with a kernel such as Lanczos, `quantize`, `dequantize`, `quantize_and_dequantize`,
+/// quantized and uniform layers, `parse_example`, and draws with the state of a generator. `softmax` and `log_softmax`
 /// along another axis than the last one need a known rank and axis.
 ///
 /// Names in TensorFlow have ASCII letters, digits and `_./-`, and begin with a letter, a digit or a dot. The export
@@ -115,8 +115,8 @@ fn indices(graph: &Graph, values: &[Value<'_>]) -> Result<Vec<ValueIx>> {
     values.iter().enumerate().map(index).collect()
 }
 
-/// Returns the names of the ops of the exported graph that TensorFlow 2.21 lacks or has removed, sorted. An op that
-/// is a part of a method has the method after it, as in `convolve_groups of conv_2d`. An op that TensorFlow has, but not
+/// Returns the names of the ops of the exported graph that TensorFlow 2.21 lacks or has removed, sorted. An op that is
+/// a part of a method has the method after it, as in `convolve_groups of conv_2d`. An op that TensorFlow has, but not
 /// for the dtype of the node, has the dtype after it, as in `diag on u64`. TensorFlow refuses to load or to run the
 /// graph if there are any. See [`to_graphdef`].
 ///

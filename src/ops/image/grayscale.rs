@@ -131,11 +131,14 @@ mod tests {
         assert!(exe.run::<1>(&[two.view()]).is_err());
         let message = |value: crate::Result<crate::Value<'_>>| value.unwrap_err().message().to_string();
         let flat = g.constant([1.0, 2.0]).unwrap();
-        assert_eq!(message(flat.rgb_to_grayscale()), "the last axis must have size 3, got 2");
+        assert_eq!(
+            message(flat.rgb_to_grayscale()),
+            "rgb_to_grayscale: the last axis must have size 3, got 2"
+        );
         let scalar = g.constant(Tensor::scalar(1.0)).unwrap();
         assert_eq!(
             message(scalar.grayscale_to_rgb()),
-            "the rank must be known and at least 1, got the shape []"
+            "grayscale_to_rgb: the rank must be known and at least 1, got the shape []"
         );
         assert!(g.constant([1, 2, 3]).unwrap().rgb_to_grayscale().is_err());
     }

@@ -319,8 +319,8 @@ impl Windows {
         Ok(windows)
     }
 
-    /// Returns the sizes for an op over the windows that [`Windows::with_ones`] made of the sizes `given`: along `ones`,
-    /// a run checks the given sizes.
+    /// Returns the sizes for an op over the windows that [`Windows::with_ones`] made of the sizes `given`: along
+    /// `ones`, a run checks the given sizes.
     pub fn checked_sizes(&self, given: &[Dim], ones: &[usize]) -> Vec<Dim> {
         let size = |axis: usize| if ones.contains(&axis) { &given[axis] } else { &self.sizes[axis] };
         (0..given.len()).map(|axis| size(axis).clone()).collect()

@@ -59,7 +59,8 @@ impl<'g> RaggedValue<'g> {
                     partitions[count - 1] = RowPartitionValue::new("splits", splits, splits, uniform)?;
                 }
             }
-            // Partition `i` makes axis `i + 1` from axis `i`. Merging axes `outer..=inner` joins partitions `outer..inner`.
+            // Partition `i` makes axis `i + 1` from axis `i`. Merging axes `outer..=inner` joins partitions
+            // `outer..inner`.
             let joined = outer.min(count)..inner.min(count);
             if outer > 0 && !joined.is_empty() {
                 let rows = partitions[outer - 1];

@@ -114,8 +114,8 @@ segments! {
     /// ```
     unsorted_segment_mean, unsorted_segment_mean_or_nan of averaged;
     /// Divides the sum of the rows of each segment by the square root of their number, column by column. A column
-    /// counts the rows that have it. Floats and complex numbers. If the ids are ragged, a segment without elements gives
-    /// NaN. As TensorFlow's `tf.math.unsorted_segment_sqrt_n` of ragged tensors.
+    /// counts the rows that have it. Floats and complex numbers. If the ids are ragged, a segment without elements
+    /// gives NaN. As TensorFlow's `tf.math.unsorted_segment_sqrt_n` of ragged tensors.
     ///
     /// ```
     /// use shapeflow::{Graph, ragged};
