@@ -98,7 +98,7 @@ fn an_error_in_a_body_explains_sizes_that_a_call_has_fixed() -> Result<()> {
             Ok([one_more(s[0])?, s[1].add(three)?])
         },
     );
-    let text = inside.err().expect("the body is refused").to_string();
+    let text = inside.expect_err("the body is refused").to_string();
     assert!(text.contains("k is 2 since body/ensure_shape"), "{text}");
     Ok(())
 }
