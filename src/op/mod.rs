@@ -138,10 +138,6 @@ pub struct OpDef {
     divides: bool,
     /// Whether no wider dtype computes the op in TensorFlow, as for the neighbors of floats: cast back, the results
     /// would be others.
-    #[cfg_attr(
-        not(feature = "graphdef"),
-        expect(dead_code, reason = "only an export computes in wider dtypes")
-    )]
     is_never_widened: bool,
     /// Whether only methods of other names add the op. Errors name the method alone.
     is_internal: bool,
