@@ -1,4 +1,4 @@
-//! [`CALLED_FUNCTIONS`]: the functions that machine code calls: those of large angles, and the remainder of doubles.
+//! [`CALLED_FUNCTIONS`]: machine code calls these functions for large angles and for remainders of floats.
 
 use std::mem::offset_of;
 
@@ -41,9 +41,15 @@ impl CalledFunction {
     }
 }
 
-/// Defines the functions with the calling convention of kernels.
+/// Defines functions with the calling convention of kernels.
 macro_rules! called_functions {
-    ($abi:literal, $($name:ident $function:expr,)*) => {$(
+    ($($name:ident $function:expr,)*) => {
+        #[cfg(target_arch = "x86_64")]
+        called_functions! { @ "sysv64", $($name $function,)* }
+        #[cfg(not(target_arch = "x86_64"))]
+        called_functions! { @ "C", $($name $function,)* }
+    };
+    (@ $abi:literal, $($name:ident $function:expr,)*) => {$(
         unsafe extern $abi fn $name(values: *mut f64, operands: *const f64, count: usize) {
             for k in 0..count {
                 // SAFETY: the caller passes the addresses of `count` doubles.
@@ -52,17 +58,7 @@ macro_rules! called_functions {
         }
     )*};
 }
-#[cfg(target_arch = "x86_64")]
 called_functions! {
-    "sysv64",
-    sin CalledFunction::LargeAngle(AngleFunction::Sin),
-    cos CalledFunction::LargeAngle(AngleFunction::Cos),
-    tan CalledFunction::LargeAngle(AngleFunction::Tan),
-    remainder CalledFunction::Remainder,
-}
-#[cfg(not(target_arch = "x86_64"))]
-called_functions! {
-    "C",
     sin CalledFunction::LargeAngle(AngleFunction::Sin),
     cos CalledFunction::LargeAngle(AngleFunction::Cos),
     tan CalledFunction::LargeAngle(AngleFunction::Tan),

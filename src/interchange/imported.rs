@@ -226,8 +226,9 @@ impl Imported {
         }
     }
 
-    /// Checks that each fetched node has the output whose number the fetch gives. The number of outputs of a refused
-    /// node may be unknown, and a name without a number may be that of a node without outputs.
+    /// Checks that each fetched node has the output whose number the fetch gives. Two fetches pass unchecked: of a
+    /// refused node, because its number of outputs may be unknown; and of a name without a number, because the node may
+    /// have no outputs.
     pub(super) fn check_fetched_outputs(&self) -> Result<()> {
         for fetch in &self.fetches {
             let tensor = self.names.fetched(fetch, |name| self.by_name.contains_key(name));

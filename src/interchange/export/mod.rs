@@ -219,7 +219,7 @@ struct Exporter<'a> {
     /// The first output of the node that is exported now. Its parameters take sizes from inputs and from values before
     /// this one: any other value may depend on the node.
     before: ValueIx,
-    /// The dtype because of which TensorFlow's op does not compute the node that is exported now.
+    /// A dtype of the node that is exported now. It is set if TensorFlow's op does not take this dtype.
     refused: Option<DType>,
     /// The first such dtype of all nodes so far.
     first_refused: Option<DType>,

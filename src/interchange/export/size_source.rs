@@ -146,8 +146,8 @@ impl SizeSources {
         }
     }
 
-    /// Returns the equations that determine the symbol from other numbers, those of inputs first. `is_usable` accepts
-    /// the values whose numbers may be read.
+    /// Returns the equations that can be solved for the symbol. Equations of inputs come first. Their sources are values
+    /// that `is_usable` accepts.
     pub(super) fn equations<'s>(
         &'s self,
         data: &'s GraphData,
@@ -163,12 +163,10 @@ impl SizeSources {
 
     /// Returns the first input that has a size which determines the symbol, if every other symbol is known.
     pub(super) fn input_with(&self, data: &GraphData, symbol: Symbol) -> Option<ValueIx> {
-        let exact = self.exact(data, symbol, &|value| is_input(data, value)).map(|source| source.value);
-        exact.or_else(|| {
-            let is_usable = |value| is_input(data, value);
-            let equation = self.equations(data, symbol, &is_usable).next()?;
-            Some(equation.source.value)
-        })
+        let is_usable = |value| is_input(data, value);
+        let exact = self.exact(data, symbol, &is_usable);
+        let source = exact.or_else(|| Some(self.equations(data, symbol, &is_usable).next()?.source))?;
+        Some(source.value)
     }
 }
 

@@ -58,7 +58,7 @@ impl Exporter<'_> {
     }
 }
 
-/// Calls the op of the node on these operands, after those of dtype `refused` are cast to `wide`.
+/// Casts the operands of dtype `refused` to `wide`, and calls the op of the node on all operands.
 fn computed_in<'g>(
     node: &Node,
     values: &[Value<'g>],
