@@ -146,8 +146,8 @@ impl SizeSources {
         }
     }
 
-    /// Returns the equations that can be solved for the symbol. Equations of inputs come first. Their sources are values
-    /// that `is_usable` accepts.
+    /// Returns the equations that can be solved for the symbol. Equations of inputs come first. Their sources are
+    /// values that `is_usable` accepts.
     pub(super) fn equations<'s>(
         &'s self,
         data: &'s GraphData,
