@@ -70,15 +70,17 @@ impl<'g> RaggedValue<'g> {
     ) -> Result<Vec<Value<'g>>> {
         let text = format!("{}({}{})", kind.op(), self.dtype(), self.shape_text());
         let call = self.graph().open_ragged_call(kind.op(), text, location);
-        // The starts and limits of all rows are computed once, before the loop.
-        let (starts, limits) = (self.row_starts()?, self.row_limits()?);
         let mut body = |_: &[Value<'g>], bounds: &[Value<'g>]| {
             let row = self.values_between(bounds[0], bounds[1])?;
             let _left = call.leave();
             Ok((Vec::new(), vec![f(row)?]))
         };
-        let options = LoopOptions::new();
-        let results = self.graph().scan_rows(kind, &options, &[], &[starts, limits], &mut body, location);
-        results.map(|(_, results)| results)
+        call.attempt(|| {
+            // The starts and limits of all rows are computed once, before the loop.
+            let bounds = [self.row_starts()?, self.row_limits()?];
+            let options = LoopOptions::new();
+            let (_, results) = self.graph().scan_rows(kind, &options, &[], &bounds, &mut body, location)?;
+            Ok(results)
+        })
     }
 }

@@ -76,22 +76,6 @@ pub(crate) struct OpenCall<'g> {
 }
 
 impl Graph {
-    /// Opens a call of the method `name` at the caller's line. If the caller is code of this crate, the outer call
-    /// stays in force.
-    #[track_caller]
-    pub(crate) fn open_call(&self, name: &'static str) -> OpenCall<'_> {
-        self.open_call_at(name, Location::caller())
-    }
-
-    /// Opens a call as [`Graph::open_call`] does, at the given line.
-    pub(crate) fn open_call_at(
-        &self,
-        name: &'static str,
-        location: &'static Location<'static>,
-    ) -> OpenCall<'_> {
-        self.open_method(name, MethodText::Name, location)
-    }
-
     /// Opens a call of a method of a ragged value. Errors have the text `call` in place of a node of this name.
     pub(crate) fn open_ragged_call(
         &self,
@@ -125,9 +109,10 @@ impl Graph {
         location: &'static Location<'static>,
         body: impl FnOnce() -> Result<T>,
     ) -> Result<T> {
-        self.open_call_at(name, location).attempt(body)
+        self.open_method(name, MethodText::Name, location).attempt(body)
     }
 
+    /// Opens a call of the method `name`. If the location is a line of this crate, the outer call stays in force.
     fn open_method(
         &self,
         name: &'static str,
@@ -193,7 +178,7 @@ impl<'g> OpenCall<'g> {
 
     /// Names the call in an error about an argument of its method, and gives the error the line of the call. An error
     /// that names an op stays as it is.
-    pub(crate) fn blame(&self, error: Error) -> Error {
+    fn blame(&self, error: Error) -> Error {
         self.graph.read().blame_open_call(error)
     }
 }

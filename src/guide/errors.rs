@@ -58,7 +58,8 @@
 //! The location of an error in a run is the line of the op. A note names the line of the run: `in the run at ..`.
 //! A node of an imported model has no line, so its name stands for it.
 //!
-//! A failed run stores no results. The next run is not affected.
+//! A failed run returns no results. The memory that the program lends to a run, as to
+//! [`Runner::run_into`](crate::Runner::run_into), may hold a part of the results. The next run is not affected.
 //!
 //! # Whose mistake an error is
 //!

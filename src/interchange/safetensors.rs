@@ -79,7 +79,8 @@ pub fn write_safetensors<'a>(
 /// ```
 ///
 /// # Errors
-/// `DType`: the format lacks the dtype of a tensor. `Io`: two tensors have the same name.
+/// `DType`: the format lacks the dtype of a tensor. `Io`: two tensors have the same name, or a tensor has the name
+/// `__metadata__`, which the format reserves.
 #[track_caller]
 pub fn write_safetensors_bytes<'a>(
     tensors: impl IntoIterator<Item = (&'a str, &'a Tensor)>,
@@ -92,6 +93,10 @@ pub fn write_safetensors_bytes<'a>(
                     format!("safetensors files have no elements of {}, got tensor {name}", tensor.dtype());
                 return Err(Error::new(ErrorKind::DType, Phase::Run, message));
             };
+            if name == "__metadata__" {
+                let message = "the format reserves the name __metadata__, got a tensor of this name".to_string();
+                return Err(Error::new(ErrorKind::Io, Phase::Run, message));
+            }
             if data.insert(name, (*file_dtype, tensor.sizes(), raw::to_bytes(tensor)?)).is_some() {
                 let message = format!("two tensors are named {name}");
                 return Err(Error::new(ErrorKind::Io, Phase::Run, message));

@@ -115,6 +115,12 @@ impl Planner<'_> {
         if extents[..outer].contains(&0) {
             return Ok(result);
         }
+        let count = extents.iter().try_fold(1i64, |count, &extent| count.checked_mul(extent));
+        if count.is_none() && !extents.contains(&0) {
+            return Err(PlanError(format!(
+                "a kernel must visit less than 2^63 elements, got extents {extents:?}"
+            )));
+        }
         let decision = BoundDecision::of(&self.kernel.decision, self.dim)?;
         let mut variants: SmallVec<[Option<BoundVariant>; 1]> =
             self.kernel.variants.iter().map(|_| None).collect();

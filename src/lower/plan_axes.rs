@@ -42,12 +42,14 @@ impl PlanAxes {
             if axis.extent == 1 {
                 continue;
             }
-            let can_merge = merged.last().is_some_and(|last| {
-                last.strides.iter().zip(&axis.strides).all(|(a, b)| b.checked_mul(axis.extent) == Some(*a))
+            let extent_with_last = merged.last().and_then(|last| {
+                let mut strides = last.strides.iter().zip(&axis.strides);
+                let is_dense = strides.all(|(a, b)| b.checked_mul(axis.extent) == Some(*a));
+                last.extent.checked_mul(axis.extent).filter(|_| is_dense)
             });
-            match merged.last_mut() {
-                Some(last) if can_merge => {
-                    last.extent *= axis.extent;
+            match (merged.last_mut(), extent_with_last) {
+                (Some(last), Some(extent)) => {
+                    last.extent = extent;
                     last.strides = axis.strides;
                 }
                 _ => merged.push(axis),

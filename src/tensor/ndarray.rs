@@ -122,7 +122,8 @@ impl<'a> TensorView<'a> {
     /// ```
     ///
     /// # Errors
-    /// `Shape`: the array is a part of a larger array with gaps between its elements, or it repeats elements.
+    /// `Shape`: the array is a part of a larger array with gaps between its elements, or it repeats elements. An array
+    /// without elements has neither.
     #[track_caller]
     pub fn from_array<T, S, D>(array: &'a ArrayBase<S, D>) -> Result<TensorView<'a>>
     where
@@ -131,6 +132,9 @@ impl<'a> TensorView<'a> {
         D: Dimension,
     {
         at_caller(|| {
+            if array.is_empty() {
+                return TensorView::new(array.shape(), &[]);
+            }
             let Some(elements) = array.as_slice_memory_order() else {
                 let (sizes, strides) = (array.shape(), array.strides());
                 let message = format!(
@@ -186,6 +190,8 @@ mod tests {
 
     #[test]
     fn arrays_without_elements_or_axes_are_tensors() {
+        let part = Array::<f32, _>::zeros((2, 3, 4)).slice_move(s![.., 1..1, ..2]);
+        assert_eq!(TensorView::from_array(&part).unwrap().sizes(), [2, 0, 2]);
         let empty = Tensor::try_from(Array::<f32, _>::zeros((0, 3))).unwrap();
         assert_eq!((empty.sizes(), empty.as_array::<f32>().unwrap().len()), (&[0, 3][..], 0));
         let scalar = Tensor::try_from(ndarray::arr0(7i32)).unwrap();

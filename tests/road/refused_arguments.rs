@@ -223,3 +223,33 @@ fn a_view_that_exceeds_memory_has_the_line_of_the_call() {
         assert!(location.file().ends_with("refused_arguments.rs"), "{error}");
     }
 }
+
+#[test]
+fn refused_methods_of_several_nodes_leave_the_graph_as_it_was() -> Result<()> {
+    let g = Graph::new();
+    let x = g.input("x", DType::F32, shape!["n", 3])?;
+    let row = g.input("row", DType::I32, shape![])?;
+    let other = g.input("other", DType::F32, shape![7, 7])?;
+    let whole = g.input("whole", DType::I32, shape!["n", 3])?;
+    let words = g.ragged_input("words", DType::I32, "words", shape![])?;
+    let before = g.to_string();
+    let refused = [
+        ("slice_with", x.slice_with(&slice![row, other])),
+        ("slice_with", x.slice_with(&slice![row, 0, 0])),
+        ("eye", g.eye(row, [1, 2], DType::F32)),
+        ("eye", g.eye(row, other, DType::F32)),
+        ("eye", g.eye(3, 3, DType::String)),
+        ("lerp", whole.lerp(1, 2)),
+        ("lerp", x.lerp(other, 0.5)),
+        ("lerp", x.lerp(1.0, other)),
+    ];
+    for (op, refused) in refused {
+        let error = refused.map(|value| value.shape()).expect_err(op);
+        assert_eq!(error.op(), Some(op), "{error}");
+        assert!(error.location().is_some_and(|location| location.file() == file!()), "{error}");
+    }
+    let error = words.map(|row| row.dense()?.matmul(other)).map(|rows| rows.shape()).expect_err("map");
+    assert_eq!(error.op(), Some("matmul"), "{error}");
+    assert_eq!(g.to_string(), before);
+    Ok(())
+}

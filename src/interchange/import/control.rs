@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 
-use shapeflow_shape_fns::{DType, TensorShape};
+use shapeflow_shape_fns::DType;
 
 use super::super::LIMIT;
 use super::super::proto::{AttrKind, NameAttrList};
@@ -10,6 +10,7 @@ use super::built::{Built, Condition, ImportedValue};
 use super::counted_loop::{CountedRegions, counted_loop};
 use super::frame::{Frame, damaged};
 use super::importer::Importer;
+use super::list_items::ListItems;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::expr::{Scalar, eval_cast};
 use crate::graph::Value;
@@ -71,15 +72,15 @@ impl<'a, 'g> Importer<'a, 'g> {
         let selector = if is_case { selector.value } else { to_bool(selector.value)? };
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         let (graph, location) = (self.graph, self.location);
-        // For each branch and output: the shape of the items, if the output is a list.
-        let mut items: Vec<Vec<TensorShape>> = Vec::new();
+        // For each branch and output: the items, if the output is a list.
+        let mut items: Vec<Vec<ListItems>> = Vec::new();
         let around = self.built_nodes.len();
         let has_outputs = functions.iter().any(|function| self.has_outputs(&function.name));
         let mut build = |branch: usize| {
             let region = format!("{name}/{}", names[branch]);
             let imported = self.region(functions[branch], frame, &region, arguments, around, !has_outputs)?;
             let values: Vec<Value<'g>> = imported.into_iter().map(|imported| imported.value).collect();
-            items.push(values.iter().map(|value| self.item_shape(*value)).collect());
+            items.push(values.iter().map(|value| self.items_of(*value)).collect());
             Ok(values)
         };
         let values = graph.select_branch(op, selector, &names, false, &mut build, location)?;
@@ -89,9 +90,9 @@ impl<'a, 'g> Importer<'a, 'g> {
             return Ok(Built { checks, ..Built::default() });
         }
         for (number, value) in values.iter().enumerate() {
-            let others = items[1..].iter().map(|shapes| &shapes[number]);
-            let shape = items[0][number].most_specific_common_supertype(others);
-            self.item_shapes.insert(value.id(), shape);
+            let first = items[0][number].clone();
+            let common = items[1..].iter().fold(first, |common, branch| common.common(&branch[number]));
+            self.list_items.insert(value.id(), common);
         }
         Ok(Built::of(values.into_iter().map(|value| value.named(name)).collect()))
     }
@@ -118,9 +119,8 @@ impl<'a, 'g> Importer<'a, 'g> {
         let needs_counter = self.sharing.is_random(&frame.nodes[index..=index]);
         // Both closures import a function, one after the other.
         let importer = RefCell::new(self);
-        // The shapes of the items of the lists in the state.
-        let items: Vec<TensorShape> =
-            state.iter().map(|value| importer.borrow().item_shape(*value)).collect();
+        // The items of the lists in the state.
+        let items: Vec<ListItems> = state.iter().map(|value| importer.borrow().items_of(*value)).collect();
         let items = RefCell::new(items);
         let import = |function: &'a NameAttrList, region: &str, state: &[Value<'g>], iteration| {
             let mut arguments = inputs.to_vec();
@@ -129,8 +129,8 @@ impl<'a, 'g> Importer<'a, 'g> {
                 *argument = imported;
             }
             let mut importer = importer.borrow_mut();
-            for (value, shape) in state.iter().zip(items.borrow().iter()) {
-                importer.item_shapes.insert(value.id(), shape.clone());
+            for (value, items) in state.iter().zip(items.borrow().iter()) {
+                importer.list_items.insert(value.id(), items.clone());
             }
             importer.open_loops.push(iteration);
             let region = format!("{name}/{region}");
@@ -143,32 +143,25 @@ impl<'a, 'g> Importer<'a, 'g> {
                 Some(imported) => to_bool(imported.value),
                 None => damaged("the condition of a While must return a value".to_string()),
             };
-        // Each import of the body assumes item shapes of the lists. If the body returns lists with other item shapes,
-        // the next import assumes the common shapes.
+        // Each import of the body assumes the items of the lists. If the body returns lists with other items, the next
+        // import assumes what they have in common.
         let mut body = |state: &[Value<'g>], iteration| loop {
             let returned = import(body, "body", state, iteration)?;
             keeps_handles(inputs, &returned)?;
             let returned = values_of(&returned);
             let mut items = items.borrow_mut();
-            let shapes = returned.iter().map(|value| importer.borrow().item_shape(*value));
-            let common: Vec<TensorShape> = items
-                .iter()
-                .zip(shapes)
-                .map(|(known, shape)| known.most_specific_compatible_shape(&shape))
-                .collect();
-            if items
-                .iter()
-                .zip(&common)
-                .all(|(known, common)| known.is_subtype_of(common) && common.is_subtype_of(known))
-            {
+            let pairs = items.iter().zip(&returned);
+            let common: Vec<ListItems> =
+                pairs.map(|(items, value)| items.common(&importer.borrow().items_of(*value))).collect();
+            if items.iter().zip(&common).all(|(items, common)| items.is_same(common)) {
                 break Ok(returned);
             }
             *items = common;
         };
         let regions = CountedRegions { condition: &mut condition, body: &mut body, needs_counter };
         let values = counted_loop(graph, &loops, &state, regions, location)?;
-        for (value, shape) in values.iter().zip(items.borrow().iter()) {
-            importer.borrow_mut().item_shapes.insert(value.id(), shape.clone());
+        for (value, items) in values.iter().zip(items.borrow().iter()) {
+            importer.borrow_mut().list_items.insert(value.id(), items.clone());
         }
         let mut outputs = inputs.to_vec();
         let last = Built::of(values.into_iter().map(|value| value.named(name)).collect());
@@ -253,9 +246,9 @@ impl<'a, 'g> Importer<'a, 'g> {
         signature.is_some_and(|signature| !signature.output_arg.is_empty())
     }
 
-    /// Returns the shape of the items of a list, as far as it is known.
-    pub(super) fn item_shape(&self, value: Value<'g>) -> TensorShape {
-        self.item_shapes.get(&value.id()).cloned().unwrap_or(TensorShape::unranked())
+    /// Returns what is known about the items of a list.
+    pub(super) fn items_of(&self, value: Value<'g>) -> ListItems {
+        self.list_items.get(&value.id()).cloned().unwrap_or(ListItems::unknown())
     }
 
     /// Returns the elements of a value that depends only on constants.

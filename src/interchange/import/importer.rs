@@ -5,11 +5,12 @@ use std::panic::Location;
 use std::rc::Rc;
 
 use indexmap::IndexSet;
-use shapeflow_shape_fns::{Attr, DType, TensorShape};
+use shapeflow_shape_fns::{Attr, DType};
 
 use super::built::{Checks, Condition, ImportedValue, union};
 use super::definitions::OpDefinitions;
 use super::frame::Functions;
+use super::list_items::ListItems;
 use super::shared_function::SharedFunction;
 use super::sharing::Sharing;
 use super::state::{InitialState, TableContent, Tables};
@@ -45,8 +46,8 @@ pub(super) struct Importer<'a, 'g> {
     /// The dtypes of outputs of unknown ops, as the nodes that read the outputs declare them. The key is the node and
     /// the number of the output in the main graph. The value is `None` if the readers declare no dtype.
     pub reader_dtypes: HashMap<(usize, usize), Option<DType>>,
-    /// The shapes of the items of tensor lists, as far as they are known: a number or an unknown for each axis.
-    pub item_shapes: HashMap<ValueId, TensorShape>,
+    /// What is known about the items of tensor lists.
+    pub list_items: HashMap<ValueId, ListItems>,
     /// The loops whose bodies and conditions the import builds now, one inside the other: for each loop, the number of
     /// the iteration; `None` if the loop has no counter.
     pub open_loops: Vec<Option<Value<'g>>>,
@@ -106,7 +107,7 @@ impl<'a, 'g> Importer<'a, 'g> {
             budget: Budget::new(&options.limits),
             conditions: Vec::new(),
             reader_dtypes: HashMap::new(),
-            item_shapes: HashMap::new(),
+            list_items: HashMap::new(),
             open_loops: Vec::new(),
             open_functions: Vec::new(),
             unknown_ops: BTreeMap::new(),
@@ -166,8 +167,8 @@ impl<'a, 'g> Importer<'a, 'g> {
             value = call.finish_at(self.location)?;
         }
         // A guarded list has the same items.
-        if let Some(items) = self.item_shapes.get(&imported.value.id()).cloned() {
-            self.item_shapes.insert(value.id(), items);
+        if let Some(items) = self.list_items.get(&imported.value.id()).cloned() {
+            self.list_items.insert(value.id(), items);
         }
         let may_fail = imported.may_fail || value.id() != imported.value.id();
         Ok(ImportedValue { value, checks: union(&imported.checks, checks), may_fail, ..imported })

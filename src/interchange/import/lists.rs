@@ -12,6 +12,7 @@ use super::attrs::exported_attrs;
 use super::built::{Built, ImportedValue};
 use super::frame::{Frame, damaged};
 use super::importer::Importer;
+use super::list_items::{ItemLists, ListItems};
 use crate::error::Result;
 use crate::graph::Value;
 use crate::op::OpDef;
@@ -40,8 +41,10 @@ struct ListOp {
     op: &'static str,
     def: &'static OpDef,
     operands: &'static [ListOperand],
-    /// The number of the input that is a list, if the node keeps the shape of the list's items.
-    list: Option<usize>,
+    /// The numbers of the inputs that are lists whose items the node's list, or the node's output, gets.
+    lists: &'static [usize],
+    /// Whether the node makes a list without items.
+    is_empty: bool,
     /// The number of the input whose rows are the items.
     rows: Option<usize>,
     /// The input that becomes an item, and the number of its axes before the axes of items.
@@ -54,12 +57,26 @@ struct ListOp {
 }
 
 const fn row(op: &'static str, def: &'static OpDef, operands: &'static [ListOperand]) -> ListOp {
-    ListOp { op, def, operands, list: None, rows: None, item: None, axes_from: None, flag: None }
+    ListOp {
+        op,
+        def,
+        operands,
+        lists: &[],
+        is_empty: false,
+        rows: None,
+        item: None,
+        axes_from: None,
+        flag: None,
+    }
 }
 
 impl ListOp {
-    const fn list(self, input: usize) -> ListOp {
-        ListOp { list: Some(input), ..self }
+    const fn lists(self, inputs: &'static [usize]) -> ListOp {
+        ListOp { lists: inputs, ..self }
+    }
+
+    const fn empty(self) -> ListOp {
+        ListOp { is_empty: true, ..self }
     }
 
     const fn axes_from(self, axis: i64) -> ListOp {
@@ -87,40 +104,43 @@ impl ListOp {
 const MAX_RAGGED_RANK: i64 = 64;
 
 static ROWS: &[ListOp] = &[
-    row("EmptyTensorList", &make::EMPTY, &[Shape(0), Input(1)]),
+    row("EmptyTensorList", &make::EMPTY, &[Shape(0), Input(1)]).empty(),
     row("RaggedTensorFromVariant", &ragged::FROM_VARIANT, &[Input(0)]),
     row("RaggedTensorToVariant", &ragged::TO_VARIANT, &[All]),
     row("TensorArrayConcatV3", &join::CONCAT, &[Input(1), ShapeAttr, Nothing]).axes_from(1),
-    row("TensorArrayGatherV3", &gather::GATHER, &[Input(2), Input(1), ShapeAttr]).axes_from(0).list(2),
-    row("TensorArrayReadV3", &item::GET, &[Input(2), Input(1), ShapeAttr]).axes_from(0).list(2),
+    row("TensorArrayGatherV3", &gather::GATHER, &[Input(2), Input(1), ShapeAttr]).axes_from(0).lists(&[2]),
+    row("TensorArrayReadV3", &item::GET, &[Input(2), Input(1), ShapeAttr]).axes_from(0).lists(&[2]),
     row("TensorArrayScatterV3", &gather::SCATTER_INTO, &[Input(3), Input(2), Input(1)])
-        .list(3)
+        .lists(&[3])
         .item_rows(2)
         .flag("resizes", false),
     row("TensorArraySizeV3", &size::LENGTH, &[Input(1)]),
     row("TensorArraySplitV3", &join::SPLIT, &[Input(1), ShapeAttr, Input(2)]),
-    row("TensorArrayV3", &make::RESERVE, &[ShapeAttr, Input(0)]),
-    row("TensorArrayWriteV3", &item::SET, &[Input(3), Input(1), Input(2)]).list(3).item(2).flag("once", true),
+    row("TensorArrayV3", &make::RESERVE, &[ShapeAttr, Input(0)]).empty(),
+    row("TensorArrayWriteV3", &item::SET, &[Input(3), Input(1), Input(2)])
+        .lists(&[3])
+        .item(2)
+        .flag("once", true),
     row("TensorListConcat", &join::CONCAT, &[Input(0), ShapeAttr, Nothing]).axes_from(1),
-    row("TensorListConcatLists", &concat_lists::DEF, &[Input(0), Input(1)]).list(0),
+    row("TensorListConcatLists", &concat_lists::DEF, &[Input(0), Input(1)]).lists(&[0, 1]),
     row("TensorListConcatV2", &join::CONCAT, &[Input(0), Shape(1), Input(2)]).axes_from(1),
     row("TensorListElementShape", &size::ELEMENT_SHAPE, &[Input(0)]),
     row("TensorListFromTensor", &make::FROM_TENSOR, &[Input(0), Shape(1)]).rows(0),
-    row("TensorListGather", &gather::GATHER, &[Input(0), Input(1), Shape(2)]).axes_from(0).list(0),
-    row("TensorListGetItem", &item::GET, &[Input(0), Input(1), Shape(2)]).axes_from(0).list(0),
+    row("TensorListGather", &gather::GATHER, &[Input(0), Input(1), Shape(2)]).axes_from(0).lists(&[0]),
+    row("TensorListGetItem", &item::GET, &[Input(0), Input(1), Shape(2)]).axes_from(0).lists(&[0]),
     row("TensorListLength", &size::LENGTH, &[Input(0)]),
-    row("TensorListPopBack", &push::POP, &[Input(0), Shape(1)]).axes_from(0).list(0),
-    row("TensorListPushBack", &push::PUSH, &[Input(0), Input(1)]).list(0).item(1),
-    row("TensorListReserve", &make::RESERVE, &[Shape(0), Input(1)]),
-    row("TensorListResize", &size::RESIZE, &[Input(0), Input(1)]).list(0),
+    row("TensorListPopBack", &push::POP, &[Input(0), Shape(1)]).axes_from(0).lists(&[0]),
+    row("TensorListPushBack", &push::PUSH, &[Input(0), Input(1)]).lists(&[0]).item(1),
+    row("TensorListReserve", &make::RESERVE, &[Shape(0), Input(1)]).empty(),
+    row("TensorListResize", &size::RESIZE, &[Input(0), Input(1)]).lists(&[0]),
     row("TensorListScatter", &gather::SCATTER, &[Input(0), Input(1), Shape(2)]).rows(0),
     row("TensorListScatterIntoExistingList", &gather::SCATTER_INTO, &[Input(0), Input(1), Input(2)])
-        .list(0)
+        .lists(&[0])
         .item_rows(1),
     row("TensorListScatterV2", &gather::SCATTER, &[Input(0), Input(1), Shape(2), Input(3)]).rows(0),
-    row("TensorListSetItem", &item::SET, &[Input(0), Input(1), Input(2)]).list(0).item(2),
+    row("TensorListSetItem", &item::SET, &[Input(0), Input(1), Input(2)]).lists(&[0]).item(2),
     row("TensorListSplit", &join::SPLIT, &[Input(0), Shape(1), Input(2)]),
-    row("TensorListStack", &gather::STACK, &[Input(0), Shape(1)]).axes_from(0).list(0),
+    row("TensorListStack", &gather::STACK, &[Input(0), Shape(1)]).axes_from(0).lists(&[0]),
 ];
 
 fn row_of(op: &str) -> Option<&'static ListOp> {
@@ -158,21 +178,28 @@ impl<'a, 'g> Importer<'a, 'g> {
             Some(input) => Ok(input.value),
             None => damaged(format!("{op} must have more than {number}", number = counted(number, "input"))),
         };
-        // The shape of the items, according to the list, the shape operand and the rows.
-        let mut known = TensorShape::unranked();
-        if let Some(list) = row.list
-            && let Some(shape) = self.item_shapes.get(&input(list)?.id())
-        {
-            known = shape.clone();
+        let mut items = match row.is_empty {
+            true => ListItems { shape: TensorShape::unranked(), lists: ItemLists::None },
+            false => ListItems::unknown(),
+        };
+        for (position, &number) in row.lists.iter().enumerate() {
+            let list = self.items_of(input(number)?);
+            items = if position == 0 { list } else { items.common(&list) };
         }
+        // The shape of the items, according to the lists, the shape operand and the rows.
+        let mut known = items.shape;
         if let Some(rows) = row.rows {
             known = joined(&known, &sizes_only(&input(rows)?.shape().slice(1..)));
         }
         if let Some((item, axis)) = row.item {
-            let item = sizes_only(&input(item)?.shape().slice(axis..));
+            let item = input(item)?;
+            if item.dtype() == DType::Variant {
+                items.lists = items.lists.common(&ItemLists::of(self.items_of(item)));
+            }
+            let shape = sizes_only(&item.shape().slice(axis..));
             // A list that declares no shape takes items of any shape.
-            if !item.is_compatible_with(&known) {
-                known = known.most_specific_compatible_shape(&item);
+            if !shape.is_compatible_with(&known) {
+                known = known.most_specific_compatible_shape(&shape);
             }
         }
         let mut operands = Vec::with_capacity(row.operands.len());
@@ -246,9 +273,18 @@ impl<'a, 'g> Importer<'a, 'g> {
         }
         let builder = self.graph.op(row.def).data_all(&operands).attrs(attrs);
         let mut values: Vec<Value<'g>> = builder.finish_all_at(self.location)?.into_vec();
-        for value in &values {
-            if value.dtype() == DType::Variant && known.rank().is_some() {
-                self.item_shapes.insert(value.id(), known.clone());
+        items.shape = known;
+        // The last output of a node that reads items is an item, and the other outputs are lists.
+        let item_output = row.axes_from.map(|_| values.len() - 1);
+        for (number, value) in values.iter().enumerate().filter(|(_, value)| value.dtype() == DType::Variant)
+        {
+            let items = match (item_output == Some(number), &items.lists) {
+                (false, _) => items.clone(),
+                (true, ItemLists::Of(items)) => ListItems::clone(items),
+                (true, ItemLists::None | ItemLists::Unknown) => continue,
+            };
+            if !items.is_unknown() {
+                self.list_items.insert(value.id(), items);
             }
         }
         if op == "TensorArrayV3" {

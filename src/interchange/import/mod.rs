@@ -24,6 +24,7 @@ mod importer;
 mod initial;
 mod inner;
 mod levels;
+mod list_items;
 mod list_output;
 mod lists;
 mod node;

@@ -176,7 +176,7 @@ impl<'a, 'g> Importer<'a, 'g> {
             self.open_functions.pop();
             let outputs = self.finish_region(built, conditions, around, around, is_empty)?;
             returns_handle = outputs.iter().any(|output| output.resource.is_some());
-            items = outputs.iter().map(|output| self.item_shape(output.value)).collect();
+            items = outputs.iter().map(|output| self.items_of(output.value)).collect();
             Ok(outputs.into_iter().map(|output| output.value).collect())
         };
         let recorded = graph.record_function(opened, &types, &mut build, location);
@@ -202,8 +202,8 @@ impl<'a, 'g> Importer<'a, 'g> {
         let given = arguments.iter().zip(inputs).filter(|(argument, _)| argument.parameter().is_some());
         let given: Vec<Value<'g>> = given.map(|(_, input)| input.value).collect();
         let values = self.graph.call_function(function, &given, sizes, self.location)?;
-        for (value, shape) in values.iter().zip(items).filter(|(value, _)| value.dtype() == DType::Variant) {
-            self.item_shapes.insert(value.id(), shape.clone());
+        for (value, items) in values.iter().zip(items).filter(|(value, _)| value.dtype() == DType::Variant) {
+            self.list_items.insert(value.id(), items.clone());
         }
         if *is_empty {
             // A run computes the output that stands for the end of the function, for the nodes that wait for it.

@@ -2,10 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use shapeflow_shape_fns::TensorShape;
-
 use super::super::proto::AttrValue;
 use super::handle::Resource;
+use super::list_items::ListItems;
 use crate::control::{Function, ParameterType};
 use crate::error::Error;
 use crate::tensor::Tensor;
@@ -30,8 +29,8 @@ pub(super) struct RegionVariant<'a> {
     pub function: Function,
     /// Whether the function has no outputs. The region then returns `true`.
     pub is_empty: bool,
-    /// The shape of the items of each result, if the result is a list.
-    pub items: Vec<TensorShape>,
+    /// What is known about the items of each result, if the result is a list.
+    pub items: Vec<ListItems>,
 }
 
 /// What a region knows of an argument.

@@ -72,7 +72,7 @@ impl<'g> Value<'g> {
     /// `sizes` and `strides` are in the order depth, rows, columns.
     ///
     /// `[n, d, h, w, c] -> [n, od, oh, ow, sizes[0]*sizes[1]*sizes[2]*c]`, any dtype but string. As TensorFlow's
-    /// `ExtractVolumePatches` (`tf.extract_volume_patches`). Fuses into kernels.
+    /// `ExtractVolumePatches` (`tf.extract_volume_patches`); windows start as in [`Value::conv_3d`]. Fuses into kernels.
     ///
     /// ```
     /// use shapeflow::{DType, Graph, WindowPadding, shape};

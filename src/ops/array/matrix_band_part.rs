@@ -1,7 +1,5 @@
 //! `matrix_band_part`, `tril` and `triu`: zero the elements of matrices outside a band; `eye`: identity matrices.
 
-use std::panic::Location;
-
 use shapeflow_shape_fns::{DType, InferenceContext};
 
 use super::in_tensorflow;
@@ -108,19 +106,21 @@ impl Graph {
         columns: impl IntoParam<'g>,
         dtype: DType,
     ) -> Result<Value<'g>> {
-        let location = Location::caller();
-        let call = self.open_call_at("eye", location);
-        let one = self.constant(Tensor::scalar(true))?.cast(dtype)?;
-        let ones = match (rows.into_param(), columns.into_param()) {
-            (Param::Elements(rows), Param::Elements(columns)) if rows.rank() == 0 && columns.rank() == 0 => {
-                self.fill([rows.elements(), columns.elements()].concat(), one)?
-            }
-            (rows, columns) => {
-                let vector = |name, size| self.size_vector(name, size).map_err(|error| call.blame(error));
-                self.fill(concat(&[vector("rows", rows)?, vector("columns", columns)?], 0)?, one)?
-            }
-        };
-        ones.matrix_band_part(0, 0)
+        self.in_call("eye", || {
+            let one = self.constant(Tensor::scalar(true))?.cast(dtype)?;
+            let ones = match (rows.into_param(), columns.into_param()) {
+                (Param::Elements(rows), Param::Elements(columns))
+                    if rows.rank() == 0 && columns.rank() == 0 =>
+                {
+                    self.fill([rows.elements(), columns.elements()].concat(), one)?
+                }
+                (rows, columns) => {
+                    let vectors = [self.size_vector("rows", rows)?, self.size_vector("columns", columns)?];
+                    self.fill(concat(&vectors, 0)?, one)?
+                }
+            };
+            ones.matrix_band_part(0, 0)
+        })
     }
 
     /// Returns a vector that holds one size.

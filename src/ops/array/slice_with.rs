@@ -228,16 +228,21 @@ impl<'g> Value<'g> {
     pub fn slice_with(self, items: &[SliceItem<'g>]) -> Result<Value<'g>> {
         let location = std::panic::Location::caller();
         let call = self.graph().open_written_call("slice_with", self.slice_text(items), location);
+        call.attempt(|| self.sliced(items))
+    }
+
+    /// Builds the slice of [`Value::slice_with`].
+    fn sliced(self, items: &[SliceItem<'g>]) -> Result<Value<'g>> {
         if items.len() > 32 {
             let message = format!("there may be at most 32 items, got {}", items.len());
-            return Err(call.blame(Error::new(ErrorKind::Attribute, Phase::Build, message)));
+            return Err(Error::new(ErrorKind::Attribute, Phase::Build, message));
         }
         let (mut begins, mut ends, mut strides) = (Vec::new(), Vec::new(), Vec::new());
         let mut masks = SliceMasks::default();
         for (entry, item) in items.iter().enumerate() {
             let bit = 1u32 << entry;
             let zero = || Position::from(0);
-            let (begin, end, stride) = match &item.with_end().map_err(|error| call.blame(error))? {
+            let (begin, end, stride) = match &item.with_end()? {
                 SliceItem::At(position) => {
                     masks.shrink_axis |= bit;
                     let end = match position {
@@ -361,7 +366,7 @@ mod tests {
         assert!(x.slice_with(&vec![SliceItem::NewAxis; 33]).unwrap_err().message().contains("at most 32"));
         for wrong in [g.constant(1.0f32).unwrap(), g.constant([1, 2]).unwrap()] {
             let error = x.slice_with(&[wrong.into()]).unwrap_err();
-            assert!(error.message().starts_with("a position must be an integer scalar, got %"), "{error}");
+            assert!(error.message().contains("]): a position must be an integer scalar, got %"), "{error}");
             assert!(error.location().is_some(), "{error}");
         }
     }

@@ -28,12 +28,13 @@ impl<'g> Value<'g> {
     #[doc(alias = "mix")]
     #[track_caller]
     pub fn lerp(self, end: impl IntoOperand<'g>, weight: impl IntoOperand<'g>) -> Result<Value<'g>> {
-        let call = self.graph().open_call("lerp");
         let location = Location::caller();
-        let (end, weight) = (end.into_operand(self, location), weight.into_operand(self, location));
-        let dtypes = [self.dtype(), end.dtype(), weight.dtype()];
-        dtype::common(&dtypes, 0, 3, dtype::Class::Float).map_err(|error| call.blame(error))?;
-        self.add(weight.mul(end.sub(self)?)?)
+        self.graph().in_call_at("lerp", location, || {
+            let (end, weight) = (end.into_operand(self, location), weight.into_operand(self, location));
+            let dtypes = [self.dtype(), end.dtype(), weight.dtype()];
+            dtype::common(&dtypes, 0, 3, dtype::Class::Float)?;
+            self.add(weight.mul(end.sub(self)?)?)
+        })
     }
 }
 

@@ -65,8 +65,10 @@ impl<'g> Value<'g> {
     ///
     /// `[n, d, h, w, g*c], filter [kd, kh, kw, c, g*m] -> [n, od, oh, ow, g*m]`, or `[n, g*c, d, h, w] -> [n, g*m, od,
     /// oh, ow]`; else as [`Value::conv_2d`], but the padding is [`Padding::Valid`] or [`Padding::Same`]. As
-    /// TensorFlow's `Conv3D`. A convolution of floats with a single group runs in matmul kernels, which read the
-    /// windows where they lie in the volumes. Any other convolution fuses into kernels.
+    /// TensorFlow's `Conv3D`, except that the first window of [`Padding::Same`] never starts after the first element.
+    /// In TensorFlow it starts at element `rest/2` if the stride skips elements and the windows leave
+    /// `rest = d - (od-1)*stride - kd` elements. A convolution of floats with a single group runs in matmul kernels,
+    /// which read the windows where they lie in the volumes. Any other convolution fuses into kernels.
     ///
     /// ```
     /// use shapeflow::{DType, DataFormat, Graph, Padding, shape};

@@ -23,9 +23,9 @@ impl<'g> Value<'g> {
     /// `[n, h, w, c] -> [n, oh, ow, c]`, or `[n, c, h, w] -> [n, c, oh, ow]`; integers and floats. Volumes have an axis
     /// `d` before `h`. With [`Padding::Same`], `oh` is `ceil(h/stride)`; else it is the number of windows that fit.
     /// Padding is never the maximum. The maximum is NaN if an element is NaN, and -inf if all elements are -inf. As
-    /// TensorFlow's `MaxPool` and `MaxPool3D`, which may ignore a NaN, and may give the lowest finite number for -inf.
-    /// The op is composed of a padding and of a reduction, which fuse into
-    /// kernels.
+    /// TensorFlow's `MaxPool` and `MaxPool3D`, which may ignore a NaN, and may give the lowest finite number for -inf;
+    /// windows of volumes start as in [`Value::conv_3d`]. The op is composed of a padding and of a reduction, which fuse
+    /// into kernels.
     ///
     /// ```
     /// use shapeflow::{DType, DataFormat, Graph, Padding, shape};
@@ -66,8 +66,9 @@ impl<'g> Value<'g> {
     /// the padding.
     ///
     /// `[n, h, w, c] -> [n, oh, ow, c]`, or `[n, c, h, w] -> [n, c, oh, ow]`; floats. Volumes have an axis `d` before
-    /// `h`. f16 and bf16 are summed as f32 and rounded once. As TensorFlow's `AvgPool` and `AvgPool3D`. The op is
-    /// composed of a padding and of a reduction, which fuse into kernels.
+    /// `h`. f16 and bf16 are summed as f32 and rounded once. As TensorFlow's `AvgPool` and `AvgPool3D`; windows of
+    /// volumes start as in [`Value::conv_3d`]. The op is composed of a padding and of a reduction, which fuse into
+    /// kernels.
     ///
     /// ```
     /// use shapeflow::{DType, DataFormat, Graph, Padding, shape};

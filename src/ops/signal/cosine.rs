@@ -1,7 +1,6 @@
 //! `dct` and `idct`: discrete cosine transforms.
 
 use std::f64::consts::PI;
-use std::panic::Location;
 
 use shapeflow_shape_fns::{DType, Dim};
 
@@ -47,9 +46,7 @@ impl<'g> Value<'g> {
     #[doc(alias = "discrete_cosine_transform")]
     #[track_caller]
     pub fn dct(self, kind: i64, orthonormal: bool) -> Result<Value<'g>> {
-        let location = Location::caller();
-        let call = self.graph().open_call_at("dct", location);
-        call.attempt(|| transformed(self, kind, orthonormal))
+        self.graph().in_call("dct", || transformed(self, kind, orthonormal))
     }
 
     /// Computes the inverse of [`Value::dct`] of type `kind`, except for a factor: the transform of type 3 for `kind`
@@ -78,14 +75,12 @@ impl<'g> Value<'g> {
     #[doc(alias = "inverse_discrete_cosine_transform")]
     #[track_caller]
     pub fn idct(self, kind: i64, orthonormal: bool) -> Result<Value<'g>> {
-        let location = Location::caller();
-        let call = self.graph().open_call_at("idct", location);
         let inverse = match kind {
             2 => 3,
             3 => 2,
             kind => kind,
         };
-        call.attempt(|| transformed(self, inverse, orthonormal))
+        self.graph().in_call("idct", || transformed(self, inverse, orthonormal))
     }
 
     /// Computes mel-frequency cepstral coefficients of the logarithms of mel bands: the [`dct`](Value::dct) of type 2,
@@ -111,14 +106,11 @@ impl<'g> Value<'g> {
     /// The elements are not f32 or f64, or the rank is unknown or 0.
     #[track_caller]
     pub fn mfccs_from_log_mel_spectrograms(self) -> Result<Value<'g>> {
-        let location = Location::caller();
-        let call = self.graph().open_call_at("mfccs_from_log_mel_spectrograms", location);
-        let coefficients = || {
+        self.graph().in_call("mfccs_from_log_mel_spectrograms", || {
             let bands = samples_of(self)?;
             let factor = (number(self.graph(), &bands, self.dtype())? * 2.0).ok()?.rsqrt()?;
             (transformed(self, 2, false)? * factor).ok()
-        };
-        call.attempt(coefficients)
+        })
     }
 }
 

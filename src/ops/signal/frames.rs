@@ -32,14 +32,11 @@ impl<'g> Value<'g> {
     /// The rank is unknown or 0, or `frame_length` or `frame_step` is less than 1.
     #[track_caller]
     pub fn frame(self, frame_length: i64, frame_step: i64) -> Result<Value<'g>> {
-        let location = Location::caller();
-        let call = self.graph().open_call_at("frame", location);
-        let framed = || {
+        self.graph().in_call("frame", || {
             let samples = samples_to_cut(self, frame_length, frame_step)?;
             let count = (samples - frame_length).floordiv(frame_step)? + 1;
             framed(self, count.max(0)?, frame_length, frame_step)
-        };
-        call.attempt(framed)
+        })
     }
 
     /// Cuts the samples as [`Value::frame`] does, and completes the frames that reach behind the last sample with
@@ -68,16 +65,14 @@ impl<'g> Value<'g> {
         pad_value: impl IntoOperand<'g>,
     ) -> Result<Value<'g>> {
         let location = Location::caller();
-        let call = self.graph().open_call_at("frame_padded", location);
         let pad_value = pad_value.into_operand(self, location);
-        let framed = || {
+        self.graph().in_call_at("frame_padded", location, || {
             let samples = samples_to_cut(self, frame_length, frame_step)?;
             let count = samples.ceil_div(frame_step)?;
             let missing = (count.clone() - 1) * frame_step + frame_length - samples;
             let padded = pad_end(self, missing.max(0)?, |paddings| self.pad_with(paddings, pad_value))?;
             framed(padded, count, frame_length, frame_step)
-        };
-        call.attempt(framed)
+        })
     }
 
     /// Adds overlapping frames up to a signal: frame `i` starts at sample `i * frame_step`.
@@ -99,9 +94,7 @@ impl<'g> Value<'g> {
     /// The rank is unknown or below 2, the elements are not numbers, or `frame_step` is less than 1.
     #[track_caller]
     pub fn overlap_and_add(self, frame_step: i64) -> Result<Value<'g>> {
-        let location = Location::caller();
-        let call = self.graph().open_call_at("overlap_and_add", location);
-        call.attempt(|| overlapped(self, frame_step))
+        self.graph().in_call("overlap_and_add", || overlapped(self, frame_step))
     }
 }
 

@@ -1,7 +1,5 @@
 //! `linear_to_mel_weight_matrix`: the weights of the bins of a spectrogram in bands on the mel scale.
 
-use std::panic::Location;
-
 use shapeflow_shape_fns::DType;
 
 use super::{check_float, refuse};
@@ -59,14 +57,11 @@ impl Graph {
     #[doc(alias = "mel_filterbank")]
     #[track_caller]
     pub fn linear_to_mel_weight_matrix(&self, scale: MelScale, dtype: DType) -> Result<Value<'_>> {
-        let location = Location::caller();
-        let call = self.open_call_at("linear_to_mel_weight_matrix", location);
-        let matrix = || {
+        self.in_call("linear_to_mel_weight_matrix", || {
             check_float(dtype)?;
             let weights = scale.weights()?;
             self.constant(Tensor::from_vec(&[scale.spectrogram_bins, scale.mel_bins], weights)?)?.cast(dtype)
-        };
-        call.attempt(matrix)
+        })
     }
 }
 

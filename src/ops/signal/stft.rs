@@ -1,7 +1,5 @@
 //! `stft` and `inverse_stft`: Fourier transforms of the frames of a signal, and back.
 
-use std::panic::Location;
-
 use shapeflow_shape_fns::{Dim, TensorShape};
 
 use super::frames::pad_end;
@@ -61,17 +59,14 @@ impl<'g> Value<'g> {
     /// a vector of `frame_length` elements of the dtype.
     #[track_caller]
     pub fn stft(self, frame_length: i64, frame_step: i64, options: StftOptions<'g>) -> Result<Value<'g>> {
-        let location = Location::caller();
-        let call = self.graph().open_call_at("stft", location);
-        let transformed = || {
+        self.graph().in_call("stft", || {
             let frames = match options.pad_end {
                 true => self.frame_padded(frame_length, frame_step, 0.0)?,
                 false => self.frame(frame_length, frame_step)?,
             };
             let frames = options.window.times(frames, &Dim::known(frame_length))?;
             frames.rfft([fft_length(options.fft_length, frame_length)?])
-        };
-        call.attempt(transformed)
+        })
     }
 
     /// Computes the inverse of [`Value::stft`]: transforms each spectrum back as [`Value::irfft`] does, takes
@@ -114,9 +109,7 @@ impl<'g> Value<'g> {
         frame_step: i64,
         options: StftOptions<'g>,
     ) -> Result<Value<'g>> {
-        let location = Location::caller();
-        let call = self.graph().open_call_at("inverse_stft", location);
-        let transformed = || {
+        self.graph().in_call("inverse_stft", || {
             at_least_1("frame_length", frame_length)?;
             let fft_length = fft_length(options.fft_length, frame_length)?;
             let frames = self.irfft([fft_length])?;
@@ -124,8 +117,7 @@ impl<'g> Value<'g> {
             let frames = pad_end(frames, missing, |paddings| frames.pad(paddings))?;
             let frames = frames.slice_with(&[SliceItem::Rest, SliceItem::from(..frame_length)])?;
             options.window.times(frames, &Dim::known(frame_length))?.overlap_and_add(frame_step)
-        };
-        call.attempt(transformed)
+        })
     }
 
     /// Returns the window for [`Value::inverse_stft`] that undoes this window of [`Value::stft`]: divides each element
@@ -149,9 +141,7 @@ impl<'g> Value<'g> {
     #[doc(alias = "inverse_stft_window_fn")]
     #[track_caller]
     pub fn inverse_stft_window(self, frame_step: i64) -> Result<Value<'g>> {
-        let location = Location::caller();
-        let call = self.graph().open_call_at("inverse_stft_window", location);
-        call.attempt(|| inverse_window(self, frame_step))
+        self.graph().in_call("inverse_stft_window", || inverse_window(self, frame_step))
     }
 }
 

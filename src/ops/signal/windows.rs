@@ -1,7 +1,6 @@
 //! Window functions: `hann_window`, `hamming_window`, `kaiser_window`, `kaiser_bessel_derived_window`, `vorbis_window`.
 
 use std::f64::consts::PI;
-use std::panic::Location;
 
 use shapeflow_shape_fns::{DType, Dim, IntoDim};
 
@@ -31,9 +30,7 @@ impl Graph {
     /// `dtype` is not a float, or `length` is negative.
     #[track_caller]
     pub fn hann_window(&self, length: impl IntoDim, periodic: bool, dtype: DType) -> Result<Value<'_>> {
-        let location = Location::caller();
-        let call = self.open_call_at("hann_window", location);
-        call.attempt(|| raised_cosine(self, length.into_dim(), periodic, dtype, 0.5))
+        self.in_call("hann_window", || raised_cosine(self, length.into_dim(), periodic, dtype, 0.5))
     }
 
     /// Makes a Hamming window: element `i` is `0.54 - 0.46 cos(2π i / n)`, where `n` is as for [`Graph::hann_window`].
@@ -54,9 +51,7 @@ impl Graph {
     /// As [`Graph::hann_window`].
     #[track_caller]
     pub fn hamming_window(&self, length: impl IntoDim, periodic: bool, dtype: DType) -> Result<Value<'_>> {
-        let location = Location::caller();
-        let call = self.open_call_at("hamming_window", location);
-        call.attempt(|| raised_cosine(self, length.into_dim(), periodic, dtype, 0.54))
+        self.in_call("hamming_window", || raised_cosine(self, length.into_dim(), periodic, dtype, 0.54))
     }
 
     /// Makes a Kaiser window: element `i` is `I0(beta √(1 - (i / h - 1)²)) / I0(beta)`, where `h` is
@@ -79,13 +74,10 @@ impl Graph {
     /// As [`Graph::hann_window`].
     #[track_caller]
     pub fn kaiser_window(&self, length: impl IntoDim, beta: f64, dtype: DType) -> Result<Value<'_>> {
-        let location = Location::caller();
-        let call = self.open_call_at("kaiser_window", location);
-        let window = || {
+        self.in_call("kaiser_window", || {
             check_float(dtype)?;
             kaiser(self, &length.into_dim(), beta)?.cast(dtype)
-        };
-        call.attempt(window)
+        })
     }
 
     /// Makes a window from the running sums `s` of a Kaiser window of length `h + 1`, where `h` is `length / 2`:
@@ -115,9 +107,7 @@ impl Graph {
         beta: f64,
         dtype: DType,
     ) -> Result<Value<'_>> {
-        let location = Location::caller();
-        let call = self.open_call_at("kaiser_bessel_derived_window", location);
-        let window = || {
+        self.in_call("kaiser_bessel_derived_window", || {
             check_float(dtype)?;
             let half = length.into_dim().floordiv(2)?;
             let sums = kaiser(self, &(half + 1), beta)?.cumsum(0)?;
@@ -125,8 +115,7 @@ impl Graph {
                 / sums.slice_with(&[SliceItem::at(-1)])?)
             .sqrt()?;
             concat(&[rising, rising.reverse([0])?], 0)?.cast(dtype)
-        };
-        call.attempt(window)
+        })
     }
 
     /// Makes the window of the Vorbis codec: element `i` is `sin(π / 2 · sin²(π (i + 0.5) / length))`. The squares of
@@ -148,15 +137,12 @@ impl Graph {
     /// As [`Graph::hann_window`].
     #[track_caller]
     pub fn vorbis_window(&self, length: impl IntoDim, dtype: DType) -> Result<Value<'_>> {
-        let location = Location::caller();
-        let call = self.open_call_at("vorbis_window", location);
-        let window = || {
+        self.in_call("vorbis_window", || {
             check_float(dtype)?;
             let length = length.into_dim();
             let angle = ((positions(self, &length)? + 0.5) * PI / number(self, &length, DType::F64)?).ok()?;
             (angle.sin()?.square()? * (PI / 2.0)).sin()?.cast(dtype)
-        };
-        call.attempt(window)
+        })
     }
 }
 
