@@ -1,5 +1,4 @@
-//! [`SpecializationCache`]: a graph, and its program for each set of ranks and structure parameters (axes,
-//! permutations) that runs have met.
+//! [`SpecializationCache`]: a graph, and its programs for the ranks, sizes and elements of key inputs that runs have met.
 
 use std::sync::{Arc, Mutex};
 
@@ -41,7 +40,7 @@ pub(crate) struct SpecializationCache {
     reasons: Mutex<Vec<String>>,
 }
 
-/// A program for known ranks and structure parameters, the state of its runs, and the continuation after it.
+/// A program for one [`SpecializationKey`], the state of its runs, and the continuation after it.
 pub(crate) struct Specialization {
     pub program: CompiledProgram,
     pub state: ProgramState,
@@ -272,7 +271,7 @@ impl SpecializationCache {
         compiled
     }
 
-    /// Calls `f` on every specialization compiled so far, oldest first. A specialization comes before the
+    /// Calls `f` on every specialization compiled so far: those of this cache oldest first, each followed by the
     /// specializations of its continuation.
     pub(crate) fn for_each(&self, f: &mut dyn FnMut(&Specialization)) {
         let mut stack = self.compiled();

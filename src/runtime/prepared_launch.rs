@@ -57,7 +57,7 @@ impl PreparedCall {
             tile: 0,
             rows: self.rows,
             n: self.n,
-            stream: stream_threshold,
+            stream_threshold,
         };
         // SAFETY: the plan checked that every slot stays inside its buffer over the whole box. Column kernels have no
         // prepared launch, and a row kernel uses no tile. The caller promises the rest.

@@ -13,7 +13,8 @@ use super::failure::Failure;
 use super::model::{NamedFeeds, check_kernels, fetches, flag, import, path, results};
 use super::output::write_file;
 
-/// Runs the model once. Writes the results to a file, or prints a summary of each.
+/// Runs the model once. Writes the results to a file, or prints a summary of each. With `--json`, also prints a document
+/// with the values.
 pub(crate) fn run(arguments: &ArgMatches) -> Result<Vec<u8>, Failure> {
     let trace = Trace::new();
     let fetches = fetches(arguments);
@@ -80,7 +81,7 @@ fn values_json(tensor: &Tensor) -> Option<serde_json::Value> {
     fn of<T: Element + Into<serde_json::Value>>(tensor: &Tensor) -> Option<serde_json::Value> {
         Some(tensor.to_vec::<T>().ok()?.into_iter().map(Into::into).collect())
     }
-    // The shortest decimal of an element is also the shortest that parses to it as an f64.
+    // The f64 of an element's shortest decimal prints the same digits: 0.1, not 0.10000000149 as the f64 of the f32.
     fn of_float(element: &dyn std::fmt::Display) -> serde_json::Value {
         let text = element.to_string();
         match text.parse().ok().and_then(serde_json::Number::from_f64) {

@@ -19,7 +19,7 @@ use crate::ops::array::concat;
 use crate::ops::random::state::is_philox;
 use crate::tensor::Tensor;
 
-/// TensorFlow reserves this number of blocks of the generator for each number.
+/// How many blocks of the generator TensorFlow reserves for one random number.
 const BLOCKS: u64 = 256;
 
 impl<'a, 'g> Importer<'a, 'g> {

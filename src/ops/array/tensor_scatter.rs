@@ -63,8 +63,8 @@ scatters! {
     #[doc(alias = "index_put")]
     tensor_scatter_nd_update, UPDATE, "TensorScatterUpdate", |cx| scatter(cx, None), moved;
     /// Adds to slices of `self`: `out[indices[i, 0], …, indices[i, k-1], ..] += updates[i, ..]`, in the order of the
-    /// updates. Integers (which wrap), floats and complex numbers; f16 and bf16 are added as f32 and rounded once. As
-    /// TensorFlow's `TensorScatterAdd`.
+    /// updates. Integers (which wrap), floats, complex numbers, and bools, which are added as a logical or; f16 and bf16
+    /// are added as f32 and rounded once. As TensorFlow's `TensorScatterAdd`.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor};

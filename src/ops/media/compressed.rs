@@ -30,8 +30,8 @@ impl<'g> Value<'g> {
     /// ```
     ///
     /// # Errors
-    /// The elements are not strings. `Attribute`: `compression_type` is another one; TensorFlow also has `"ZSTD"`. The
-    /// run fails if a string is damaged or becomes more than 2³⁰ bytes.
+    /// The elements are not strings, or `compression_type` is not supported (TensorFlow also has `"ZSTD"`). The run fails
+    /// if a string is damaged or becomes more than 2³⁰ bytes.
     #[doc(alias = "decompress")]
     #[track_caller]
     pub fn decode_compressed(self, compression_type: &str) -> Result<Value<'g>> {

@@ -6,7 +6,7 @@ use shapeflow_shape_fns::{Attribute, Attrs, DType};
 
 use super::attrs;
 use super::codecs;
-use super::dtypes::{check, file_to, file_to_bytes};
+use super::dtypes::{check, decodes_to, decodes_to_u8};
 use super::format::ImageOp;
 use crate::error::Result;
 use crate::graph::{IntoOperand, OpBuilder, Value};
@@ -125,8 +125,8 @@ impl<'g> Value<'g> {
     /// ```
     ///
     /// # Errors
-    /// As [`Value::decode_jpeg_with`], but `channels` is not 4, or the window has another shape. The run fails if the
-    /// window is empty or not inside of the image, or the file is not a JPEG file.
+    /// As [`Value::decode_jpeg_with`]; also if `channels` is 4, or `crop_window` is not an i32 vector of 4 elements. The
+    /// run fails if the window is empty or not inside the image, or the file is not a JPEG file.
     #[track_caller]
     pub fn decode_and_crop_jpeg(
         self,
@@ -157,8 +157,8 @@ impl<'g> Value<'g> {
     /// ```
     ///
     /// # Errors
-    /// `self` is not a scalar string, or `dtype` is another one. The run fails if the bytes are not a JPEG file, or end
-    /// in front of its pixels.
+    /// `self` is not a scalar string, or `dtype` is neither i32 nor i64. The run fails if the bytes are not a JPEG file,
+    /// or end before its pixels.
     #[track_caller]
     pub fn extract_jpeg_shape(self, dtype: DType) -> Result<Value<'g>> {
         self.graph().op(&SHAPE).data(self).attr("output_type", dtype).finish()
@@ -190,7 +190,7 @@ pub(crate) static DEF: OpDef = OpDef::host("decode_jpeg", |cx| codecs::decode_im
     .dtype_rule(|operands, attrs| {
         // The op also reads PNG files, which have 4 channels.
         check_attrs(attrs, &[0, 1, 3, 4])?;
-        file_to_bytes(operands, attrs)
+        decodes_to_u8(operands, attrs)
     })
     .tensorflow(&[TfOp::new("DecodeJpeg")]);
 
@@ -209,5 +209,5 @@ pub(crate) static SHAPE: OpDef = OpDef::host("extract_jpeg_shape", codecs::jpeg_
     .attrs(&[Attribute::dtype_or("output_type", DType::I32)])
     .operands(&[Operand::Data("contents")])
     .shape_fn(shape_fns::media::extract_shape)
-    .dtype_rule(|operands, attrs| file_to(operands, attrs, "output_type", &[DType::I32, DType::I64]))
+    .dtype_rule(|operands, attrs| decodes_to(operands, attrs, "output_type", &[DType::I32, DType::I64]))
     .tensorflow(&[TfOp::new("ExtractJpegShape")]);

@@ -35,7 +35,10 @@ fn unify_channels(cx: &mut InferenceContext<'_>, shape: TensorShape) -> Result<(
         let Some(index) = cx.operand(name) else { continue };
         let [length] = cx.axes::<1>(index)?;
         channels = Some(match channels {
-            Some(channels) => cx.agree("the numbers of channels and of ranges", &channels, &length)?,
+            Some(channels) => {
+                let what = format!("the number of channels and the length of {name}");
+                cx.agree(&what, &channels, &length)?
+            }
             None => length,
         });
     }
