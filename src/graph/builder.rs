@@ -158,10 +158,10 @@ impl<'g> OpBuilder<'g> {
         self
     }
 
-    /// Passes the operand that the declaration lists at index `place`.
+    /// Passes operand number `entry` of the declaration.
     #[cfg(feature = "graphdef")]
-    pub(crate) fn operand(mut self, place: usize, value: Value<'g>) -> Self {
-        self.push(u32::try_from(place).unwrap_or(u32::MAX), value);
+    pub(crate) fn operand(mut self, entry: usize, value: Value<'g>) -> Self {
+        self.push(u32::try_from(entry).unwrap_or(u32::MAX), value);
         self.is_imported = true;
         self
     }

@@ -100,7 +100,7 @@ impl Graph {
     /// strict graph where every name means a different thing, to find a forgotten transposition at build time. See
     /// also [`Graph::merges`].
     ///
-    /// Only names of the program count. A strict graph accepts a call that ties an unknown dimension without a name
+    /// Only names that the program gave count. A strict graph accepts a call that ties an unknown dimension without a name
     /// (`?`, or the number of values of a ragged input), because the program has not said what it means, and could not
     /// assume the equality. Name the dimension, for example with [`Value::ensure_shape`](crate::Value::ensure_shape),
     /// to have its ties refused.

@@ -34,7 +34,7 @@ pub(crate) struct Launch<'a> {
     pub stream_threshold: i64,
     /// The trace entry under which each thread records its time.
     pub traced: Option<Traced<'a>>,
-    /// The token of the run.
+    /// The cancellation token of the run.
     pub cancel: Cancel<'a>,
 }
 

@@ -33,7 +33,7 @@ impl<'a, 'g> Importer<'a, 'g> {
     /// generator, and advances the generator by `delta` numbers. `reader` is the name of the node.
     ///
     /// # Errors
-    /// The generator is not Philox, or its state is no vector of three i64.
+    /// The generator is not Philox, or its state is not `i64[3]`.
     pub(super) fn read_and_skip(
         &mut self,
         variable: &Rc<str>,

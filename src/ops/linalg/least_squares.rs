@@ -57,18 +57,19 @@ impl<'g> Value<'g> {
     }
 }
 
-pub(crate) static DEF: OpDef = OpDef::host("matrix_solve_ls", |cx| with_number_type!(dtype_of(cx)?, solve(cx)))
-    .attrs(&[Attribute::bool_or("fast", true)])
-    .operands(&[Operand::Data("matrix"), Operand::Data("rhs"), Operand::Data("l2_regularizer")])
-    .shape_fn(linalg::matrix_solve_ls)
-    .dtype_rule(|dtypes, _| {
-        let dtype = dtype::common(dtypes, 0, 2, Class::Inexact)?;
-        match dtypes.get(2) {
-            Some(DType::F64) | None => Ok(vec![dtype]),
-            Some(other) => dtype::refuse(format!("the regularizer must be f64, got {other}")),
-        }
-    })
-    .tensorflow(&[TfOp::new("MatrixSolveLs"), TfOp::new("BatchMatrixSolveLs")]);
+pub(crate) static DEF: OpDef =
+    OpDef::host("matrix_solve_ls", |cx| with_number_type!(dtype_of(cx)?, solve(cx)))
+        .attrs(&[Attribute::bool_or("fast", true)])
+        .operands(&[Operand::Data("matrix"), Operand::Data("rhs"), Operand::Data("l2_regularizer")])
+        .shape_fn(linalg::matrix_solve_ls)
+        .dtype_rule(|dtypes, _| {
+            let dtype = dtype::common(dtypes, 0, 2, Class::Inexact)?;
+            match dtypes.get(2) {
+                Some(DType::F64) | None => Ok(vec![dtype]),
+                Some(other) => dtype::refuse(format!("the regularizer must be f64, got {other}")),
+            }
+        })
+        .tensorflow(&[TfOp::new("MatrixSolveLs"), TfOp::new("BatchMatrixSolveLs")]);
 
 fn solve<T: MatrixNumber>(cx: &mut HostCx<'_>) -> Result<()> {
     let (matrices, sides) = (MatrixBatch::<T>::read(cx, 0)?, MatrixBatch::<T>::read(cx, 1)?);

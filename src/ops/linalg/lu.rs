@@ -112,19 +112,21 @@ impl<'g> Value<'g> {
     }
 }
 
-pub(crate) static SOLVE: OpDef = OpDef::host("matrix_solve", |cx| with_number_type!(dtype_of(cx)?, solve(cx)))
-    .attrs(&[Attribute::bool_or("adjoint", false)])
-    .operands(&[Operand::Data("matrix"), Operand::Data("rhs")])
-    .shape_fn(linalg::matrix_solve)
-    .dtype_rule(dtype::binary::inexact)
-    .tensorflow(&[TfOp::new("MatrixSolve"), TfOp::new("BatchMatrixSolve")]);
+pub(crate) static SOLVE: OpDef =
+    OpDef::host("matrix_solve", |cx| with_number_type!(dtype_of(cx)?, solve(cx)))
+        .attrs(&[Attribute::bool_or("adjoint", false)])
+        .operands(&[Operand::Data("matrix"), Operand::Data("rhs")])
+        .shape_fn(linalg::matrix_solve)
+        .dtype_rule(dtype::binary::inexact)
+        .tensorflow(&[TfOp::new("MatrixSolve"), TfOp::new("BatchMatrixSolve")]);
 
-pub(crate) static INVERSE: OpDef = OpDef::host("matrix_inverse", |cx| with_number_type!(dtype_of(cx)?, invert(cx)))
-    .attrs(&[Attribute::bool_or("adjoint", false)])
-    .operands(&[Operand::Data("input")])
-    .shape_fn(linalg::square_matrix)
-    .dtype_rule(dtype::unary::inexact)
-    .tensorflow(&[TfOp::new("MatrixInverse"), TfOp::new("BatchMatrixInverse")]);
+pub(crate) static INVERSE: OpDef =
+    OpDef::host("matrix_inverse", |cx| with_number_type!(dtype_of(cx)?, invert(cx)))
+        .attrs(&[Attribute::bool_or("adjoint", false)])
+        .operands(&[Operand::Data("input")])
+        .shape_fn(linalg::square_matrix)
+        .dtype_rule(dtype::unary::inexact)
+        .tensorflow(&[TfOp::new("MatrixInverse"), TfOp::new("BatchMatrixInverse")]);
 
 pub(crate) static DETERMINANT: OpDef =
     OpDef::host("matrix_determinant", |cx| with_number_type!(dtype_of(cx)?, determinant(cx)))

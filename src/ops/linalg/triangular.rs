@@ -74,11 +74,12 @@ impl<'g> Value<'g> {
     }
 }
 
-pub(crate) static CHOLESKY: OpDef = OpDef::host("cholesky", |cx| with_number_type!(dtype_of(cx)?, cholesky(cx)))
-    .operands(&[Operand::Data("input")])
-    .shape_fn(linalg::square_matrix)
-    .dtype_rule(dtype::unary::inexact)
-    .tensorflow(&[TfOp::new("Cholesky"), TfOp::new("BatchCholesky")]);
+pub(crate) static CHOLESKY: OpDef =
+    OpDef::host("cholesky", |cx| with_number_type!(dtype_of(cx)?, cholesky(cx)))
+        .operands(&[Operand::Data("input")])
+        .shape_fn(linalg::square_matrix)
+        .dtype_rule(dtype::unary::inexact)
+        .tensorflow(&[TfOp::new("Cholesky"), TfOp::new("BatchCholesky")]);
 
 pub(crate) static SOLVE: OpDef =
     OpDef::host("matrix_triangular_solve", |cx| with_number_type!(dtype_of(cx)?, solve(cx)))

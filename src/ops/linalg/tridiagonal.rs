@@ -65,12 +65,13 @@ impl<'g> Value<'g> {
     }
 }
 
-pub(crate) static SOLVE: OpDef = OpDef::host("tridiagonal_solve", |cx| with_number_type!(dtype_of(cx)?, solve(cx)))
-    .attrs(&[Attribute::bool_or("perturb_singular", false)])
-    .operands(&[Operand::Data("diagonals"), Operand::Data("rhs")])
-    .shape_fn(shape)
-    .dtype_rule(dtype::binary::inexact)
-    .tensorflow(&[TfOp::new("TridiagonalSolve")]);
+pub(crate) static SOLVE: OpDef =
+    OpDef::host("tridiagonal_solve", |cx| with_number_type!(dtype_of(cx)?, solve(cx)))
+        .attrs(&[Attribute::bool_or("perturb_singular", false)])
+        .operands(&[Operand::Data("diagonals"), Operand::Data("rhs")])
+        .shape_fn(shape)
+        .dtype_rule(dtype::binary::inexact)
+        .tensorflow(&[TfOp::new("TridiagonalSolve")]);
 
 pub(crate) static MATMUL: OpDef =
     OpDef::host("tridiagonal_matmul", |cx| with_number_type!(dtype_of(cx)?, multiply(cx)))

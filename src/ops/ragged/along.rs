@@ -28,11 +28,11 @@ pub(super) struct Lines<'g> {
     order: Option<LineOrder<'g>>,
 }
 
-/// How flat values are reordered, so that the flat values of each line follow one another.
+/// An order of the flat values in which the flat values of each line follow one another.
 struct LineOrder<'g> {
-    /// The number of the flat value at each place.
+    /// For each flat value in the new order: its number in the old order.
     sources: Value<'g>,
-    /// The index along the axis of the flat value at each place.
+    /// For each flat value in the new order: its index along the axis.
     indices: Value<'g>,
 }
 

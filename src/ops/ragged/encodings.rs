@@ -93,7 +93,7 @@ impl<'g> RaggedValue<'g> {
             let ragged = RaggedValue::from_value_rowids(values, column(0)?, Some(nrows))?;
             let follow = ragged.columns()?.equal(column(1)?)?.reduce_all(0)?;
             let message = "the elements of a row must start at column 0 and follow each other";
-            AnyValue::from(ragged).passed(&|part| part.checked(follow, message))?.ragged()
+            AnyValue::from(ragged).guarded(&|part| part.checked(follow, message))?.ragged()
         })
     }
 

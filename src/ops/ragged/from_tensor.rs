@@ -191,7 +191,7 @@ impl<'g> RaggedValue<'g> {
             let ragged = AnyValue::from(RaggedValue::from_nested_row_lengths(flat, lengths)?);
             let checked = checks
                 .iter()
-                .try_fold(ragged, |value, (fits, message)| value.passed(&|part| part.checked(*fits, message)));
+                .try_fold(ragged, |value, (fits, message)| value.guarded(&|part| part.checked(*fits, message)));
             checked?.ragged()
         })
     }

@@ -253,7 +253,9 @@ impl<'g> Matrices<'g> {
         let agree = [self.rows_agree, other.rows_agree];
         let partitions = product.partitions().into_iter().map(|rows| {
             let checks = agree.iter().flatten();
-            checks.copied().try_fold(rows, |rows, agree| rows.passed(&|part| part.checked(agree, ONE_LENGTH)))
+            checks
+                .copied()
+                .try_fold(rows, |rows, agree| rows.guarded(&|part| part.checked(agree, ONE_LENGTH)))
         });
         Ok(AnyValue::of(product.flat_values(), &partitions.collect::<Result<Vec<_>>>()?))
     }

@@ -23,7 +23,7 @@ impl<'g> RaggedValue<'g> {
     /// Sorts the elements along `axis`, in ascending or in descending order. A negative `axis` counts from the end.
     ///
     /// `[n, (r), ..] -> [n, (r), ..]`; bool, integers and floats. Equal elements keep their order. NaN counts as the
-    /// largest. Along an axis before the last partitioned one, the elements of the same place in all rows that are long
+    /// largest. Along an axis before the last partitioned one, the elements at one index in all rows that are long
     /// enough are sorted. TensorFlow's `tf.sort` refuses ragged values. Runs on the host.
     ///
     /// As [`Value::sort`](crate::Value::sort) of every row.

@@ -76,7 +76,7 @@ fn dense_operands_broadcast_along_uniform_axes() -> Result<()> {
     let refused = message((square + g.constant([1, 2, 3])?).ok());
     assert_eq!(
         refused,
-        "add(i32[2, 2]): a dense operand must have size 1 or the ragged operand's size along each outer axis, got [3] beside [2, 2]"
+        "add(i32[2, 2]): a dense operand must have size 1 or the ragged operand's size along each outer axis, got [3] with [2, 2]"
     );
     Ok(())
 }
