@@ -1,4 +1,5 @@
-//! [`SpecializationCache`]: a graph, and its programs for the ranks, sizes and elements of key inputs that runs have met.
+//! [`SpecializationCache`]: a graph, and its programs for the ranks, sizes and elements of key inputs that runs have
+//! met.
 
 use std::sync::{Arc, Mutex};
 
@@ -12,7 +13,7 @@ use crate::error::Result;
 use crate::graph::{GraphData, ValueIx};
 use crate::lower::check_definitions;
 use crate::lower::program::Step;
-use crate::passes::{KeyInputs, KnownInputs, incomplete, key_inputs, rebuild, unresolved};
+use crate::passes::{KeyInputs, KnownInputs, incomplete_nodes, key_inputs, rebuild, unresolved};
 use crate::runtime::{Pool, ProgramState, lock};
 use crate::tensor::TensorView;
 
@@ -106,7 +107,7 @@ impl SpecializationCache {
             let (graph, outputs) = (cache.graph.clone(), cache.outputs.clone());
             cache.only = Some(Arc::new(cache.compile(graph, outputs, "graph")?));
         } else {
-            check_definitions(&cache.graph, &incomplete(&cache.graph))?;
+            check_definitions(&cache.graph, &incomplete_nodes(&cache.graph))?;
             cache.show_graph(&cache.graph, &cache.outputs)?;
         }
         Ok(cache)

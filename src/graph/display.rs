@@ -27,7 +27,7 @@ const COMMENT_COLUMN: usize = 56;
 /// The maximum number of elements of a constant that is shown with its elements.
 const MAX_ELEMENTS: usize = 8;
 
-/// What stands in place of the dtype and shape of the handle of a variable or a table.
+/// The text that replaces the dtype and shape of the handle of a variable or a table.
 pub(crate) const RESOURCE: &str = "resource";
 
 impl GraphData {

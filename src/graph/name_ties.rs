@@ -37,8 +37,8 @@ impl NameTie {
         }
     }
 
-    /// Returns whether this tie says all that `other` says: the names and the relation are the same, and this tie has no
-    /// exception or the same one.
+    /// Returns whether this tie says all that `other` says: the names and the relation are the same, and this tie has
+    /// no exception or the same one.
     fn covers(&self, other: &NameTie) -> bool {
         let is_as_strict = self.unless_zero.is_none() || self.unless_zero == other.unless_zero;
         is_as_strict && self.names == other.names && self.broadcast == other.broadcast
@@ -100,10 +100,10 @@ impl Graph {
     /// strict graph where every name means a different thing, to find a forgotten transposition at build time. See
     /// also [`Graph::merges`].
     ///
-    /// Only names that the program gave count. A strict graph accepts a call that ties an unknown dimension without a name
-    /// (`?`, or the number of values of a ragged input), because the program has not said what it means, and could not
-    /// assume the equality. Name the dimension, for example with [`Value::ensure_shape`](crate::Value::ensure_shape),
-    /// to have its ties refused.
+    /// Only names that the program gave count. A strict graph accepts a call that ties an unknown dimension without a
+    /// name (`?`, or the number of values of a ragged input), because the program has not said what it means, and could
+    /// not assume the equality. Name the dimension, for example with
+    /// [`Value::ensure_shape`](crate::Value::ensure_shape), to have its ties refused.
     ///
     /// A strict graph accepts a call that makes a name equal to a number: a product with a constant matrix of 784 rows
     /// fixes `features` to 784, and this is usual too. It also accepts an equation with an expression, such as
@@ -130,7 +130,7 @@ impl Graph {
 
     /// Returns the names of dimensions that calls have tied together: two names that are equal, or that broadcast with
     /// each other; also a name and an expression of names that are equal, such as `n == 2*m`. Calls inside branches and
-    /// loops count too. An equation of one name, such as `n == 784`, is no tie. The text of the graph lists the ties
+    /// loops count too. An equation of one name, such as `n == 784`, is not a tie. The text of the graph lists the ties
     /// too. [`Graph::strict`] makes a graph that refuses ties of two names.
     ///
     /// A dimension that the program left unnamed is listed if it broadcasts with another one, under the name that

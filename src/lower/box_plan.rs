@@ -28,8 +28,8 @@ pub(crate) struct BoxPlan {
     /// Whether the machine code runs on the buffers or on copies of them, or the box is a plain copy.
     pub mode: LaunchMode,
     /// Bytes of the scratch slots: the slots to which a pass of a row stores elements that a later pass of the same row
-    /// loads. They lie in a thread's workspace, before the copies of staged slots ([`LaunchMode::Staged`]), which do not
-    /// count.
+    /// loads. They lie in a thread's workspace, before the copies of staged slots ([`LaunchMode::Staged`]), which do
+    /// not count.
     pub scratch: usize,
 }
 

@@ -63,4 +63,4 @@ pub(crate) mod tests;
 pub(crate) mod verify;
 
 pub(crate) use bound_index::PlanError;
-pub(crate) use definitions::{check_definitions, determined_name_near};
+pub(crate) use definitions::{check_definitions, nearest_determined_name};

@@ -41,7 +41,8 @@ pub trait HostKernel: Send + Sync + 'static {
     }
 
     /// If the kernel cannot be saved to a file, returns what it is, for the error. A kernel cannot be saved if it has
-    /// state besides the attributes of the op and [`HostKernel::table`]. By default a file holds the name of the op only.
+    /// state besides the attributes of the op and [`HostKernel::table`]. By default a file holds the name of the op
+    /// only.
     #[doc(hidden)]
     fn unwritable(&self) -> Option<&'static str> {
         None

@@ -108,8 +108,8 @@ fn too_large(number: usize, dtype: DType) -> Error {
         .with_help("use i64 row splits")
 }
 
-/// Writes, for each value, the number of the row that holds the value. Stays within `rowids` even if the splits decrease
-/// or exceed the number of values. A value that no row holds gets row 0.
+/// Writes, for each value, the number of the row that holds the value. Stays within `rowids` even if the splits
+/// decrease or exceed the number of values. A value that no row holds gets row 0.
 pub(crate) fn rowids_of_splits<I: Offset, O: Offset + Default>(splits: &[I], rowids: &mut [O]) {
     // The rows hold every value from the first split up to the last split.
     let nvals = rowids.len();

@@ -71,7 +71,7 @@ enum Walk {
     /// The plane is copied in tiles of this size.
     Tiles { rows: usize, cols: usize },
     /// The plane is copied in pieces through a [`Stream`].
-    Streamed,
+    Buffered,
 }
 
 /// An axis of one element.
@@ -81,8 +81,8 @@ impl StridedCopy {
     /// Plans a copy of elements of `elem` bytes (1, 2, 4, 8, or 16).
     ///
     /// Strides are in bytes and have any sign. A source stride of 0 repeats an element. `destination_bytes` is the size
-    /// of the whole destination tensor, even if this copy writes only a part of it. If no cache can hold this tensor, the
-    /// stores bypass the caches.
+    /// of the whole destination tensor, even if this copy writes only a part of it. If no cache can hold this tensor,
+    /// the stores bypass the caches.
     pub(crate) fn new(
         dst_strides: &[isize],
         src_strides: &[isize],
@@ -127,7 +127,7 @@ impl StridedCopy {
                     let (dst, src) = pointers(dst, src);
                     copy_tiles(&self.plane, rows, cols, dst, src);
                 }),
-                Walk::Streamed => {
+                Walk::Buffered => {
                     let mut stream = Stream::new();
                     for_each_offset(&self.outer, |dst, src| {
                         let (dst, src) = pointers(dst, src);
@@ -175,7 +175,7 @@ impl StridedCopy {
                 && stretch(&outer, &plane) >= SHORT_STREAM.max(2 * len)
             {
                 plane.stream = false;
-                Walk::Streamed
+                Walk::Buffered
             } else {
                 Walk::Whole(plane_fn(&plane))
             };
@@ -194,7 +194,7 @@ impl StridedCopy {
             // Only rows that byte shuffles gather can store past the caches themselves.
             plane.stream = bypass && plane.is_shuffled() && inner.n * elem >= LONG_RUN;
             let walk = if bypass && !plane.stream && contiguous && stretch(&outer, &plane) >= SHORT_STREAM {
-                Walk::Streamed
+                Walk::Buffered
             } else {
                 Walk::Whole(plane_fn(&plane))
             };

@@ -7,7 +7,7 @@
 //! |---|---|
 //! | `literal`, `parse`, `proto` | shapes from Rust values, from text, and from and to protobuf bytes |
 //! | `rank`, `subshape` | requirements on ranks; slices and concatenation of shapes |
-//! | `equality`, `subtype`, `unify` | the comparisons of the shape classes of TensorFlow and TensorFlow Java; merging of two shapes |
+//! | `equality`, `subtype`, `unify` | the comparisons of the shape classes in TensorFlow and TensorFlow Java; merges |
 //! | `sizes`, `substitute` | fully known sizes; symbols replaced in shapes and attributes |
 //! | `partial_elements` | [`PartialElements`], from which shapes are computed |
 //! | `advice` | help texts for shapes that do not fit |

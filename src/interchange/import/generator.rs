@@ -24,7 +24,7 @@ const BLOCKS: u64 = 256;
 
 impl<'a, 'g> Importer<'a, 'g> {
     /// Returns whether the import follows the states of generators here. It does not in branches and loops, which a run
-    /// may compute several times or never.
+    /// may compute several times or never, and not while it records the writes of an initializer.
     pub(super) fn follows_generators(&self) -> bool {
         self.recording.is_none() && self.graph.read().open_regions == 0
     }

@@ -13,8 +13,8 @@ use crate::tensor::Tensor;
 impl<'g> Value<'g> {
     /// Maps axes of the layout `source` to the axes of the layout `target` that have the same letter. A layout has 4 or
     /// 5 letters, one for each axis, such as `NHWC`. A negative axis counts from the end. With `n` letters, an element
-    /// `x` that is no axis counts as in TensorFlow: `x >= n` as axis `x % n`; `x < -n` as axis 0 if `n` divides `x`, and
-    /// as the last axis otherwise.
+    /// `x` that is no axis counts as in TensorFlow: `x >= n` as axis `x % n`; `x < -n` as axis 0 if `n` divides `x`,
+    /// and as the last axis otherwise.
     ///
     /// `[..] -> [..]`, i32 or i64. As TensorFlow's `DataFormatDimMap`. The op is composed of other ops, which fuse into
     /// kernels.

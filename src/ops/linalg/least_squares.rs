@@ -113,8 +113,8 @@ fn epsilon(dtype: DType) -> f64 {
     }
 }
 
-/// Solves by the pseudo-inverse `v · diag(1 / s) · uᴴ`. Leaves out singular values that are no larger than the errors of
-/// elements rounded with the relative error `epsilon`.
+/// Solves by the pseudo-inverse `v · diag(1 / s) · uᴴ`. Leaves out singular values that are no larger than the errors
+/// of elements rounded with the relative error `epsilon`.
 fn by_singular_values<T: MatrixNumber>(a: &Matrix<T>, b: &Matrix<T>, epsilon: f64) -> Matrix<T> {
     let (values, u, v) = singular(a, false);
     let least = values.first().copied().unwrap_or(0.0) * epsilon * a.rows.max(a.columns) as f64;

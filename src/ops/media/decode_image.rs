@@ -59,9 +59,9 @@ impl<'g> Value<'g> {
     /// ```
     ///
     /// # Errors
-    /// `self` is not a scalar string, no image has this number of channels, or the dtype is not supported. The run fails
-    /// if the bytes are damaged or of another format, the format has no images with this number of channels, or the
-    /// image has 2²⁹ elements or more.
+    /// `self` is not a scalar string, no image has this number of channels, or the dtype is not supported. The run
+    /// fails if the bytes are damaged or of another format, the format has no images with this number of channels, or
+    /// the image has 2²⁹ elements or more.
     #[doc(alias = "imread")]
     #[track_caller]
     pub fn decode_image(self, options: &ImageDecoding) -> Result<Value<'g>> {
@@ -99,8 +99,8 @@ impl<'g> Value<'g> {
 
     /// Decodes a BMP file of 8, 24 or 32 bits without compression. Files of 8 bits are gray.
     ///
-    /// `string[] -> u8[height, width, channels]`. `channels` is 3, 4, or 0 for those of the file. As TensorFlow's
-    /// `DecodeBmp` (`tf.io.decode_bmp`). Runs on the host, with the feature `media`.
+    /// `string[] -> u8[height, width, channels]`. `channels` is 3, 4, or 0 for the channels of the file. As
+    /// TensorFlow's `DecodeBmp` (`tf.io.decode_bmp`). Runs on the host, with the feature `media`.
     ///
     /// ```
     /// # #[cfg(feature = "media")] {
@@ -153,8 +153,8 @@ impl<'g> Value<'g> {
 
     /// Decodes a WebP file with or without loss.
     ///
-    /// `string[] -> u8[frames, height, width, channels]`. `channels` is 3, 4, or 0 for those of the file. The op also
-    /// reads PNG and JPEG files, which give `[height, width, channels]` and may have 1 channel. As TensorFlow's
+    /// `string[] -> u8[frames, height, width, channels]`. `channels` is 3, 4, or 0 for the channels of the file. The op
+    /// also reads PNG and JPEG files, which give `[height, width, channels]` and may have 1 channel. As TensorFlow's
     /// `DecodeWebP`. The pixels are equal, but pixels of blended frames may differ by 1 level. Runs on the host, with
     /// the feature `media`.
     ///

@@ -132,8 +132,8 @@ impl<'g> Value<'g> {
     /// ```
     ///
     /// # Errors
-    /// As [`Value::encode_jpeg`], or the quality is not a scalar i32. The run fails if the quality is not from 0 to
-    /// 100.
+    /// As [`Value::encode_jpeg`]; also if the quality is not an i32 scalar. The run fails if the quality is not from 0
+    /// to 100.
     #[track_caller]
     pub fn encode_jpeg_variable_quality(self, quality: impl IntoOperand<'g>) -> Result<Value<'g>> {
         let location = Location::caller();

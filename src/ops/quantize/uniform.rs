@@ -362,8 +362,8 @@ impl<'g> Parameters<'g> {
     }
 }
 
-/// Reads the element of operand `operand` that belongs to the element at `index`: the operand is a scalar, or a vector
-/// with one element per slice along `axis`.
+/// Reads the element of operand `operand` for the element at `index`. The operand is a scalar, or a vector with one
+/// element per slice along `axis`.
 pub(super) fn operand_of_slice(cx: &mut dyn LowerCx, operand: usize, index: &[Index], axis: i64) -> Expr {
     match usize::try_from(axis) {
         Ok(axis) if !cx.dims(operand).is_empty() => cx.operand(operand, &index[axis..=axis]),

@@ -76,8 +76,8 @@ fn lower_ratio(cx: &mut dyn LowerCx, output: usize, index: &[Index]) -> Expr {
 pub(super) fn rescaled(difference: Expr, factor: Expr, exponent: Expr) -> Expr {
     let number = |value: i64| Expr::constant(value);
     let product = difference * factor.cast(DType::I64);
-    // The difference has 33 bits, so the product fits 64 bits; the product plus a half might not. So the shift leaves one
-    // bit more than the result has, and the result is rounded afterwards.
+    // The difference has 33 bits, so the product fits 64 bits; the product plus a half might not. So the shift leaves
+    // one bit more than the result has, and the result is rounded afterwards.
     let twice = product.binary(BinaryOp::Shr, number(30) - exponent.cast(DType::I64));
     let rounded = (twice + number(1)).binary(BinaryOp::Shr, number(1));
     rounded.maximum(number(i64::from(i32::MIN))).minimum(number(i64::from(i32::MAX)))
@@ -109,7 +109,8 @@ impl<'g> Rescaling<'g> {
 
 /// A part of ops that requantize: `x[..], zero_points, factors, exponents, new_zero_points -> dtype[..]`, the integers
 /// `round((x - zero_points) * ratio) + new_zero_points`, clamped to `low..=high`, where `ratio` is the [`Ratio`] of
-/// `factors` and `exponents`. All operands but the first are scalars, or vectors with one element per slice along `axis`.
+/// `factors` and `exponents`. All operands but the first are scalars, or vectors with one element per slice along
+/// `axis`.
 pub(crate) static INTEGERS: OpDef = OpDef::compute("uniform_integers", lower_integers)
     .internal()
     .attrs(&[

@@ -106,8 +106,7 @@ impl<'g> Lines<'g> {
         self.in_flat_order(order.indices_at(starts, positions)?)
     }
 
-    /// Returns one element for each line, with their partitions. The elements are positions in the line, which become
-    /// indices along the axis.
+    /// Converts one position in each line to an index along the axis. Returns the indices with their partitions.
     pub fn reduced_positions(&self, positions: Value<'g>) -> Result<AnyValue<'g>> {
         let indices = match &self.order {
             Some(order) => order.indices_at(self.starts()?, positions)?,

@@ -1,5 +1,5 @@
-//! Broadcasts an operand of a ragged op, dense or with fewer partitions: repeats its elements so that each flat value of
-//! the ragged operand has one.
+//! Broadcasts an operand of a ragged op, dense or with fewer partitions: repeats its elements so that each flat value
+//! of the ragged operand has one.
 
 use std::panic::Location;
 
@@ -62,8 +62,8 @@ impl<'g> RaggedValue<'g> {
     }
 
     /// Repeats the flat values of `other`, which has fewer partitions, for the flat values of `self`. `other` has the
-    /// outer partitions of `self`, and size 1 along the axes of the other partitions. Also returns `self`, guarded by the
-    /// check that the outer partitions are equal.
+    /// outer partitions of `self`, and size 1 along the axes of the other partitions. Also returns `self`, guarded by
+    /// the check that the outer partitions are equal.
     pub(super) fn spread_ragged(
         self,
         other: RaggedValue<'g>,

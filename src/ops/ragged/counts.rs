@@ -42,8 +42,8 @@ impl Known {
     }
 }
 
-/// Returns `values`, guarded by the check that there are as many as in `peer`, unless this is known now. Dense values get
-/// the size of `peer`. `requirement` names in the error what must have this number.
+/// Returns `values`, guarded by the check that there are as many as in `peer`, unless this is known now. Dense values
+/// get the size of `peer`. `requirement` names in the error what must have this number.
 pub(super) fn with_count_of<'g>(
     values: AnyValue<'g>,
     peer: AnyValue<'g>,

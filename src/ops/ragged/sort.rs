@@ -96,7 +96,7 @@ impl<'g> RaggedValue<'g> {
     /// ```
     ///
     /// # Errors
-    /// `k` is negative or no integer scalar, or the axis is before the last partitioned one; else as
+    /// `k` is negative or not an integer scalar, or the axis is before the last partitioned one; else as
     /// [`RaggedValue::sort`]. The run fails if a `k` that it feeds or computes is negative.
     #[track_caller]
     pub fn top_k(self, k: impl IntoParam<'g>, axis: impl IntoParam<'g>) -> Result<[RaggedValue<'g>; 2]> {
@@ -136,7 +136,7 @@ impl<'g> RaggedValue<'g> {
 /// Returns `k` as the end of a range of positions. The run fails if a `k` that is not known now is negative.
 ///
 /// # Errors
-/// `k` is no integer scalar, is negative, or belongs to another graph.
+/// `k` is not an integer scalar, is negative, or belongs to another graph.
 fn count_of<'g>(graph: &'g Graph, k: Param<'g>) -> Result<Position<'g>> {
     let position = match &k {
         Param::Value(value) => {

@@ -19,9 +19,9 @@ impl<'g> Value<'g> {
     ///
     /// `seed [3], index [], max_index [] -> []`, or vectors: `[n, 3], [n], [n] -> [n]`, where a single entry of one
     /// operand serves all entries of the others. The seed is i32, i64, u32 or u64; the index and `max_index` have one
-    /// dtype of these. Different indices have different positions, except as in TensorFlow: if `max_index` is a power of
-    /// 2 that is at least 65536, and its exponent is even, then `max_index` and another index may share a position. As
-    /// TensorFlow's `RandomIndexShuffle` with 4 rounds. Runs on the host.
+    /// dtype of these. Different indices have different positions, except as in TensorFlow: if `max_index` is a power
+    /// of 2 that is at least 65536, and its exponent is even, then `max_index` and another index may share a position.
+    /// As TensorFlow's `RandomIndexShuffle` with 4 rounds. Runs on the host.
     ///
     /// ```
     /// let g = shapeflow::Graph::new();

@@ -1,8 +1,8 @@
 //! [`Lanes`]: a vector of keys; [`sort_few`]: sorts the keys of a few vectors in registers.
 //!
 //! Every function is inlined into a caller with `#[target_feature]` for the vector instructions. In debug builds, the
-//! functions that sort several vectors are not inlined: without optimization, each vector of each step takes its own
-//! place on the stack.
+//! functions that sort several vectors are not inlined: without optimization, each vector of each step takes stack
+//! memory of its own.
 
 use super::SortKey;
 

@@ -7,11 +7,11 @@ use crate::{Dim, Guard, InferenceContext, List, Result, ShapeError, TensorShape,
 /// Extracts strided ranges. Entry `i` of `begin`, `end` and `strides` describes a range along the next axis. Negative
 /// positions count from the end of the axis, and ranges are clamped to the axis.
 ///
-/// Bit `i` of a mask changes entry `i`. `begin_mask` and `end_mask`: the range starts or ends at the border of the axis;
-/// with a negative stride, it starts at the last element and ends after the first. `ellipsis_mask`: the entry stands for
-/// all axes without an entry of their own. `new_axis_mask`: the entry inserts an axis of size 1. `shrink_axis_mask`: the
-/// entry selects position `begin` and drops the axis. If several bits are set, the ellipsis wins over the new axis, which
-/// wins over the dropped axis.
+/// Bit `i` of a mask changes entry `i`. `begin_mask` and `end_mask`: the range starts or ends at the border of the
+/// axis; with a negative stride, it starts at the last element and ends after the first. `ellipsis_mask`: the entry
+/// stands for all axes without an entry of their own. `new_axis_mask`: the entry inserts an axis of size 1.
+/// `shrink_axis_mask`: the entry selects position `begin` and drops the axis. If several bits are set, the ellipsis
+/// wins over the new axis, which wins over the dropped axis.
 ///
 /// `[n, 4], begin=[1, 0], end=[n, 2] -> [max(0, n-1), 2]`.
 ///
@@ -295,8 +295,8 @@ impl Range {
             None => Dim::known(-1),
         };
         // For a positive stride, the extent is `min(end, dim) - max(begin, 0)`; for a negative stride, it is
-        // `min(begin, last) - max(end, -1)`. Each extent is the least of four differences. Clamping `begin` and `end` at
-        // the other border as well would change empty ranges only.
+        // `min(begin, last) - max(end, -1)`. Each extent is the least of four differences. Clamping `begin` and `end`
+        // at the other border as well would change empty ranges only.
         let (low, floor, high, ceiling) = if step > 0 {
             (&begin, Dim::known(0), &end, dim.clone())
         } else {

@@ -51,7 +51,7 @@ impl Selector<'_> {
     pub fn load(&mut self, slot: u32) -> VectorIds {
         let access = self.code.slots[slot as usize];
         let dtype = access.dtype;
-        // Each copy of an unrolled body loads from slots of its own.
+        // Each copy of a body has address registers of its own for the slots that it loads.
         let slot = self.copy * self.code.slots.len() as u32 + slot;
         let memory_bytes = size_of(dtype);
         let op = Selector::load_op(dtype);
@@ -119,8 +119,8 @@ impl Selector<'_> {
         let lane_bytes = Repr::of(dtype).bytes();
         let lanes_per_vector = self.vector_len().bytes() / lane_bytes;
         if access.pattern == AccessPattern::Splat {
-            // All elements have one address, so only the last is stored. `last` holds the elements of the last step: one
-            // vector of 4-byte lanes, or two of 8-byte lanes.
+            // All elements have one address, so only the last is stored. `last` holds the elements of the last step:
+            // one vector of 4-byte lanes, or two of 8-byte lanes.
             let last = &x[x.len() - (lane_bytes / 4) as usize..];
             for (j, x) in last.iter().enumerate() {
                 let mem = MemRef::Frame(self.layout.staging + j as u32 * lanes_per_vector * memory_bytes);

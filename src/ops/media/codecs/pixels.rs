@@ -26,7 +26,8 @@ pub(super) struct Pixels {
 }
 
 impl Pixels {
-    /// Returns a tensor of u8, u16 or f32. Samples of 8 bits are multiplied by 256 for u16. f32 elements are from 0 to 1.
+    /// Returns a tensor of u8, u16 or f32. Samples of 8 bits are multiplied by 256 for u16. f32 elements are from 0 to
+    /// 1.
     ///
     /// # Errors
     /// The dtype is not supported, or memory is refused.

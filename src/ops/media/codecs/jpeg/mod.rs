@@ -25,7 +25,7 @@ pub(super) struct JpegSettings {
     /// The image gets smaller by this factor: 1, 2, 4 or 8.
     pub ratio: usize,
     pub is_fancy: bool,
-    /// Whether a file may end early. What is missing is gray.
+    /// Whether a file may be truncated. The missing pixels are gray.
     pub recovers: bool,
     pub method: DctMethod,
     /// The window to decode: top, left, height, width.
