@@ -5,9 +5,9 @@
 //!
 //! **Out:** an [`Executable`], and the results of its runs; or an error that names the input, node or element at fault.
 //!
-//! **Order of work:** an [`Executable`] owns the specializations of a graph: programs for known ranks. `specialized_run`
-//! finds the specialization for the inputs of a run, and follows its continuations, the programs for parts of the graph
-//! that wait for results. A `Run` executes one compiled program: `input_bindings` binds symbols to the sizes of the
+//! **Order of work:** an [`Executable`] owns the specializations of a graph: programs for known ranks.
+//! `specialized_run` finds the specialization for the inputs of a run, and follows its continuations, the programs for
+//! parts of the graph that wait for results. A `Run` executes one compiled program: `input_bindings` binds symbols to the sizes of the
 //! inputs, `guards` checks the requirements of the graph on these sizes, `planning` finds or makes the plan of each
 //! segment (a range of steps whose sizes are all known before its first step runs), and `run` gives the buffers their
 //! memory and executes the steps. Where sizes depend on data, `definitions` binds more symbols between segments.

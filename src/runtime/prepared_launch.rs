@@ -215,9 +215,16 @@ impl<'m> BoundLaunches<'m> {
         functions: &[FuncIndex],
         cancel: Cancel<'_>,
     ) -> Result<bool> {
-        let (code, stream) = (&*self.code, self.launches[index].stream_threshold);
-        let run =
-            Launch { kernel, plan, code, functions, memory: &self.memory, stream, traced: None, cancel };
+        let run = Launch {
+            kernel,
+            plan,
+            code: &self.code,
+            functions,
+            memory: &self.memory,
+            stream_threshold: self.launches[index].stream_threshold,
+            traced: None,
+            cancel,
+        };
         launch(&run, &mut self.workspaces, &Pool::default())
     }
 

@@ -1,6 +1,6 @@
 //! `adjust_contrast`, `adjust_hue`, `adjust_saturation`: colors of images.
 
-use shapeflow_shape_fns::{Attrs, DType, TensorShape};
+use shapeflow_shape_fns::{DType, TensorShape};
 
 use super::chroma::Chroma;
 use super::color::{convert, hsv_of, rgb_of};
@@ -86,7 +86,7 @@ impl<'g> Value<'g> {
     }
 }
 
-pub(crate) static CONTRAST: OpDef = OpDef::composite("adjust_contrast", |cx, values| {
+pub(crate) static CONTRAST: OpDef = OpDef::composite("adjust_contrast", |_, values| {
     let [images, factor] = values else {
         return Err(Error::msg("adjust_contrast needs images and a factor"));
     };
