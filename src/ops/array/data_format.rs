@@ -188,7 +188,7 @@ mod tests {
         "i32[n]" => error "src_format must have 4 or 5 letters, got \"NHW\"",
     }
     shape_table! { repeated: DIM_MAP, {"src_format": "NHHW", "dst_format": "NHWH"},
-        "i32[n]" => error "must be a permutation of the different letters",
+        "i32[n]" => error "src_format must not repeat a letter, and dst_format must be a permutation of it",
     }
     shape_table! { entries: VEC_PERMUTE, {},
         "i32[4, 2]" => "i32[4, 2]",
@@ -208,6 +208,6 @@ mod tests {
         let error = run(&VEC_PERMUTE, &attrs("ABCD", "DCBA"), &[tensor(&[2], &[4, 9])]).unwrap_err();
         assert!(error.message().contains("src_format must have the letters H and W"));
         let error = run(&VEC_PERMUTE, &Attrs::new(), &[tensor(&[3], &[1, 2, 3])]).unwrap_err();
-        assert!(error.message().contains("x must have sizes [4] or [2], or rows of two, got [3]"));
+        assert!(error.message().contains("x must have sizes [4], [2], [4, 2] or [2, 2], got [3]"));
     }
 }

@@ -274,7 +274,7 @@ fn numbers_of_rows_must_fit_row_ids() -> Result<()> {
 /// The splits of the rows that one great id asks for would need gigabytes.
 #[test]
 fn a_large_row_id_needs_an_explicit_number_of_rows() -> Result<()> {
-    let expected = "2 value_rowids without nrows must be less than 16777216, got 2147483647";
+    let expected = "without nrows, each of 2 value_rowids must be less than 16777216, got 2147483647";
     let ids = Tensor::from([0, i32::MAX]);
     assert_eq!(message(RaggedTensor::from_value_rowids([1, 2], &ids, None)), expected);
     assert_eq!(message(RaggedTensor::from_value_rowids([1, 2], Unchecked(&ids), None)), expected);

@@ -377,7 +377,7 @@ mod tests {
         {begin: [3], end: [0], strides: [1], shrink_axis_mask: 1} "[3]" => "error index 3 must lie within axis 0 of size 3";
         {begin: [-4], end: [0], strides: [1], shrink_axis_mask: 1} "[3]" => "error index -4 must lie within axis 0";
         {begin: [0], end: [0], strides: [0]} "[3]" => "error strides must not be 0, got 0 at entry 0";
-        {begin: [0], end: [0], strides: [-1], shrink_axis_mask: 1} "[3]" => "error only stride 1 allowed";
+        {begin: [0], end: [0], strides: [-1], shrink_axis_mask: 1} "[3]" => "error the stride of a dropped axis must be positive, got -1 at axis 0";
         {begin: [0, 0], end: [0, 0], strides: [1, 1]} "[3]" => "error must have entries for at most the 1 axis of [3], got 2";
         {begin: [0, 0], end: [0], strides: [1, 1]} "[3, 3]" => "error end must have the same length as begin, got 1 and 2";
         {begin: [0, 0], end: [0, 0], strides: [1, 1], ellipsis_mask: 3} "[3]" => "error at most one ellipsis, got 2";

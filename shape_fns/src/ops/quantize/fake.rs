@@ -92,7 +92,7 @@ mod tests {
     shape_table! { per_channel: fake_quantize_channels, ["inputs", "min", "max"];
         {} "[n, ?]; [?]; [3]" => "[n, 3]";
         {} "?; [?]; [3]" => "?";
-        {} "[n, 3]; [2]; [3]" => "error the numbers of channels and of ranges must agree, got 3 and 2";
+        {} "[n, 3]; [2]; [3]" => "error the number of channels and the length of min must agree, got 3 and 2";
         {} "[]; ?; ?" => "error inputs must have rank at least 1";
     }
     shape_table! { per_channel_gradient: fake_quantize_channels_grad, ["gradients", "inputs", "min", "max"];
