@@ -2,7 +2,7 @@
 //! transform, transforms to fewer samples, interpolated and repeated chroma.
 //!
 //! In: the bytes of a file. Out: pixels. The kernels of the ops call [`decode`] and [`shape`]. Absent: arithmetic
-//! codes, lossless and hierarchical files, samples of 12 bits; files that say their height behind their pixels.
+//! codes, lossless and hierarchical files, samples of 12 bits; files whose height comes after their pixels.
 
 mod bits;
 mod header;
@@ -43,7 +43,7 @@ impl JpegSettings {
 /// Returns the height, the width and the number of components of a file.
 ///
 /// # Errors
-/// The file is damaged in front of its pixels.
+/// The file is damaged before its pixels.
 pub(super) fn shape(data: &[u8]) -> Result<[usize; 3]> {
     let mut header = Header::new(data, false)?;
     header.next_scan(None)?;
