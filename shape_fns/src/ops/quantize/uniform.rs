@@ -18,8 +18,8 @@ fn quantized_axis(cx: &InferenceContext<'_>, attr: &str) -> Result<Option<usize>
     }
 }
 
-/// Requires each of the operands `parameters` to be a scalar, or, if `axis` is given, a vector with one element per slice
-/// of `shape` along this axis. Returns `shape`, in which the size of the axis is the number of elements.
+/// Requires each of the operands `parameters` to be a scalar, or, if `axis` is given, a vector with one element per
+/// slice of `shape` along this axis. Returns `shape`, in which the size of the axis is the number of elements.
 fn with_parameters(
     cx: &mut InferenceContext<'_>,
     shape: &TensorShape,
