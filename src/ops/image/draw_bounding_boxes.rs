@@ -60,10 +60,11 @@ impl<'g> Value<'g> {
         colors: impl IntoOperand<'g>,
     ) -> Result<Value<'g>> {
         let location = Location::caller();
-        let graph = self.graph();
-        let boxes = boxes.into_operand_of(graph, DType::F32, location);
-        let colors = colors.into_operand_of(graph, DType::F32, location);
-        graph.op(&DEF).data(self).data(boxes).data(colors).finish_at(location)
+        // Rust scalars and dimensions take the dtype of this value.
+        let f32_peer = self.graph().constant(0.0f32)?;
+        let boxes = boxes.into_operand(f32_peer, location);
+        let colors = colors.into_operand(f32_peer, location);
+        self.graph().op(&DEF).data(self).data(boxes).data(colors).finish_at(location)
     }
 }
 

@@ -54,10 +54,11 @@ impl<'g> Value<'g> {
         antialias: bool,
     ) -> Result<Value<'g>> {
         let location = Location::caller();
-        let graph = self.graph();
-        let scale = scale.into_operand_of(graph, DType::F32, location);
-        let translation = translation.into_operand_of(graph, DType::F32, location);
-        let call = graph.op(&DEF).data(self).size("size", size).data(scale).data(translation);
+        // Rust scalars and dimensions take the dtype of this value.
+        let f32_peer = self.graph().constant(0.0f32)?;
+        let scale = scale.into_operand(f32_peer, location);
+        let translation = translation.into_operand(f32_peer, location);
+        let call = self.graph().op(&DEF).data(self).size("size", size).data(scale).data(translation);
         call.attr("kernel_type", kernel.name()).attr("antialias", antialias).finish_at(location)
     }
 }

@@ -51,8 +51,9 @@ impl<'g> Value<'g> {
         fast: bool,
     ) -> Result<Value<'g>> {
         let location = Location::caller();
-        let l2 = l2_regularizer.into_operand_of(self.graph(), DType::F64, location);
-        let rhs = rhs.into_operand(self, location);
+        // A Rust scalar or a dimension takes the dtype of this value.
+        let f64_peer = self.graph().constant(0.0f64)?;
+        let (rhs, l2) = (rhs.into_operand(self, location), l2_regularizer.into_operand(f64_peer, location));
         self.graph().op(&DEF).data(self).data(rhs).data(l2).attr("fast", fast).finish_at(location)
     }
 }
