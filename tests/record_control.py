@@ -531,6 +531,35 @@ def lowered_switch_case_in_a_loop(x, i):
     return tf.while_loop(lambda k, _: k < i + 4, body, (i, x))
 
 
+def nested_loops(x, n, inner):
+    """`inner(z, x, a)` in a loop in a loop, and its gradient. The gradient keeps lists in lists."""
+
+    def body(i, a):
+        _, z = tf.while_loop(lambda q, z: q < i, lambda q, z: (q + 1, inner(z, x, a)), [0, a])
+        return i + 1, z
+
+    _, y = tf.while_loop(lambda i, a: i < n, body, [0, x])
+    return y, tf.gradients(y, [x])[0]
+
+
+NESTED = [(f32(1.5, 2, 0.5), np.int32(3)), (f32(2), np.int32(4)), (f32(1, 2), np.int32(0))]
+
+
+@case(VECTOR, COUNT, runs=NESTED)
+def gradient_of_products_in_nested_loops(x, n):
+    return nested_loops(x, n, lambda z, x, a: z * x)
+
+
+@case(VECTOR, COUNT, runs=NESTED)
+def gradient_of_sums_in_nested_loops(x, n):
+    return nested_loops(x, n, lambda z, x, a: z + a)
+
+
+@case(tf.TensorSpec([3], F), COUNT, runs=NESTED[:1])
+def gradient_of_products_and_sums_in_nested_loops(x, n):
+    return nested_loops(x, n, lambda z, x, a: z * x + a)
+
+
 def lowered_graph_of(function, specs):
     """Returns the GraphDef of a function whose control flow is lowered, and the names of its results."""
     named = [tf.TensorSpec(spec.shape, spec.dtype, f"x{i}") for i, spec in enumerate(specs)]

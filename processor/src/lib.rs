@@ -35,9 +35,8 @@ pub enum LibraryFunction {
     Copy,
     /// `memset`.
     Fill,
-    /// A function that takes two addresses of doubles and their number. It replaces each double at the first address by
-    /// this function of it and of the double at the second address. Like every function, it changes the registers that
-    /// it need not preserve.
+    /// A function of two arrays `a` and `b` of doubles and their length, which sets each `a[i]` to `f(a[i], b[i])`. It
+    /// overwrites the registers that a function need not preserve.
     Combine(fn(f64, f64) -> f64),
 }
 
@@ -93,7 +92,7 @@ impl Processor {
         }
     }
 
-    /// Calls the function `program` at `start` with one argument, and runs it until it returns.
+    /// Calls the function of `program` at address `start` with one argument, and runs it until it returns.
     ///
     /// # Errors
     /// An instruction is unknown or accesses memory outside the regions, the function violates the calling convention,

@@ -1,5 +1,5 @@
 //! SSE instructions, scalar and packed. All of them leave the bytes above the first 16 unchanged. Scalar instructions
-//! change only the first lane.
+//! change only the first lane, except loads, which set the other lanes to zero.
 
 use iced_x86::{Instruction, Mnemonic as M, Register};
 

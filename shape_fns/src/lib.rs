@@ -77,7 +77,7 @@
 //! - Softmax cross entropy also broadcasts unknown dimensions.
 //! - A Fourier transform over named axes takes its lengths as given.
 //!
-//! # Counterparts of `tf.TensorShape`, `tf.compat.v1.Dimension` and Java's `Shape`
+//! # Counterparts of `tf.TensorShape`, `tf.compat.v1.Dimension` and the `Shape` of TensorFlow Java
 //! Errors of these methods use TensorFlow's wording, with shapes in this crate's notation: `Shapes [1] and [1, 2] must
 //! have the same rank`. TensorFlow's unknown dimensions have no identity. Here they are symbols, and a symbol equals
 //! itself.
@@ -116,7 +116,7 @@
 //! | `==`, `!=` | [`same`](Dim::same); `==` compares canonical forms |
 //! | `is_compatible_with`, `assert_is_compatible_with`, `merge_with` | the same: [`is_compatible_with`](Dim::is_compatible_with), [`assert_is_compatible_with`](Dim::assert_is_compatible_with), [`merge_with`](Dim::merge_with) |
 //!
-//! | Java's `Shape` | here |
+//! | `Shape` in TensorFlow Java | here |
 //! |---|---|
 //! | `of(2, -1)`, `scalar()`, `unknown()` | [`shape!`]`[2, ?]`, [`scalar`](TensorShape::scalar), [`unranked`](TensorShape::unranked) |
 //! | `numDimensions()`, `asArray()` | [`rank`](TensorShape::rank), [`dims`](TensorShape::dims): `None` for -1 and null |

@@ -24,7 +24,7 @@ pub(crate) fn locate(graph: &GraphData, index: NodeIx, error: Error) -> Error {
         .filter(|_| names_element)
         .and_then(|operand| Some((operand, *node.operands.get(operand)?)));
     let error = match blamed.map(|(operand, value)| (operand, graph.values[value.index()].node)) {
-        // The call of the program that made this node made the operand too, so its line says nothing new.
+        // The call in the program that made this node made the operand too, so its line says nothing new.
         Some((_, maker)) if is_of_same_call(graph, maker, index) => error,
         Some((operand, maker)) => error.note(
             format!("operand {operand} comes from {}", graph.node_label(maker)),
@@ -46,7 +46,7 @@ pub(crate) fn locate(graph: &GraphData, index: NodeIx, error: Error) -> Error {
         .in_scopes(scopes)
 }
 
-/// Returns whether one call of the program added both nodes.
+/// Returns whether one call in the program added both nodes.
 fn is_of_same_call(graph: &GraphData, a: NodeIx, b: NodeIx) -> bool {
     let call =
         |node: NodeIx| graph.call_of_program(graph.nodes[node.index()].origin).map(|(_, location)| location);

@@ -1,5 +1,5 @@
-//! [`SpecializationCache`]: a graph, and its program for each set of ranks and structure parameters (axes,
-//! permutations) that runs have met.
+//! [`SpecializationCache`]: a graph, and its programs for the ranks, sizes and elements of key inputs that runs have
+//! met.
 
 use std::sync::{Arc, Mutex};
 
@@ -13,7 +13,7 @@ use crate::error::Result;
 use crate::graph::{GraphData, ValueIx};
 use crate::lower::check_definitions;
 use crate::lower::program::Step;
-use crate::passes::{KeyInputs, KnownInputs, incomplete, key_inputs, rebuild, unresolved};
+use crate::passes::{KeyInputs, KnownInputs, incomplete_nodes, key_inputs, rebuild, unresolved};
 use crate::runtime::{Pool, ProgramState, lock};
 use crate::tensor::TensorView;
 
@@ -41,7 +41,7 @@ pub(crate) struct SpecializationCache {
     reasons: Mutex<Vec<String>>,
 }
 
-/// A program for known ranks and structure parameters, the state of its runs, and the continuation after it.
+/// A program for one [`SpecializationKey`], the state of its runs, and the continuation after it.
 pub(crate) struct Specialization {
     pub program: CompiledProgram,
     pub state: ProgramState,
@@ -107,7 +107,7 @@ impl SpecializationCache {
             let (graph, outputs) = (cache.graph.clone(), cache.outputs.clone());
             cache.only = Some(Arc::new(cache.compile(graph, outputs, "graph")?));
         } else {
-            check_definitions(&cache.graph, &incomplete(&cache.graph))?;
+            check_definitions(&cache.graph, &incomplete_nodes(&cache.graph))?;
             cache.show_graph(&cache.graph, &cache.outputs)?;
         }
         Ok(cache)
@@ -272,7 +272,7 @@ impl SpecializationCache {
         compiled
     }
 
-    /// Calls `f` on every specialization compiled so far, oldest first. A specialization comes before the
+    /// Calls `f` on every specialization compiled so far: those of this cache oldest first, each followed by the
     /// specializations of its continuation.
     pub(crate) fn for_each(&self, f: &mut dyn FnMut(&Specialization)) {
         let mut stack = self.compiled();

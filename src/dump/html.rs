@@ -19,8 +19,8 @@ impl Snapshot {
     /// Returns the stage as one self-contained HTML page. With a trace, the page shows the time of each kernel.
     ///
     /// The graph can be moved, zoomed and searched. At first the scopes are open that fit into the window; a click on a
-    /// scope opens or closes the scope. A click on a node shows its op, attributes, source line and shape, the origin
-    /// of each dimension, and the loops and code of its kernel. A click moves nothing under the pointer. A snapshot of
+    /// scope opens or closes the scope, which stays under the pointer. A click on a node shows its op, attributes,
+    /// source line and shape, the origin of each dimension, and the loops and code of its kernel. A snapshot of
     /// [`StageKind::Kernels`](crate::StageKind::Kernels) has loops, [`StageKind::Clif`](crate::StageKind::Clif) also
     /// Cranelift code, and [`StageKind::Asm`](crate::StageKind::Asm) also machine instructions.
     pub fn to_html(&self, trace: Option<&Trace>) -> String {

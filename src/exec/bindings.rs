@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 use shapeflow_shape_fns::{Dim, DimTable, Guard, Symbol, SymbolKind};
 use smallvec::SmallVec;
 
-use crate::lower::{PlanError, determined_name_near};
+use crate::lower::{PlanError, nearest_determined_name};
 use crate::runtime::BufferSizes;
 
 /// The values of symbols during a run. The equalities of a dim table give values to further symbols.
@@ -72,7 +72,7 @@ impl<'t> Bindings<'t> {
                 unbound.get_or_insert(symbol);
             }
         });
-        unbound.map_or_else(String::new, |symbol| determined_name_near(symbol, self.values.symbols()))
+        unbound.map_or_else(String::new, |symbol| nearest_determined_name(symbol, self.values.symbols()))
     }
 
     /// Returns the values of dims as sizes, if all are known.

@@ -190,7 +190,7 @@ impl SegmentPlanner<'_> {
         }
         let memory = SegmentMemory::assign(&steps).map_err(|buffer| {
             let message = format!(
-                "{} does not fit into memory beside the other values of the run",
+                "{} does not fit into memory together with the other values of the run",
                 self.value_text(buffer)
             );
             Error::new(ErrorKind::Memory, Phase::Run, message)

@@ -231,11 +231,17 @@ impl<'r, 'm> Run<'r, 'm> {
                         None => {
                             let memory = &*self.memory;
                             let functions = &self.code.functions[step];
-                            let stream = stream_threshold(&kernel_plan.buffers, kernel_plan.stream, memory);
-                            let cancel = self.cancel;
                             let plan = kernel_plan;
-                            let run =
-                                Launch { kernel, plan, code, functions, memory, stream, traced, cancel };
+                            let run = Launch {
+                                kernel,
+                                plan,
+                                code,
+                                functions,
+                                memory,
+                                stream_threshold: stream_threshold(&plan.buffers, plan.stream, memory),
+                                traced,
+                                cancel: self.cancel,
+                            };
                             launch(&run, workspaces, &self.state.threads)?
                         }
                     };

@@ -33,8 +33,8 @@ pub(crate) enum Atom {
     Value(Expr),
 }
 
-/// An integer expression `constant + Σ coefficient · atom`. An atom is an axis, a quotient or remainder of another
-/// index, or a run-time value.
+/// An integer expression `constant + Σ coefficient · atom`. An atom is an axis, a quotient, remainder or broadcast of
+/// another index, or a run-time value.
 ///
 /// Coefficients and constants are [`Dim`]s, so an index stays valid for every size. [`Index::constant`] makes an index
 /// of an integer: `index + Index::constant(1)`.
@@ -206,7 +206,7 @@ impl Index {
         }
     }
 
-    /// Calls `f` on every axis, also inside quotients and remainders, but not inside run-time values.
+    /// Calls `f` on every axis, also inside other indices, but not inside run-time values.
     pub(crate) fn for_each_axis(&self, f: &mut dyn FnMut(Axis)) {
         for (atom, _) in &self.terms {
             match atom {
@@ -226,7 +226,7 @@ impl Index {
         found
     }
 
-    /// Calls `f` on every run-time value, also inside quotients and remainders.
+    /// Calls `f` on every run-time value, also inside other indices.
     pub(crate) fn for_each_value<'a>(&'a self, f: &mut dyn FnMut(&'a Expr)) {
         for (atom, _) in &self.terms {
             match atom {

@@ -127,7 +127,7 @@ pub enum BinaryOp {
     LargeAngle(AngleFunction),
 }
 
-/// A function of an angle.
+/// A function of an angle: sine, cosine or tangent.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum AngleFunction {
     /// The sine.

@@ -32,8 +32,8 @@ impl Graph {
     /// ```
     ///
     /// # Errors
-    /// A text is not a name, the graph knows that the sizes differ, or the call stands in a branch or a loop body.
-    /// [`Graph::compile`] fails if no shape of the graph uses one of the names.
+    /// `a` or `b` is not a valid name, the graph knows that the sizes differ, or the call is in a branch or a loop
+    /// body. [`Graph::compile`] fails if no shape of the graph uses one of the names.
     #[track_caller]
     pub fn assume_eq(&self, a: &str, b: &str) -> Result<()> {
         let location = Location::caller();

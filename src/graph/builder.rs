@@ -38,14 +38,14 @@ impl<'g> OpBuilder<'g> {
         }
     }
 
-    /// Refuses the call because of an argument that is no operand and no attribute yet. The error of
+    /// Refuses the call because of an argument that is not an operand or an attribute yet. The error of
     /// [`OpBuilder::finish`] names the call, and has the line of the call if `error` has no line.
     pub(crate) fn refuse(&mut self, error: Error) {
         self.error.get_or_insert(error);
     }
 
-    fn push(&mut self, place: u32, value: Value<'g>) {
-        // A value of another graph is no operand of the call. Without it, later operands would have wrong numbers.
+    fn push(&mut self, entry: u32, value: Value<'g>) {
+        // A value of another graph was not passed, so the operands after it would have wrong numbers.
         if self.error.as_ref().is_some_and(|error| error.kind() == ErrorKind::ForeignValue) {
             return;
         }
@@ -53,7 +53,7 @@ impl<'g> OpBuilder<'g> {
             return self.refuse(error);
         }
         match value.index() {
-            Ok(index) => self.operands.push((place, index)),
+            Ok(index) => self.operands.push((entry, index)),
             Err(error) => self.refuse(error),
         }
     }
@@ -158,10 +158,10 @@ impl<'g> OpBuilder<'g> {
         self
     }
 
-    /// Passes the operand that the declaration lists at index `place`.
+    /// Passes operand number `entry` of the declaration.
     #[cfg(feature = "graphdef")]
-    pub(crate) fn operand(mut self, place: usize, value: Value<'g>) -> Self {
-        self.push(u32::try_from(place).unwrap_or(u32::MAX), value);
+    pub(crate) fn operand(mut self, entry: usize, value: Value<'g>) -> Self {
+        self.push(u32::try_from(entry).unwrap_or(u32::MAX), value);
         self.is_imported = true;
         self
     }

@@ -1,4 +1,4 @@
-//! [`CallFrame`]: a call of the program that adds several nodes, for the errors of these nodes.
+//! [`CallFrame`]: a call in the program that adds several nodes, for the errors of these nodes.
 
 use std::panic::Location;
 use std::sync::Arc;
@@ -11,8 +11,8 @@ use super::{GraphData, ValueIx};
 use crate::error::{Error, is_library_line};
 use crate::op::OpDef;
 
-/// A call of the program that adds several nodes: a call of a composite op, or of a method that builds with other ops.
-/// Errors of the nodes name this call, because the program does not mention their ops.
+/// A call in the program that adds several nodes: of a composite op, or of a method that builds with other ops. Errors
+/// of the nodes name this call, because the program does not mention their ops.
 pub(crate) struct CallFrame {
     name: &'static str,
     location: &'static Location<'static>,
@@ -20,17 +20,17 @@ pub(crate) struct CallFrame {
     parent: Option<u32>,
     /// The operands and attributes; `None` for a method.
     arguments: Option<Arguments>,
-    /// The call of a method of a ragged value, such as `map(f32[n, (r0)])`. It stands for the call of the node of the
-    /// same name, whose operands are parts of the ragged value.
+    /// The call of a method of a ragged value, such as `map(f32[n, (r0)])`. Errors show it in place of the call of the
+    /// node of the same name, whose operands are the parts of the ragged value.
     ragged_call: Option<String>,
-    /// The call of a method with its arguments, such as `slice_with(f32[n, 4], [0, 1..])`. It stands for all calls of
-    /// its nodes, whose arguments the program did not write.
+    /// The call of a method with its arguments, such as `slice_with(f32[n, 4], [0, 1..])`. Errors show it in place of
+    /// the calls of its nodes, whose arguments the program did not write.
     written_call: Option<String>,
 }
 
 /// The text of a method's call in errors.
 pub(crate) enum MethodText {
-    /// The name, before the calls of nodes.
+    /// The method's name. An error shows the call of the failing node after it.
     Name,
     /// See [`CallFrame::ragged_call`].
     Ragged(String),
@@ -83,17 +83,17 @@ impl GraphData {
         self.calls.len() as u32 - 1
     }
 
-    /// Returns the open call if it made the call at `location`: a location in the library, or the location of the open
-    /// call itself. A call at another place of the program, such as in a closure that the open call runs, is a call of
-    /// its own: the result is `None`.
+    /// Returns the open call, the call in progress, if it made the call at `location`. It did if `location` is in the
+    /// library, or is the location of the open call itself. A call at another line of the program, such as in a closure
+    /// that the open call runs, is a call of its own: the result is `None`.
     fn parent_of_call(&self, location: &Location<'_>) -> Option<u32> {
         let open = self.open_frame?;
         let frame = &self.calls[open as usize];
         (is_library_line(location) || *location == *frame.location).then_some(open)
     }
 
-    /// Returns which open call adds a node at `location`, and whether the node has the operands and attributes of that
-    /// call.
+    /// Returns which open call adds a node at `location`, and whether the node has the operands and attributes of the
+    /// innermost call that errors show.
     pub(super) fn call_origin(
         &self,
         operands: &[ValueIx],
@@ -108,7 +108,7 @@ impl GraphData {
         CallOrigin { frame, has_call_arguments }
     }
 
-    /// Returns the calls that an error names: the call of the program, and if it is a method, the first composite op
+    /// Returns the calls that an error names: the call in the program, and if it is a method, the first composite op
     /// below it.
     fn shown_frames(&self, innermost: u32) -> SmallVec<[&CallFrame; 2]> {
         let mut chain: SmallVec<[&CallFrame; 4]> = SmallVec::new();
@@ -124,7 +124,7 @@ impl GraphData {
         [outermost].into_iter().chain(inner).collect()
     }
 
-    /// Returns the name and the line of the call of the program that a node is a part of.
+    /// Returns the name and the line of the call in the program that added a node.
     pub(crate) fn call_of_program(
         &self,
         origin: CallOrigin,
@@ -133,14 +133,13 @@ impl GraphData {
         Some((outermost.name, outermost.location))
     }
 
-    /// Returns the operands of the call that an error of a node names, if the error does not show the call of the node:
-    /// the op of the node is internal.
+    /// If the op of a node is internal, its errors show a call in the program instead. Returns that call's operands.
     pub(super) fn operands_of_program(&self, op: &OpDef, origin: CallOrigin) -> Option<&[ValueIx]> {
         let shown = self.shown_frames(origin.frame.filter(|_| op.is_internal())?).pop()?;
         shown.arguments.as_ref().map(|arguments| &arguments.operands[..])
     }
 
-    /// Names the open call of the program in an error that names no op.
+    /// Names the open call in an error that names no op.
     pub(super) fn blame_open_call(&self, error: Error) -> Error {
         let Some(frame) = self.open_frame else { return error };
         let outermost = self.shown_frames(frame)[0];
@@ -157,8 +156,8 @@ impl GraphData {
         }
     }
 
-    /// Adds the call of an op to an error. `call` is the text of the call. An op that a call of the program added comes
-    /// after that call: `tensordot: einsum(f32[2, 3], f32[4, 5], equation="ab,bc->ac"): …`.
+    /// Adds the call of an op to an error. `call` is the text of the call. If another call in the program added the op,
+    /// that call comes first: `tensordot: einsum(f32[2, 3], f32[4, 5], equation="ab,bc->ac"): …`.
     pub(crate) fn blame(&self, error: Error, op: &OpDef, call: String, origin: CallOrigin) -> Error {
         let Some(frame) = origin.frame else { return error.with_op(op.name(), call) };
         let shown = self.shown_frames(frame);

@@ -3,12 +3,12 @@
 use crate::error::Result;
 use crate::tensor::{Element, Tensor};
 
-/// A type that converts into a constant, see [`Graph::constant`](super::Graph::constant): a tensor, a number, a bool or
-/// a string, nested arrays of these, or a slice or vector of any of these but tensors.
+/// A type that converts into a constant, see [`Graph::constant`](super::Graph::constant): a tensor, a scalar (a number,
+/// a bool or a string), nested arrays of scalars, or a slice or vector of scalars or of such arrays.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a constant",
-    note = "a constant is a `Tensor`, a number, a bool or a string, nested arrays of these, or a slice or vector of these; \
-            `Tensor::from_vec` takes sizes and elements"
+    note = "a constant is a `Tensor`, a scalar (a number, a bool or a string), nested arrays of scalars, \
+            or a slice or vector of scalars or of such arrays; `Tensor::from_vec` takes sizes and elements"
 )]
 pub trait IntoConstant {
     #[doc(hidden)]

@@ -13,7 +13,7 @@ impl<'g> Value<'g> {
     /// Returns one dimension of the shape; a negative axis counts from the end.
     ///
     /// A dimension with a name may stand in any graph, where the name is found again. A dimension without a name
-    /// belongs to this graph, or to the branch or loop body that made it. Another place refuses it: see
+    /// belongs to this graph, or to the branch or loop body that made it. Other graphs and bodies refuse it: see
     /// [`guide::shapes`](crate::guide::shapes#dimensions-outside-their-graph).
     ///
     /// ```

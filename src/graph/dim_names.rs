@@ -92,17 +92,17 @@ impl GraphData {
         DimNames(names)
     }
 
-    /// Gives an unknown dimension the name of the program that it has replaced, such as the name of
-    /// [`Value::as_dim`](crate::Value::as_dim).
+    /// If an unknown dimension has replaced a symbol that the program named (with
+    /// [`Value::as_dim`](crate::Value::as_dim), for example), gives it that name.
     fn use_equal_names(&self, unknown: &mut Unknowns, names: &mut SymbolNames) {
         for equality in self.table.equalities() {
             let Some(name) = equality.symbol.name() else { continue };
             let Some(symbol) = self.table.resolve(&Dim::from(equality.symbol)).as_symbol() else { continue };
             let unnamed = unknown.unnamed.iter().position(|other| *other == symbol);
-            if let Some(place) = unnamed
+            if let Some(index) = unnamed
                 && unknown.taken.insert(name.to_string())
             {
-                unknown.unnamed.remove(place);
+                unknown.unnamed.remove(index);
                 names.insert(symbol, name.to_string());
             }
         }
@@ -200,8 +200,8 @@ impl GraphData {
     }
 }
 
-/// Splits the name of a node into the parts of a name of its dimensions. A part of digits only would look like a size.
-/// Such a part joins the part before it, or `op` if it is the first part.
+/// Splits the name of a node at its slashes, into the parts that name its dimensions. A part of digits and dots only
+/// would look like a number. Such a part joins the part before it, or `op` if it is the first part.
 fn path_of(name: &str, op: &str) -> Vec<String> {
     let is_accepted = |letter: char| letter.is_alphanumeric() || letter == '.';
     let mut path: Vec<String> = Vec::new();

@@ -27,7 +27,7 @@ const COMMENT_COLUMN: usize = 56;
 /// The maximum number of elements of a constant that is shown with its elements.
 const MAX_ELEMENTS: usize = 8;
 
-/// What stands in place of the dtype and shape of the handle of a variable or a table.
+/// The text that replaces the dtype and shape of the handle of a variable or a table.
 pub(crate) const RESOURCE: &str = "resource";
 
 impl GraphData {
@@ -104,10 +104,10 @@ impl GraphData {
         text
     }
 
-    /// Returns the text of a call, with the names of the unknown dimensions, for an error whose message has the
-    /// attributes that belong to it.
+    /// Returns the text of a call, with the names of the unknown dimensions, for an error. It leaves out the attributes
+    /// that the message of the error contains.
     pub(crate) fn named_call_text(&self, op: &OpDef, operands: &[ValueIx], attrs: &Attrs) -> String {
-        let attrs = op.attrs_beside_message(attrs);
+        let attrs = op.attrs_not_in_message(attrs);
         self.dim_names().scope(|| self.call_text(op, operands, &attrs))
     }
 

@@ -230,8 +230,8 @@ impl GraphData {
         forms.into_iter()
     }
 
-    /// Returns the label and the line of the call of the program that tied dimensions: `mul` for a reshape that a
-    /// product of ragged values added. A node with a name of the program, and a call of `assume_eq`, have their labels.
+    /// Returns the label and the line of the call in the program that tied dimensions: `mul` for a reshape that a
+    /// product of ragged values added. A node that the program named, and a call of `assume_eq`, have their own labels.
     pub(crate) fn call_at(&self, origin: u32) -> (String, &'static Location<'static>) {
         let (label, location) = self.label_at(origin);
         if self.assumption_at(origin).is_some() {

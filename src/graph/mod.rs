@@ -399,7 +399,7 @@ impl GraphData {
     }
 
     /// Returns the name of a value, prefixed with its scopes: the name that the program gave it, or else the name of
-    /// its node. If only another output of the node has a name of the program, the name is the op's name and the number
+    /// its node. If only another output of the node was named by the program, the name is the op's name and the number
     /// of the value, so that no two outputs have one name.
     pub(crate) fn value_name(&self, value: ValueIx) -> String {
         let index = self.values[value.index()].node;

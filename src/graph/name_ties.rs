@@ -13,7 +13,7 @@ use crate::error::{Error, ErrorKind, Phase, Result, is_library_line};
 #[non_exhaustive]
 pub struct NameTie {
     /// The two names; the second may be an expression of names, such as `2*m`. An unknown dimension that the program
-    /// has not named has its name in [`Graph::dim_names`].
+    /// left unnamed appears under the name that [`Graph::dim_names`] gives it.
     pub names: [String; 2],
     /// Whether the call broadcasts the dimensions, so that one of them may also be 1. Otherwise they are equal.
     pub broadcast: bool,
@@ -37,8 +37,8 @@ impl NameTie {
         }
     }
 
-    /// Returns whether `other` says nothing that this tie does not say: it has the same names and relation, and this
-    /// tie has the same exception or none.
+    /// Returns whether this tie says all that `other` says: the names and the relation are the same, and this tie has
+    /// no exception or the same one.
     fn covers(&self, other: &NameTie) -> bool {
         let is_as_strict = self.unless_zero.is_none() || self.unless_zero == other.unless_zero;
         is_as_strict && self.names == other.names && self.broadcast == other.broadcast
@@ -100,10 +100,10 @@ impl Graph {
     /// strict graph where every name means a different thing, to find a forgotten transposition at build time. See
     /// also [`Graph::merges`].
     ///
-    /// Only names of the program count. A strict graph accepts a call that ties an unknown dimension without a name
-    /// (`?`, or the number of values of a ragged input), because the program has not said what it means, and could not
-    /// assume the equality. Name the dimension, for example with [`Value::ensure_shape`](crate::Value::ensure_shape),
-    /// to have its ties refused.
+    /// Only names that the program gave count. A strict graph accepts a call that ties an unknown dimension without a
+    /// name (`?`, or the number of values of a ragged input), because the program has not said what it means, and could
+    /// not assume the equality. Name the dimension, for example with
+    /// [`Value::ensure_shape`](crate::Value::ensure_shape), to have its ties refused.
     ///
     /// A strict graph accepts a call that makes a name equal to a number: a product with a constant matrix of 784 rows
     /// fixes `features` to 784, and this is usual too. It also accepts an equation with an expression, such as
@@ -130,11 +130,11 @@ impl Graph {
 
     /// Returns the names of dimensions that calls have tied together: two names that are equal, or that broadcast with
     /// each other; also a name and an expression of names that are equal, such as `n == 2*m`. Calls inside branches and
-    /// loops count too. An equation of one name, such as `n == 784`, is no tie. The text of the graph lists the ties
+    /// loops count too. An equation of one name, such as `n == 784`, is not a tie. The text of the graph lists the ties
     /// too. [`Graph::strict`] makes a graph that refuses ties of two names.
     ///
-    /// An unknown dimension that the program has not named is listed if it broadcasts with another one, under its name
-    /// in [`Graph::dim_names`]: a run checks such a broadcast, and nothing else would show it.
+    /// A dimension that the program left unnamed is listed if it broadcasts with another one, under the name that
+    /// [`Graph::dim_names`] gives it: a run checks such a broadcast, and nothing else would show it.
     ///
     /// ```
     /// use shapeflow::{shape, DType, Graph};
@@ -203,10 +203,10 @@ impl GraphData {
         checked
     }
 
-    /// Returns the broadcasts beyond the first `first`. An unknown dimension without a name of the program counts too,
+    /// Returns the broadcasts after the first `skipped` ones. A dimension that the program left unnamed counts too,
     /// unless a later call has fixed it, or made it equal to the other dimension.
-    fn broadcasts(&self, first: usize) -> impl Iterator<Item = TiedNames> {
-        self.table.broadcasts()[first..].iter().filter_map(|broadcast| {
+    fn broadcasts(&self, skipped: usize) -> impl Iterator<Item = TiedNames> {
+        self.table.broadcasts()[skipped..].iter().filter_map(|broadcast| {
             let is_anonymous = |symbol: Symbol| symbol.is_anonymous();
             let names = broadcast.symbols.map(|symbol| match is_anonymous(symbol) {
                 true => self.table.resolve(&Dim::from(symbol)),
@@ -223,8 +223,9 @@ impl GraphData {
         })
     }
 
-    fn equalities_of_names(&self, first: usize) -> impl Iterator<Item = TiedNames> {
-        let equalities = self.table.equalities()[first..].iter();
+    /// Returns the equalities of names after the first `skipped` equalities.
+    fn equalities_of_names(&self, skipped: usize) -> impl Iterator<Item = TiedNames> {
+        let equalities = self.table.equalities()[skipped..].iter();
         equalities.filter_map(|equality| {
             let names = [Dim::from(equality.symbol), equality.dim.clone()];
             let tied = names.iter().all(has_names_only);

@@ -59,11 +59,11 @@ pub(crate) struct Node {
     pub location: &'static Location<'static>,
     /// The innermost scope in which the node was built; 0 is none.
     pub scope: u32,
-    /// Whether the node was added while a call of the program that adds several nodes was open. Such a call reads the
+    /// Whether the node was added while a call in the program that adds several nodes was open. Such a call reads the
     /// sizes of its operands as they are known at that time, and adds other nodes for other sizes.
     pub added_within_call: bool,
-    /// The open call that added the node. There is none if the program added the node by a call of its own, such as in
-    /// a closure that the open call runs.
+    /// The open call that added the node. There is none if another call in the program added the node, such as a call
+    /// in a closure that the open call runs.
     pub origin: CallOrigin,
 }
 

@@ -7,19 +7,19 @@ use super::{IntoParam, Param, Value};
 use crate::error::Result;
 use crate::tensor::Tensor;
 
-/// An operand beside a value: another value, a `Result` of one, a tensor, a Rust scalar, or a [`Dim`].
+/// A further operand of an op on a value: another value, a `Result` of one, a tensor, a Rust scalar, or a [`Dim`].
 ///
-/// A scalar takes the dtype of the tensor beside it if both have one dtype by the rule of the op. An integer dtype must
-/// hold the scalar exactly. A float dtype rounds the scalar. A scalar beside an operand of another role keeps its Rust
-/// type: an update beside indices, or a parameter beside a seed.
+/// A scalar takes the dtype of the tensor operand if the op requires one dtype for both. An integer dtype must hold the
+/// scalar exactly. A float dtype rounds the scalar. A scalar keeps its Rust type if the other operands have another
+/// role: an update with indices, or a parameter with a seed.
 ///
-/// Several scalars of one dtype without a tensor beside them take one dtype. A float type comes before an integer type,
-/// and a type that the program writes comes before the types of literals without a suffix, f64 and i32: `0.0f32` and
-/// `1.0` are f32, and `0` and `1.0` are f64.
+/// If an op requires one dtype for several scalars and no tensor, a float type comes before an integer type, and a type
+/// that the program writes comes before the types of literals without a suffix, f64 and i32: `0.0f32` and `1.0` are
+/// f32, and `0` and `1.0` are f64.
 ///
 /// A Rust array or string is no operand: `graph.constant([1, 2])?` and `graph.constant("a")?` make values of them.
 ///
-/// A [`Dim`] is the size of that dimension as an i64 scalar. It takes the dtype of a float tensor beside it.
+/// A [`Dim`] is the size of that dimension as an i64 scalar. It takes the dtype of a float tensor operand.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be an operand of a tensor op",
     note = "an operand is a `Value`, a `Tensor`, a Rust scalar or a `Dim`; `graph.constant([1, 2])?` makes a value of an array, \

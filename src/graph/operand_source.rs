@@ -14,9 +14,9 @@ use crate::tensor::{Element, Tensor};
 /// An argument that becomes an operand: a value, a `Result` of one, a tensor, or a Rust scalar.
 ///
 /// A Rust scalar has no dtype of the graph yet. The builder method says where the dtype comes from:
-/// [`into_operand`](OperandSource::into_operand) takes the dtype of a tensor beside the scalar, for operands that the
-/// op wants in one dtype; [`into_own_operand`](OperandSource::into_own_operand) and [`one_dtype`] are for operands
-/// beside operands of another role, such as indices, keys, segments or a seed.
+/// [`into_operand`](OperandSource::into_operand) takes the dtype of a tensor operand, for operands that the op wants in
+/// one dtype; [`into_own_operand`](OperandSource::into_own_operand) and [`one_dtype`] are for scalars whose other
+/// operands have another role, such as indices, keys, segments or a seed.
 pub trait OperandSource<'g>: Sized {
     /// Converts into a value, or returns the scalar.
     fn into_source(self, graph: &'g Graph, location: &'static Location<'static>) -> Source<'g>;
@@ -26,7 +26,7 @@ pub trait OperandSource<'g>: Sized {
         match self.into_source(peer.graph(), location) {
             Source::Value(value) => value,
             Source::Refused(error) => peer.or_poison(Err(error)),
-            Source::Scalar(scalar) => beside(scalar, peer, location),
+            Source::Scalar(scalar) => constant_like(scalar, peer, location),
         }
     }
 
@@ -78,8 +78,8 @@ impl<'g> Source<'g> {
     }
 }
 
-/// Converts arguments that the op wants in one dtype, beside operands of another role. A Rust scalar takes the dtype of
-/// the first value among the arguments. Without a value, all scalars take one dtype, see [`dtype_of_scalars`].
+/// Converts arguments that the op wants in one dtype; operands of another role do not count. A Rust scalar takes the
+/// dtype of the first value among the arguments. Without a value, all scalars take one dtype, see [`dtype_of_scalars`].
 pub(crate) fn one_dtype<'g, const N: usize>(
     graph: &'g Graph,
     location: &'static Location<'static>,
@@ -96,7 +96,7 @@ pub(crate) fn one_dtype<'g, const N: usize>(
     // Without scalars, only a poisoned value takes the dtype.
     let dtype = dtype_of_scalars(scalars).unwrap_or(DType::F32);
     sources.map(|source| match (source, value) {
-        (Source::Scalar(scalar), Some(peer)) => beside(scalar, peer, location),
+        (Source::Scalar(scalar), Some(peer)) => constant_like(scalar, peer, location),
         (source, _) => source.into_value(graph, dtype, location),
     })
 }
@@ -136,7 +136,7 @@ impl<'g, T: Element> OperandSource<'g> for T {
 }
 
 /// Makes the constant of a scalar in the dtype of `peer`.
-fn beside<'g>(scalar: Scalar, peer: Value<'g>, location: &'static Location<'static>) -> Value<'g> {
+fn constant_like<'g>(scalar: Scalar, peer: Value<'g>, location: &'static Location<'static>) -> Value<'g> {
     constant(scalar, peer.graph(), peer.dtype(), location, || does_not_fit(scalar, peer))
 }
 
@@ -181,8 +181,8 @@ fn rust_text(scalar: Scalar) -> String {
     }
 }
 
-/// Returns the dtype of a scalar beside elements of `dtype`. Beside complex numbers, a scalar has the dtype of the
-/// parts of these numbers.
+/// Returns the dtype that a scalar takes if the other operand has `dtype`: the dtype of the parts of complex numbers,
+/// else `dtype`.
 fn part(dtype: DType) -> DType {
     dtype.part().unwrap_or(dtype)
 }
@@ -206,7 +206,7 @@ fn does_not_fit(scalar: Scalar, peer: Value<'_>) -> Error {
         None => "this dtype must hold the scalar".to_string(),
     };
     let message = format!(
-        "a scalar takes the dtype of the tensor beside it, and {requirement}, got {text} beside {}",
+        "a scalar takes the dtype of the tensor operand, and {requirement}, got {text} with {}",
         type_text(dtype, &peer.shape())
     );
     let mut error = Error::new(ErrorKind::DType, Phase::Build, message);

@@ -170,7 +170,7 @@ impl<'g> OpenCall<'g> {
             }
             Err(error) => {
                 self.graph.write().rollback(checkpoint);
-                // The call of the program around this call names itself.
+                // The call in the program that made this call names itself.
                 Err(if self.is_of_program { self.blame(error) } else { error })
             }
         }

@@ -20,7 +20,7 @@
 //! ```
 //!
 //! Some calls add several nodes: a composite op such as [`einsum`](fn@crate::einsum), or a method such as
-//! [`tensordot`](crate::Value::tensordot). An error of such a node names the call of the program first, and then the
+//! [`tensordot`](crate::Value::tensordot). An error of such a node names the call in your program first, and then the
 //! step that failed, unless the step has the same operands: `tensordot: einsum(f32[2, 3], ..): ..`. Numbers of operands
 //! in the rest of the text count the operands of the last call that is named.
 //!

@@ -20,9 +20,9 @@
 //!
 //! # What compiles again
 //!
-//! No size is in machine code, so a new batch size compiles nothing. A rank that only a run knows, and a fed axis or
-//! permutation, compile once for each new value. [`Stats::compiles`](crate::Stats) lists every compilation with its
-//! reason.
+//! No size is in machine code, so a new batch size compiles nothing. If only a run knows a rank, an axis or a
+//! permutation, the graph is compiled once for each new value of it. [`Stats::compiles`](crate::Stats) lists every
+//! compilation with its reason.
 //!
 //! ```
 //! use shapeflow::{DType, Graph, Tensor, shape};

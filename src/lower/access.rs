@@ -171,8 +171,8 @@ pub(super) fn has_quotients(index: &Index) -> bool {
     index.terms.iter().any(|(atom, _)| matches!(atom, Atom::FloorDiv(..) | Atom::Mod(..)))
 }
 
-/// Returns whether an index depends on `axis`. The run-time values in the index do not count.
-pub(super) fn depends_on(index: &Index, axis: Axis) -> bool {
+/// Returns whether `axis` occurs in an index, outside its run-time values.
+pub(super) fn has_axis(index: &Index, axis: Axis) -> bool {
     let mut found = false;
     index.for_each_axis(&mut |other| found |= other == axis);
     found
@@ -187,7 +187,7 @@ pub(super) fn step_along(index: &[Index], axis: Axis, dims: &[Dim]) -> Option<i6
             match atom {
                 Atom::Axis(other) if *other != axis => {}
                 Atom::Axis(_) => step = step.checked_add(coefficient.as_known()?.checked_mul(stride?)?)?,
-                _ if depends_on(index, axis) => return None,
+                _ if has_axis(index, axis) => return None,
                 _ => {}
             }
         }
@@ -197,17 +197,17 @@ pub(super) fn step_along(index: &[Index], axis: Axis, dims: &[Dim]) -> Option<i6
     Some(step)
 }
 
-/// Returns whether an index or one of its run-time values depends on `axis`.
+/// Returns whether an index depends on `axis`, itself or by one of its run-time values.
 pub(super) fn varies_with(index: &Index, axis: Axis) -> bool {
     let mut values = Vec::new();
-    if depends_on(index, axis) {
+    if has_axis(index, axis) {
         return true;
     }
     index.for_each_value(&mut |expr| values.push(expr));
     post_order(values).iter().any(|expr| match expr.kind() {
-        ExprKind::Iota(index) => depends_on(index, axis),
-        ExprKind::Load { index, .. } => index.iter().any(|index| depends_on(index, axis)),
-        ExprKind::LoadFlat { position, .. } => depends_on(position, axis),
+        ExprKind::Iota(index) => has_axis(index, axis),
+        ExprKind::Load { index, .. } => index.iter().any(|index| has_axis(index, axis)),
+        ExprKind::LoadFlat { position, .. } => has_axis(position, axis),
         _ => false,
     })
 }

@@ -25,9 +25,11 @@ pub(crate) struct BoxPlan {
     pub slots: Vec<SlotPlan>,
     /// For each run-time scalar of the variant's body: its value.
     pub scalars: Vec<i64>,
+    /// Whether the machine code runs on the buffers or on copies of them, or the box is a plain copy.
     pub mode: LaunchMode,
     /// Bytes of the scratch slots: the slots to which a pass of a row stores elements that a later pass of the same row
-    /// loads. The copies of staged slots are not counted. They lie behind the scratch slots in a thread's workspace.
+    /// loads. They lie in a thread's workspace, before the copies of staged slots ([`LaunchMode::Staged`]), which do
+    /// not count.
     pub scratch: usize,
 }
 

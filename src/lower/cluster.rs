@@ -247,7 +247,7 @@ pub(super) fn reduce_index(access: &Access, index: &[Index]) -> Vec<Index> {
 }
 
 /// Returns whether no kernel supports a body. Kernels do not support strings, reductions of different extents in one
-/// body, piecewise choices beside a reduction, and quotients along reduced axes.
+/// body, piecewise choices together with a reduction, and quotients along reduced axes.
 pub(super) fn needs_interpreter(access: &Access) -> bool {
     if access.has_strings || access.reduces.is_empty() {
         return access.has_strings;

@@ -209,7 +209,7 @@ fn refuse_undefined(graph: &GraphData, defined: &mut FxHashSet<Symbol>) -> Resul
             let message = format!(
                 "{what} must be known when the op runs, but nothing determines {}{}",
                 names.dim_text(&Dim::from(symbol)),
-                determined_name_near(symbol, defined.iter().copied())
+                nearest_determined_name(symbol, defined.iter().copied())
             );
             let call = graph.named_call_text(&node.op, &node.operands, node.attrs());
             let error = Error::new(ErrorKind::Compile, Phase::Compile, message);
@@ -243,7 +243,7 @@ fn refuse_undefined(graph: &GraphData, defined: &mut FxHashSet<Symbol>) -> Resul
 
 /// Returns `; is it rows?` for the name of a dimension that nothing determines: the nearest of the names that have a
 /// value, or some of them. The text is empty for a dimension without a name.
-pub(crate) fn determined_name_near(unknown: Symbol, determined: impl Iterator<Item = Symbol>) -> String {
+pub(crate) fn nearest_determined_name(unknown: Symbol, determined: impl Iterator<Item = Symbol>) -> String {
     let Some(name) = unknown.name() else { return String::new() };
     let determined: Vec<Symbol> = determined.collect();
     let mut names: Vec<&str> = determined.iter().filter_map(|symbol| symbol.name()).collect();

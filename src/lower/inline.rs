@@ -20,8 +20,8 @@ impl Partitioner<'_> {
         needs_interpreter(&self.access[value.index()]) && !self.can_alias(node, value)
     }
 
-    /// Returns whether a precompiled loop runs a node with a compute body: all readers of the node's value read it from
-    /// memory, and no cluster could compute the operand.
+    /// Returns whether a loop of this crate, and not a kernel, runs a node with a compute body: all readers of the
+    /// node's value read it from memory, and no cluster could compute the operand.
     pub(super) fn runs_whole(&self, node: NodeIx) -> bool {
         let node = &self.graph.nodes[node.index()];
         let (Some(_), Some(&operand), Some(value)) =

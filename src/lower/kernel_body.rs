@@ -62,7 +62,7 @@ pub(crate) enum SlotUse {
     Iota,
     /// A load whose address also depends on values that the body computes. With the pattern
     /// [`AccessPattern::Contiguous`], the address moves by a run-time stride, so the elements need not be adjacent. A
-    /// launch may copy the elements of a [`SlotUse::Load`] to adjacent places first, but never the elements of a
+    /// launch may first make the elements of a [`SlotUse::Load`] adjacent by a copy, but never the elements of a
     /// gather.
     Gather,
 }

@@ -5,7 +5,7 @@ use std::ops::Range;
 use rustc_hash::FxHashSet;
 use shapeflow_shape_fns::Dim;
 
-use super::access::{depends_on, step_along, varies_with};
+use super::access::{has_axis, step_along, varies_with};
 use super::kernel::BufferInfo;
 use super::root::Root;
 use crate::expr::{Axis, Expr, ExprKind, Index, post_order};
@@ -23,14 +23,14 @@ pub(super) enum LaneAxis {
 
 /// The cost of an access whose elements are not neighbors in memory. The access of one vector of neighbors costs 1.
 const SCATTERED: usize = 8;
-/// The cost of a load whose elements are [`SHORT`] elements apart at most.
+/// The cost of an access whose elements are at most [`SHORT`] elements apart.
 const STRIDED: usize = 2;
 /// The cost of a row besides its elements: its start, and the combination of the lanes of a reduction.
 const ROW_COST: usize = 24;
 /// The number of elements of a vector.
 const LANES: usize = 8;
-/// The greatest extent of a short last axis. Elements along the axis before it are that many elements apart. Emitters
-/// load elements that are at most 4 elements apart; for greater distances, a launch would have to copy the elements.
+/// The greatest extent of a last axis that counts as short: the distance between neighbors along the axis before it.
+/// Emitters load elements that are at most 4 elements apart; for greater distances, a launch would have to copy them.
 const SHORT: i64 = 4;
 
 /// An index of a load or store, and the dims of its buffer.
@@ -170,7 +170,7 @@ fn access_cost(index: &[Index], dims: &[Dim], axis: Axis) -> usize {
     if !index.iter().any(|index| varies_with(index, axis)) {
         return 0;
     }
-    if !index.iter().any(|index| depends_on(index, axis)) {
+    if !index.iter().any(|index| has_axis(index, axis)) {
         // The axis changes only a value that is read at run time, as in a gather, so the step is unknown.
         return SCATTERED;
     }
@@ -182,7 +182,7 @@ fn access_cost(index: &[Index], dims: &[Dim], axis: Axis) -> usize {
         // The step is not known. The elements are neighbors if the last index alone moves along the axis.
         None => {
             let (last, leading) = index.split_last().expect("some index depends on the axis");
-            let is_last = depends_on(last, axis) && !leading.iter().any(|index| varies_with(index, axis));
+            let is_last = has_axis(last, axis) && !leading.iter().any(|index| varies_with(index, axis));
             if is_last { 1 } else { SCATTERED }
         }
     }

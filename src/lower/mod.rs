@@ -4,9 +4,9 @@
 //! symbols.
 //!
 //! **Out:** a [`Program`](program::Program): buffers, and steps over them in order. A step is a
-//! [`Kernel`](kernel::Kernel) (a fused loop nest that is valid for every size), a matmul, a precompiled loop, or a
-//! single node. Later, with the sizes of a run, [`plan`](plan::plan) gives a [`KernelPlan`](plan::KernelPlan): boxes
-//! with checked byte offsets and strides.
+//! [`Kernel`](kernel::Kernel) (a fused loop nest that is valid for every size), a matmul, a loop of this crate that
+//! computes one node, or a node that runs on the host. Later, with the sizes of a run, [`plan`](plan::plan) gives a
+//! [`KernelPlan`](plan::KernelPlan): boxes with checked byte offsets and strides.
 //!
 //! **At compile time,** [`lower`](program::lower) calls, in this order,
 //! - `definitions`: where each symbol of the graph gets its value;
@@ -16,16 +16,16 @@
 //! - `build`: the expressions of a cluster, split into variants where bodies are piecewise; `lane_axis` chooses the
 //!   axis of the vector lanes;
 //! - `root`: what a variant stores, complex numbers as pairs of real expressions;
-//! - `schedule`: the expressions of a variant (`expr_order`) as passes over a row (`loop_nest`): a
-//!   [`KernelBody`](kernel_body::KernelBody), which the emitters of `codegen` compile.
+//! - `schedule`: orders the expressions of a variant (`expr_order`) and puts them into passes over a row (`loop_nest`).
+//!   The result is a [`KernelBody`](kernel_body::KernelBody), which the emitters of `codegen` compile.
 //!
 //! **At run time,** [`plan`](plan::plan) evaluates indices for the given sizes (`bound_index`), and cuts the
 //! domain into pieces on which every index is linear (`affine`). Each piece becomes a [`BoxPlan`](box_plan::BoxPlan):
 //! `plan_axes` merges its loops, `slot_plan` holds its strides, and `launch_mode` chooses machine code or a copy.
 //! `in_place` says whether a kernel may write its result over an operand.
 //!
-//! **Other files:** `verify` checks a kernel body, `supported` says which operations a kernel may compute, and
-//! `display` prints a kernel.
+//! **Other files:** `verify` checks a kernel body, `supported` says which operations a kernel may compute,
+//! `ranked_dims` returns the dims of a value whose rank must be known, and `display` prints a kernel.
 //!
 //! **Callers:** `compile` lowers graphs; `exec` plans kernels; `codegen` reads kernel bodies; `runtime` reads plans.
 //!
@@ -63,4 +63,4 @@ pub(crate) mod tests;
 pub(crate) mod verify;
 
 pub(crate) use bound_index::PlanError;
-pub(crate) use definitions::{check_definitions, determined_name_near};
+pub(crate) use definitions::{check_definitions, nearest_determined_name};

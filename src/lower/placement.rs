@@ -17,7 +17,7 @@ pub(crate) enum MaterializeReason {
     ReadByHostKernel,
     /// A matmul reads the value.
     ReadByMatMul,
-    /// A precompiled loop reads the value.
+    /// A loop of this crate, which runs in place of a kernel, reads the value.
     ReadByLoop,
     /// The planner reads the elements of the value: sizes or offsets of a kernel.
     ReadByPlanner,

@@ -39,7 +39,7 @@ pub(crate) enum Step {
         out: BufferIx,
         spec: ContractionSpec,
     },
-    /// A node with a compute body that a precompiled loop runs.
+    /// A node with a compute body that a loop of this crate runs, without a kernel.
     Whole {
         node: NodeIx,
         from: BufferIx,
@@ -209,8 +209,8 @@ impl Program {
         }
     }
 
-    /// Returns the step of a node that runs by itself. A contraction of floats is a matmul; a precompiled loop runs a
-    /// compute op that has one.
+    /// Returns the step of a node that runs by itself. A contraction of floats is a matmul; a compute op with a loop of
+    /// its own runs by that loop.
     fn node_step(&self, graph: &GraphData, index: NodeIx) -> Step {
         let node = &graph.nodes[index.index()];
         let operands: Vec<BufferIx> = node.operands.iter().map(|operand| self.buffer_of[operand]).collect();

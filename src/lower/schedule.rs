@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 use shapeflow_shape_fns::DType;
 use smallvec::SmallVec;
 
-use super::access::depends_on;
+use super::access::has_axis;
 use super::expr_order::{ExprIx, ExprOrder};
 use super::kernel::{Address, BufferInfo, BufferIx, ScalarArg, Variant};
 use super::kernel_body::{
@@ -184,7 +184,7 @@ impl Scheduler<'_> {
     /// [`AccessPattern::Splat`].
     fn pattern(&self, index: &[Index]) -> AccessPattern {
         match self.inner {
-            Some(inner) if index.iter().any(|index| depends_on(index, inner)) => AccessPattern::Contiguous,
+            Some(inner) if index.iter().any(|index| has_axis(index, inner)) => AccessPattern::Contiguous,
             _ => AccessPattern::Splat,
         }
     }

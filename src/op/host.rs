@@ -15,7 +15,7 @@ use crate::tensor::{BufferPool, Tensor, TensorRole, TensorView, TensorViewMut};
 /// items.
 const MAX_LIST_DEPTH: usize = 256;
 
-/// A kernel written in Rust, for output shapes that depend on data, sorts, scans, and users' own code.
+/// A kernel written in Rust: for sorts, scans, output shapes that depend on data, and users' own code.
 pub trait HostKernel: Send + Sync + 'static {
     /// Computes all outputs. A panic becomes an error of the run.
     ///
@@ -40,8 +40,9 @@ pub trait HostKernel: Send + Sync + 'static {
         None
     }
 
-    /// Returns what the kernel is if a file cannot hold it: the kernel has content that neither the attributes of the
-    /// op nor [`HostKernel::table`] give. By default a file holds the kernel by the name of its op.
+    /// If the kernel cannot be saved to a file, returns what it is, for the error. A kernel cannot be saved if it has
+    /// state besides the attributes of the op and [`HostKernel::table`]. By default a file holds the name of the op
+    /// only.
     #[doc(hidden)]
     fn unwritable(&self) -> Option<&'static str> {
         None
@@ -54,7 +55,7 @@ impl<F: Fn(&mut HostCx<'_>) -> Result<()> + Send + Sync + 'static> HostKernel fo
     }
 }
 
-/// Allocates the outputs of a kernel, keeps the kernel's prepared data, and has the threads of the run.
+/// What a run gives a [`HostCx`]: memory for outputs, a slot for prepared data, threads, and the cancellation token.
 #[derive(Default)]
 pub(crate) struct OutputAllocator<'a> {
     /// Free memory of earlier tensors.
@@ -65,7 +66,7 @@ pub(crate) struct OutputAllocator<'a> {
     pub prepared: Option<NodePreparation<'a>>,
     /// The threads of the run.
     pub threads: HostThreads<'a>,
-    /// The token of the run.
+    /// The cancellation token of the run.
     pub cancel: Cancel<'a>,
     /// Whether output 0 may share the memory of input 0.
     pub may_share_input: bool,
@@ -90,8 +91,8 @@ struct Output<'a> {
 
 /// What a host kernel gets: inputs, attributes, and memory for its outputs.
 ///
-/// The dtype rule and the shape function have accepted the inputs, with their sizes and the elements of parameters,
-/// before the kernel runs. The kernel checks what these functions cannot know, such as the elements of data.
+/// Before the kernel runs, the dtype rule and the shape function have accepted the dtypes and sizes of the inputs, and
+/// the elements of operands that are parameters. The kernel checks what they cannot know, such as the elements of data.
 ///
 /// ```
 /// use shapeflow::{DType, Graph, HostCx, OpDef, Operand, Result, TensorView, shape, shape_fns};
@@ -135,7 +136,8 @@ impl<'a> HostCx<'a> {
         mut allocator: OutputAllocator<'a>,
     ) -> HostCx<'a> {
         let lent = std::mem::take(&mut allocator.lent).into_iter().chain(std::iter::repeat_with(|| None));
-        // Strings are copied into lent memory after the run; lists are only in tensors.
+        // The kernel stores only elements of a fixed size in lent memory: strings are copied there after the run, and
+        // lists stay in tensors.
         let outputs = dtypes.zip(lent).map(|(dtype, lent)| Output {
             dtype,
             lent: lent.filter(|lent| lent.dtype() == dtype && dtype.size_bytes().is_some()),
@@ -212,7 +214,7 @@ impl<'a> HostCx<'a> {
         self.cancel.is_cancelled()
     }
 
-    /// Returns the token of the run, for a kernel that runs compiled graphs.
+    /// Returns the cancellation token of the run, for a kernel that passes it to the graphs that it runs.
     pub(crate) fn cancel(&self) -> Cancel<'a> {
         self.cancel
     }

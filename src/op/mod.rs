@@ -3,7 +3,7 @@
 //! **In**: an op's name, declared operands, shape function, dtype rule and body, given by a `const` builder. **Out**:
 //! [`OpDef`] and its parts; [`Registry`], definitions by name; [`HostCx`], what a host kernel works with.
 //!
-//! **Who calls it**: `ops` and users define ops; every later module asks a definition instead of an op's name.
+//! **Who calls it**: `ops` and users define ops; every later room asks the definition and never compares an op's name.
 //!
 //! **Absent**: the ops themselves, and evaluation. A definition is data and function pointers.
 
@@ -72,7 +72,7 @@ pub(crate) type WholeFn = fn(&Attrs, &TensorView<'_>, &mut TensorViewMut<'_>, Ho
 /// Says of a call on these operands whether each output `k` is operand `k`, unchanged.
 pub(crate) type ForwardsFn = fn(&[OperandInfo<'_>], &DimTable) -> bool;
 
-/// How the operands of a contraction are the factors of matrix products.
+/// How a contraction becomes matrix products.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum ContractionSpec {
     /// The last two axes are matrices, which may be transposed. The other axes are batches.
@@ -127,21 +127,21 @@ pub struct OpDef {
     /// For an op without a body, the names by which the shape function finds the operands. Such an op has an operand
     /// for every name.
     names: Option<&'static [&'static str]>,
-    /// For an op without a body, the message with which the op of the same name refused the dtypes of the call. `None`
-    /// if the dtypes are not the reason why this op has no body.
+    /// For an op without a body that stands in for an op of this crate: the message with which that op, which has the
+    /// same name, refused the dtypes of the call. `None` if the dtypes are not the reason why this op has no body.
     refusal: Option<Arc<str>>,
-    /// An empty list of attributes, with a link to the declaration of the op's attributes.
+    /// The attributes of a call that gives none. They hold the declaration of the op's attributes, for the defaults.
     no_attrs: Attrs,
     /// Whether a call may have any attributes: the definition does not declare the attributes of the op.
     takes_any_attrs: bool,
     /// Whether the op divides operand 0 by operand 1.
     divides: bool,
-    /// Whether no wider dtype computes the op in TensorFlow, as for the neighbors of floats: cast back, the results
-    /// would be others.
+    /// Whether an export must not compute the op in a wider dtype and cast the results back, because they would differ,
+    /// as the results of `next_after` would.
     is_never_widened: bool,
-    /// Whether only methods of other names add the op. Errors name the method alone.
+    /// Whether users add the op only by methods with other names. Errors then name the method, not the op.
     is_internal: bool,
-    /// The attributes that are parts of the messages of the op's errors.
+    /// The attributes that the messages of the op's errors contain already.
     message_attrs: &'static [&'static str],
     outputs: fn(&Attrs, usize) -> usize,
     shape_fn: Option<ShapeFn>,
@@ -152,6 +152,7 @@ pub struct OpDef {
     whole: Option<WholeFn>,
     reinterprets: bool,
     on_complex: Option<CompositeFn>,
+    /// Whether the host kernel sees strings as i64 handles, and what the handles guarantee.
     string_handles: Option<StringHandles>,
     /// Whether output `k` of a call is operand `k`, unchanged.
     forwards: Option<ForwardsFn>,
@@ -241,15 +242,15 @@ impl OpDef {
         def
     }
 
-    /// Sets the message with which the op of the same name refused the dtypes of a call.
+    /// Sets the message with which the op that this op stands in for refused the dtypes of a call.
     #[cfg_attr(not(feature = "graphdef"), expect(dead_code, reason = "only an import makes such ops"))]
     pub(crate) fn refused_because(mut self, message: &str) -> OpDef {
         self.refusal = Some(message.into());
         self
     }
 
-    /// Returns the message with which the op of the same name refused the dtypes of the call; `None` if the dtypes are
-    /// not the reason why this op has no body.
+    /// Returns the message with which the op that this op stands in for refused the dtypes of the call; `None` if the
+    /// dtypes are not the reason why this op has no body.
     pub(crate) fn refusal(&self) -> Option<&str> {
         self.refusal.as_deref()
     }
@@ -267,7 +268,7 @@ impl OpDef {
         self
     }
 
-    /// Declares that TensorFlow cannot compute the op in a wider dtype and cast the results back.
+    /// Declares that an export must not compute the op in a wider dtype and cast the results back.
     pub(crate) const fn never_widened(mut self) -> OpDef {
         self.is_never_widened = true;
         self
@@ -278,15 +279,15 @@ impl OpDef {
         self.is_never_widened
     }
 
-    /// Declares that only methods of other names add the op, for example to check their operands. Errors name the
-    /// method and not the op.
+    /// Declares that users add the op only by methods with other names, for example methods that check their operands.
+    /// Errors name the method, not the op.
     pub(crate) const fn internal(mut self) -> OpDef {
         self.is_internal = true;
         self
     }
 
-    /// Declares which attributes are parts of the messages of the op's errors. The call in such an error leaves them
-    /// out, so that the error says nothing twice.
+    /// Declares the attributes that the messages of the op's errors contain already. The text of the call in such an
+    /// error leaves them out.
     pub(crate) const fn message_attrs(mut self, names: &'static [&'static str]) -> OpDef {
         self.message_attrs = names;
         self
@@ -351,13 +352,13 @@ impl OpDef {
         self
     }
 
-    /// Sets how TensorFlow computes the op, which it lacks.
+    /// Sets the function of TensorFlow ops by which an export writes the op, for which TensorFlow has no op.
     pub(crate) const fn in_tensorflow(mut self, function: TfFunction) -> OpDef {
         self.tensorflow_function = Some(function);
         self
     }
 
-    /// Returns how TensorFlow computes the op, if it lacks the op and a function is known.
+    /// Returns the function of TensorFlow ops by which an export writes the op, if there is one.
     #[cfg(feature = "graphdef")]
     pub(crate) fn tensorflow_function(&self) -> Option<TfFunction> {
         self.tensorflow_function
@@ -373,8 +374,8 @@ impl OpDef {
         self.tensorflow
     }
 
-    /// Returns the attributes of a call that are no parts of the messages of its errors.
-    pub(crate) fn attrs_beside_message<'a>(&self, attrs: &'a Attrs) -> Cow<'a, Attrs> {
+    /// Returns the attributes of a call that the messages of its errors do not contain.
+    pub(crate) fn attrs_not_in_message<'a>(&self, attrs: &'a Attrs) -> Cow<'a, Attrs> {
         let mut shown = Cow::Borrowed(attrs);
         for name in self.message_attrs.iter().filter(|name| attrs.get(name).is_some()) {
             shown.to_mut().remove(name);

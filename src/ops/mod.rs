@@ -131,7 +131,7 @@ pub(crate) fn parts() -> impl Iterator<Item = &'static OpDef> {
 }
 
 impl OpDef {
-    /// Returns whether this is an op of this crate, and not of the program.
+    /// Returns whether this is an op of this crate, and not an op that the program defines.
     pub(crate) fn is_builtin(&self) -> bool {
         static ADDRESSES: LazyLock<FxHashSet<usize>> =
             LazyLock::new(|| defs().chain(parts()).map(|def| std::ptr::from_ref(def).addr()).collect());
@@ -187,7 +187,7 @@ mod tests {
         assert_eq!(Registry::builtin().iter().count(), names.len());
     }
 
-    /// Ops that need attributes, or operands of several ranks. Tests beside the ops run them.
+    /// Ops that need attributes, or operands of several ranks. Tests in the files of the ops run them.
     const OF_SEVERAL_RANKS: [&str; 32] = [
         "avg_pool",
         "avg_pool_3d",

@@ -3,7 +3,7 @@
 //! TensorFlow keeps candidates in binary heaps, and sorts them by quicksort. Neither keeps the order of equal items.
 //! The algorithms here visit items in the same order.
 
-/// A binary heap whose root has the greatest score. The children of place `i` are at `2 i + 1` and `2 i + 2`.
+/// A binary heap whose root has the greatest score. The children of item `i` are items `2 i + 1` and `2 i + 2`.
 pub(crate) struct ScoreHeap(Vec<(f32, usize)>);
 
 impl ScoreHeap {
@@ -28,7 +28,7 @@ impl ScoreHeap {
     }
 }
 
-/// Moves ancestors of the hole that are less than `item` down, up to place `top`, and puts `item` into the hole.
+/// Moves ancestors of the hole that are less than `item` down, up to index `top`, and puts `item` into the hole.
 fn rise<T: Copy>(heap: &mut [T], mut hole: usize, top: usize, item: T, less: impl Fn(&T, &T) -> bool) {
     while hole > top {
         let parent = (hole - 1) / 2;
@@ -66,9 +66,9 @@ pub(crate) fn sort<T: Copy>(items: &mut [T], comes_first: impl Fn(&T, &T) -> boo
     for next in 1..items.len() {
         let item = items[next];
         let before = items[..next].iter().rposition(|other| !comes_first(&item, other));
-        let place = before.map_or(0, |before| before + 1);
-        items.copy_within(place..next, place + 1);
-        items[place] = item;
+        let index = before.map_or(0, |before| before + 1);
+        items.copy_within(index..next, index + 1);
+        items[index] = item;
     }
 }
 
@@ -104,7 +104,7 @@ fn split<T: Copy>(mut items: &mut [T], mut splits: u32, comes_first: impl Fn(&T,
     }
 }
 
-/// Returns the place whose item is between the items of the other two places.
+/// Returns the index of the median of three items.
 fn median([a, b, c]: [usize; 3], comes_first: impl Fn(usize, usize) -> bool) -> usize {
     match (comes_first(a, b), comes_first(b, c), comes_first(a, c)) {
         (true, true, _) | (false, false, false) => b,

@@ -12,7 +12,7 @@
 //! that only moves strings: the node then moves integers. `select_branches` turns cheap branches into selections, and
 //! `unroll_loops` turns short loops into their iterations. `resolve` finds the inputs whose rank, sizes or value must
 //! be fixed ([`KeyInputs`]), the nodes that must wait for results of a run ([`unresolved`]), and the nodes whose
-//! inference is [`incomplete`].
+//! inference is [`incomplete_nodes`].
 //!
 //! **Callers:** `exec` rebuilds a graph before it is compiled; `compile` specializes graphs.
 //!
@@ -31,6 +31,6 @@ mod unroll_loops;
 pub(crate) use rebuild::{
     KnownEqualities, KnownInputs, Rebuilt, carrier, rebuild, rebuild_for_outputs, subgraph,
 };
-pub(crate) use resolve::{KeyInputs, incomplete, key_inputs, unresolved};
+pub(crate) use resolve::{KeyInputs, incomplete_nodes, key_inputs, unresolved};
 #[cfg(feature = "graphdef")]
 pub(crate) use select_branches::cannot_fail;

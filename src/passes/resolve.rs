@@ -80,7 +80,7 @@ pub(crate) fn key_inputs(graph: &GraphData) -> KeyInputs {
 }
 
 /// Returns for each node whether its inference lacks a rank or the elements of a parameter.
-pub(crate) fn incomplete(graph: &GraphData) -> Vec<bool> {
+pub(crate) fn incomplete_nodes(graph: &GraphData) -> Vec<bool> {
     let is_incomplete = |node: &Node| {
         node.operands.iter().copied().chain(node.values()).any(|value| is_unranked(graph, value))
             || missing(graph, node).next().is_some()

@@ -42,7 +42,7 @@ pub(crate) fn check_vector(name: &str, tensor: &TensorView<'_>) -> Result<()> {
     check_int_dtype(name, tensor.dtype())
 }
 
-/// Checks that row splits may have a dtype.
+/// Checks that the dtype of row splits is i32 or i64.
 pub(crate) fn check_splits_dtype(dtype: DType) -> Result<()> {
     check_int_dtype("row_splits", dtype)
 }
@@ -88,7 +88,11 @@ pub(crate) fn ints(dtype: DType, numbers: impl Iterator<Item = usize>) -> Result
 }
 
 fn no_memory(count: usize) -> Error {
-    Error::new(ErrorKind::Memory, Phase::Run, format!("{count} numbers or strings need too much memory"))
+    Error::new(
+        ErrorKind::Memory,
+        Phase::Run,
+        format!("{count} integers of a row partition need too much memory"),
+    )
 }
 
 /// Makes a tensor of `dtype`, i32 or i64, whose elements are all `number`.
@@ -104,8 +108,8 @@ fn too_large(number: usize, dtype: DType) -> Error {
         .with_help("use i64 row splits")
 }
 
-/// Writes, for each value, the number of the row that holds the value. Splits that decrease or exceed the number of
-/// values give no position outside the values. A value that no row holds gets row 0.
+/// Writes, for each value, the number of the row that holds the value. Stays within `rowids` even if the splits
+/// decrease or exceed the number of values. A value that no row holds gets row 0.
 pub(crate) fn rowids_of_splits<I: Offset, O: Offset + Default>(splits: &[I], rowids: &mut [O]) {
     // The rows hold every value from the first split up to the last split.
     let nvals = rowids.len();
@@ -146,7 +150,7 @@ pub(crate) fn rows_of_rowids<I: Offset>(rowids: &[I]) -> Result<usize> {
     let max_rows = IMPLIED_ROWS.max(rowids.len().saturating_mul(ROWS_PER_VALUE));
     if rows > max_rows {
         let message = format!(
-            "{} value_rowids without nrows must be less than {max_rows}, got {}",
+            "without nrows, each of {} value_rowids must be less than {max_rows}, got {}",
             rowids.len(),
             rows - 1
         );

@@ -21,8 +21,8 @@ pub(super) struct KernelCall<'a> {
     pub rows: i64,
     /// The number of inner elements.
     pub n: i64,
-    /// The result of [`stream_threshold`]: which rows the kernel stores non-temporally.
-    pub stream: i64,
+    /// The result of the function [`stream_threshold`].
+    pub stream_threshold: i64,
 }
 
 impl KernelCall<'_> {
@@ -38,7 +38,7 @@ impl KernelCall<'_> {
             rows: self.rows,
             n: self.n,
             extents: self.extents.as_ptr(),
-            stream: self.stream,
+            stream: self.stream_threshold,
             failed,
             called_functions: CALLED_FUNCTIONS,
         };

@@ -30,11 +30,11 @@ pub(crate) struct Launch<'a> {
     /// The function of each variant.
     pub functions: &'a [FuncIndex],
     pub memory: &'a Memory<'a>,
-    /// The result of [`stream_threshold`](super::stream_threshold): which rows the kernel stores non-temporally.
-    pub stream: i64,
+    /// The result of [`stream_threshold`](super::stream_threshold).
+    pub stream_threshold: i64,
     /// The trace entry under which each thread records its time.
     pub traced: Option<Traced<'a>>,
-    /// The token of the run.
+    /// The cancellation token of the run.
     pub cancel: Cancel<'a>,
 }
 
@@ -71,6 +71,7 @@ pub(crate) fn launch(launch: &Launch<'_>, workspaces: &mut Vec<Workspace>, pool:
     let elements: i64 = launch.plan.boxes.iter().map(BoxPlan::len).fold(0, i64::saturating_add);
     let on_several_threads = pool.is_worth_threads(launch.kernel, elements);
     let mut failed = 0;
+    // `None` if the items may run in the order of the boxes.
     let order = WorkOrder::of(launch.kernel, launch.plan);
     let is_cut = on_several_threads || is_cut_for(launch.cancel, launch.kernel, launch.plan);
     if !is_cut && order.is_none() {
@@ -134,6 +135,7 @@ impl Launch<'_> {
         slot.buffer.map_or(0, |buffer| self.memory.address(buffer) as i64)
     }
 
+    /// Returns whether each vector lane reduces a row of its own, see [`LaneLayout::Column`].
     fn is_column(&self, plan: &BoxPlan) -> bool {
         self.kernel.variants[plan.variant].body.layout == LaneLayout::Column
     }
@@ -183,8 +185,9 @@ impl Launch<'_> {
         let block = if staged.is_empty() {
             RowBlock::unstaged(plan, max_width)
         } else {
-            // Scratch memory has room for one row.
-            RowBlock::staged(plan, staged, !along_row, max_width, plan.scratch == 0)
+            // Scratch memory has room for one row only, so a block with scratch slots is one row.
+            let may_have_several_rows = plan.scratch == 0;
+            RowBlock::staged(plan, staged, !along_row, max_width, may_have_several_rows)
         };
         let size = |slot: usize| element_size(self.kernel, plan, slot) as i64;
         let bytes = |slot: usize| block.bytes(size(slot) * code.slots[slot].pattern.step());
@@ -280,7 +283,7 @@ impl Launch<'_> {
             tile,
             rows,
             n,
-            stream: self.stream,
+            stream_threshold: self.stream_threshold,
         };
         // SAFETY: the plan checked that every slot stays inside its buffer over the whole box, of which this call
         // covers a part. `launch` checked that the buffers of `memory` have as many bytes as the plan needs. Staged

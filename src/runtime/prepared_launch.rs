@@ -57,7 +57,7 @@ impl PreparedCall {
             tile: 0,
             rows: self.rows,
             n: self.n,
-            stream: stream_threshold,
+            stream_threshold,
         };
         // SAFETY: the plan checked that every slot stays inside its buffer over the whole box. Column kernels have no
         // prepared launch, and a row kernel uses no tile. The caller promises the rest.
@@ -215,9 +215,16 @@ impl<'m> BoundLaunches<'m> {
         functions: &[FuncIndex],
         cancel: Cancel<'_>,
     ) -> Result<bool> {
-        let (code, stream) = (&*self.code, self.launches[index].stream_threshold);
-        let run =
-            Launch { kernel, plan, code, functions, memory: &self.memory, stream, traced: None, cancel };
+        let run = Launch {
+            kernel,
+            plan,
+            code: &self.code,
+            functions,
+            memory: &self.memory,
+            stream_threshold: self.launches[index].stream_threshold,
+            traced: None,
+            cancel,
+        };
         launch(&run, &mut self.workspaces, &Pool::default())
     }
 

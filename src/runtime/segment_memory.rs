@@ -1,4 +1,4 @@
-//! [`SegmentMemory`]: the places in memory of the buffers that a segment stores. A segment is a range of steps that are
+//! [`SegmentMemory`]: where the buffers that a segment stores lie in memory. A segment is a range of steps that are
 //! planned together.
 
 use rustc_hash::FxHashMap;
@@ -25,7 +25,7 @@ pub(crate) struct StoredBuffer {
     pub overwrites: SmallVec<[BufferIx; 2]>,
 }
 
-/// The places in memory of the buffers that a segment stores.
+/// Where the buffers that a segment stores lie in memory.
 #[derive(Default, PartialEq, Eq, Debug)]
 pub(crate) struct SegmentMemory {
     /// Bytes of the arena.

@@ -19,7 +19,7 @@ pub(crate) enum StepPlan {
     /// A kernel, with its prepared launch if it needs a single call.
     Kernel(Box<KernelPlan>, Option<PreparedLaunch>),
     MatMul(MatMul),
-    /// A precompiled loop that computes one node.
+    /// A loop of this crate that computes one node, without a kernel.
     Whole,
     /// A host step: it computes one node outside kernels, and allocates the results when it runs.
     Node,
@@ -35,7 +35,7 @@ impl StepPlan {
     }
 }
 
-/// The plan of a segment: the plans of its steps, and the places in memory of the buffers that the steps store.
+/// The plan of a segment: the plans of its steps, and where the buffers that the steps store lie in memory.
 pub(crate) struct SegmentPlan {
     pub steps: Vec<StepPlan>,
     /// For each buffer of the program: its sizes, if they are known when the segment is planned.

@@ -30,7 +30,7 @@ pub(super) struct WorkItem {
     /// Inner element after the last inner element.
     pub inner_end: i64,
     /// Index of the item's copy in [`Chunking::copies`]. `None` if [`WorkItem::whole`] made the item, or if the box is
-    /// no copy.
+    /// not a copy.
     pub copy: Option<u32>,
 }
 

@@ -9,27 +9,29 @@ use super::plane_copy::{copy_streamed, copy_tiles, plane_fn};
 use super::stream::Stream;
 use super::{moves, transpose};
 
-/// The length in bytes below which runs are copied in tiles if their sources are not in order. Several such runs share
-/// a cache line, or adjacent lines that are fetched together.
+/// Runs shorter than this many bytes are copied in tiles if consecutive runs are not neighbors in the source. Runs that
+/// are neighbors share a cache line, or lie in lines that are fetched together.
 const SHORT_RUN: usize = 2048;
 
 /// [`SHORT_RUN`] if the stores bypass the caches. Reads then profit from longer stretches in order.
 const SHORT_STREAM_RUN: usize = 16 << 10;
 
-/// The length in bytes below which a contiguous stretch of the destination is not streamed, that is, stored past the
-/// caches: too few of its bytes are in whole cache lines.
+/// A contiguous stretch of the destination is not streamed (stored past the caches) if it is shorter than this many
+/// bytes: too few of its bytes are in whole cache lines.
 const SHORT_STREAM: usize = 512;
 
 /// [`SHORT_STREAM`] for rows that end inside a cache line.
 const SHORT_UNALIGNED: usize = 2048;
 
-/// The length in bytes from which runs are streamed directly, without a [`Stream`].
+/// Runs of at least this many bytes store past the caches themselves. Shorter ones go through a [`Stream`], which joins
+/// them to whole cache lines.
 const LONG_RUN: usize = 2048;
 
 /// Rows and columns of a tile of single elements or short runs.
 const TILE: usize = 32;
 
-/// Bytes of a tile of runs in each direction: of the destination along a row, of the source along a column.
+/// The number of bytes in a row of a tile of runs, which are contiguous in the destination, and in a column, which are
+/// contiguous in the source.
 const TILE_BYTES: usize = 4096;
 
 /// Rows of a tile of runs that is streamed: the number of runs that each column reads in order.
@@ -69,7 +71,7 @@ enum Walk {
     /// The plane is copied in tiles of this size.
     Tiles { rows: usize, cols: usize },
     /// The plane is copied in pieces through a [`Stream`].
-    Streamed,
+    Buffered,
 }
 
 /// An axis of one element.
@@ -78,8 +80,8 @@ const ONE: CopyLoop = CopyLoop { n: 1, dst: 0, src: 0 };
 impl StridedCopy {
     /// Plans a copy of elements of `elem` bytes (1, 2, 4, 8, or 16).
     ///
-    /// Strides are in bytes and have any sign. A source stride of 0 repeats an element. `destination_bytes` is
-    /// the size of the tensor to which this copy writes, perhaps only a part of it. If no cache can hold this tensor,
+    /// Strides are in bytes and have any sign. A source stride of 0 repeats an element. `destination_bytes` is the size
+    /// of the whole destination tensor, even if this copy writes only a part of it. If no cache can hold this tensor,
     /// the stores bypass the caches.
     pub(crate) fn new(
         dst_strides: &[isize],
@@ -125,7 +127,7 @@ impl StridedCopy {
                     let (dst, src) = pointers(dst, src);
                     copy_tiles(&self.plane, rows, cols, dst, src);
                 }),
-                Walk::Streamed => {
+                Walk::Buffered => {
                     let mut stream = Stream::new();
                     for_each_offset(&self.outer, |dst, src| {
                         let (dst, src) = pointers(dst, src);
@@ -161,7 +163,7 @@ impl StridedCopy {
             let (rows, cols) = if tiled && !stream { (cols, rows) } else { (rows, cols) };
             let mut plane = Plane { rows, cols, kind: PlaneKind::Runs, elem: len, stream };
             let walk = if tiled && stream {
-                // Whole lines can be stored in any order, so the loops follow the order of the source.
+                // A tile stores whole lines, so the tiles may come in any order: the loops follow the source.
                 outer.sort_by_key(|axis| std::cmp::Reverse(axis.src.unsigned_abs()));
                 Walk::Tiles { rows: STREAM_ROWS, cols: (STREAM_BYTES / len).max(STREAM_COLS) }
             } else if tiled {
@@ -173,7 +175,7 @@ impl StridedCopy {
                 && stretch(&outer, &plane) >= SHORT_STREAM.max(2 * len)
             {
                 plane.stream = false;
-                Walk::Streamed
+                Walk::Buffered
             } else {
                 Walk::Whole(plane_fn(&plane))
             };
@@ -189,9 +191,10 @@ impl StridedCopy {
             if kind == PlaneKind::Splat && is_group(rows, inner, size) {
                 plane.kind = PlaneKind::Interleave;
             }
+            // Only rows that byte shuffles gather can store past the caches themselves.
             plane.stream = bypass && plane.is_shuffled() && inner.n * elem >= LONG_RUN;
             let walk = if bypass && !plane.stream && contiguous && stretch(&outer, &plane) >= SHORT_STREAM {
-                Walk::Streamed
+                Walk::Buffered
             } else {
                 Walk::Whole(plane_fn(&plane))
             };
@@ -210,8 +213,8 @@ impl StridedCopy {
             plane.kind = PlaneKind::Interleave;
             Walk::Whole(plane_fn(&plane))
         } else if is_transpose && rows.n.min(inner.n) >= transpose::smallest(elem) {
-            // A transpose writes each row in pieces, which costs more than runs if the cache cannot hold the
-            // destination. If the rows are not aligned to cache lines, each piece also has two partial lines.
+            // A transpose stores each row in pieces, so its stores bypass the caches only for long rows. Rows that are
+            // not aligned to cache lines must be longer, because each piece then has two partial lines.
             let line_aligned = rows.dst % 64 == 0 && outer.iter().all(|axis| axis.dst % 64 == 0);
             let min_row = if line_aligned { SHORT_STREAM } else { SHORT_UNALIGNED };
             plane.stream = bypass && inner.n * elem >= min_row;

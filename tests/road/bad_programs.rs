@@ -298,7 +298,7 @@ fn dtype_errors_are_explained() -> Result<()> {
       help: integers have .floordiv(..) and .truncatediv(..), or cast both operands with .cast(DType::F64)
     "#);
     assert_snapshot!(error_text((count * 0.5).ok()), @r#"
-    error: mul: a scalar takes the dtype of the tensor beside it, and this dtype must hold the scalar, got 0.5 beside i32[n]
+    error: mul: a scalar takes the dtype of the tensor operand, and this dtype must hold the scalar, got 0.5 with i32[n]
       --> `error_text((count * 0.5).ok())`
       the tensor comes from count at `let count = g.input("count", DType::I32, shape!["n"])?;`
       help: cast the tensor to a dtype that holds the scalar, with .cast(DType::F64)
@@ -339,7 +339,7 @@ fn dtype_errors_are_explained() -> Result<()> {
     "#);
     let name = g.input("name", DType::String, shape!["n"])?;
     assert_snapshot!(error_text((name + 1).ok()), @r#"
-    error: add: a scalar takes the dtype of the tensor beside it, and this dtype must hold the scalar, got 1 beside string[n]
+    error: add: a scalar takes the dtype of the tensor operand, and this dtype must hold the scalar, got 1 with string[n]
       --> `error_text((name + 1).ok())`
       the tensor comes from name at `let name = g.input("name", DType::String, shape!["n"])?;`
       help: read the strings as numbers with .string_to_number(..), or write the scalar as text

@@ -1,4 +1,4 @@
-//! Error messages of calls that add several nodes: they name the call of the program, and the place of the fault.
+//! Error messages of calls that add several nodes: they name the call in the program, and the place of the fault.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -58,14 +58,14 @@ fn dtype_errors_are_explained() -> Result<()> {
       help: integers have .floordiv(..) and .truncatediv(..), or cast both operands with .cast(DType::F64)
     "#);
     assert_snapshot!(error_text((count + 0.5).ok()), @r#"
-    error: add: a scalar takes the dtype of the tensor beside it, and this dtype must hold the scalar, got 0.5 beside i32[n]
+    error: add: a scalar takes the dtype of the tensor operand, and this dtype must hold the scalar, got 0.5 with i32[n]
       --> `error_text((count + 0.5).ok())`
       the tensor comes from count at `let count = g.input("count", DType::I32, shape!["n"])?;`
       help: cast the tensor to a dtype that holds the scalar, with .cast(DType::F64)
     "#);
     let bytes = g.input("bytes", DType::U8, shape!["n"])?;
     assert_snapshot!(error_text((bytes + 300).ok()), @r#"
-    error: add: a scalar takes the dtype of the tensor beside it, and this dtype must hold the scalar, got 300 beside u8[n]
+    error: add: a scalar takes the dtype of the tensor operand, and this dtype must hold the scalar, got 300 with u8[n]
       --> `error_text((bytes + 300).ok())`
       the tensor comes from bytes at `let bytes = g.input("bytes", DType::U8, shape!["n"])?;`
       help: cast the tensor to a dtype that holds the scalar, with .cast(DType::I32)

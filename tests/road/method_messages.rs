@@ -243,7 +243,7 @@ fn an_error_shows_only_the_equalities_of_its_own_names() -> Result<()> {
       --> `error_text(x.expand_dims(9))`
       operand 0 comes from x at `let x = g.input("x", DType::F32, shape!["n", 4])?;`
     "#);
-    // A tie names the call of the program.
+    // A tie names the call in the program.
     let calls: Vec<String> = g.merges().into_iter().map(|tie| tie.call).collect();
     assert_eq!(calls, ["concat", "add"]);
     Ok(())

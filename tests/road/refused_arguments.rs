@@ -162,10 +162,10 @@ fn dtypes_without_arithmetic_are_refused_with_a_cast() -> Result<()> {
         assert!(error.message().starts_with(&expected), "{error}");
         assert_eq!(error.help(), Some(&*format!("cast operand 0 with .cast(DType::{number})")));
         let error = (x * 2).ok().unwrap_err();
-        let expected = "mul: a scalar takes the dtype of the tensor beside it, and";
+        let expected = "mul: a scalar takes the dtype of the tensor operand, and";
         assert_eq!(
             error.message(),
-            format!("{expected} {dtype} has no scalars and no arithmetic, got 2 beside {dtype}[n]")
+            format!("{expected} {dtype} has no scalars and no arithmetic, got 2 with {dtype}[n]")
         );
         assert_eq!(error.help(), Some(&*format!("cast the tensor with .cast(DType::{number})")));
         assert_eq!(

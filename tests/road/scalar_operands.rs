@@ -76,7 +76,7 @@ fn scalars_of_one_call_agree() -> Result<()> {
     "#);
     let error = index.sparse_to_dense([3], g.constant([1i64])?, 0.5).unwrap_err();
     assert_eq!(error.op(), Some("sparse_to_dense"));
-    assert!(error.message().ends_with("must hold the scalar, got 0.5 beside i64[1]"), "{error}");
+    assert!(error.message().ends_with("must hold the scalar, got 0.5 with i64[1]"), "{error}");
     Ok(())
 }
 
@@ -97,7 +97,7 @@ fn a_dimension_is_an_operand() -> Result<()> {
         assert_eq!((left.item::<i64>()?, last.item::<f32>()?), (10 - count as i64, (count - 1) as f32));
     }
     assert_snapshot!(error_text((g.constant([1i32])? + n).ok()), @r#"
-    error: add: a dimension is an i64 scalar, and takes the dtype of a float tensor beside it, got n beside i32[1]
+    error: add: a dimension is an i64 scalar, and takes the dtype of a float tensor operand, got n with i32[1]
       --> `error_text((g.constant([1i32])? + n).ok())`
       help: cast the tensor to i64 with .cast(DType::I64), or take the size from .shape_tensor_as(DType::I32)
     "#);

@@ -80,7 +80,7 @@ fn without_common_product([a, b]: [Dim; 2], suitable: impl Fn(&Dim) -> bool) -> 
     }
 }
 
-/// Returns the text of a dimension, with the number and the product that all its terms contain in front of a
+/// Returns the text of a dimension, with the number and the product that all its terms contain before a
 /// parenthesis: `4*n*(m-1)`.
 fn factored_text(dim: &Dim, spelling: &Anonymous) -> String {
     let factored = Dim::common_product(&[dim]).and_then(|product| {

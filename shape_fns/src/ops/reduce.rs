@@ -23,7 +23,7 @@ pub(crate) static OPS: &[Registered] = &[
 /// Drops the axes `axis`, or keeps them with size 1 if attribute `keep_dims` is set. Without `axis`, reduces all axes.
 ///
 /// If `axis` is unknown, the rank of the output is known only if `keep_dims` is set or the number of axes is known. If
-/// `axis` is known, sets the derived parameter `axis`: sorted and counted from the front.
+/// `axis` is known, records the axes for the op's body as derived parameter `axis`: sorted and counted from the front.
 ///
 /// # Errors
 /// An axis is outside the rank, or given twice.
@@ -87,15 +87,15 @@ fn unknown_or_one(cx: &mut InferenceContext<'_>, dims: &[Dim]) -> TensorShape {
     TensorShape::new(dims)
 }
 
-/// Combines two tracked elements.
+/// Combines two elements of a tracked operand, see [`PartialElements`].
 type Combine = fn(&Dim, &Dim) -> Result<Dim>;
 
 macro_rules! reductions {
     ($($(#[$doc:meta])* $name:ident = $empty:expr, $function:expr;)*) => {$(
         $(#[$doc])*
         ///
-        /// The output has the shape of [`reduce`]. If the operand is an integer vector with tracked elements, the
-        /// output's element is tracked, too.
+        /// The output has the shape of [`reduce`]. If the operand is an integer vector whose elements are tracked
+        /// ([`PartialElements`]), the output's element is tracked, too.
         ///
         /// # Errors
         /// Same as [`reduce`].
@@ -140,7 +140,7 @@ fn propagate_reduced(cx: &mut InferenceContext<'_>, empty: Option<i64>, combine:
         ([], None) => return,
     };
     let reduced = rest.iter().try_fold(first, |reduced, element| combine(&reduced, element));
-    // `max` and `min` have no result for an empty vector. They return one of the elements, which does not wrap.
+    // `empty` is `None` for `max` and `min`. Their result is one of the elements, so it cannot wrap.
     if let Ok(reduced) = reduced
         && (empty.is_none() || fits_type(&reduced, range))
         && let Ok(value) = PartialElements::with_sizes(&sizes, [reduced])
@@ -150,7 +150,7 @@ fn propagate_reduced(cx: &mut InferenceContext<'_>, empty: Option<i64>, combine:
 }
 
 /// Drops axis `axis`, which must not be empty; `axis` defaults to 0. If `axis` is unknown, only the rank of the output
-/// is known. Sets the derived parameter `axis`, counted from the front, if `axis` is known.
+/// is known. If `axis` is known, records it for the op's body as derived parameter `axis`, counted from the front.
 ///
 /// # Errors
 /// `axis` is outside the rank, or its dimension is provably 0.

@@ -1,4 +1,5 @@
-//! Equality of shapes: structural equality, and the equality rules of TensorFlow 1.15, TensorFlow 2 and Java.
+//! Equality of shapes: structural equality, and the equality rules of TensorFlow 1.15, TensorFlow 2 and TensorFlow
+//! Java.
 
 use std::hash::{Hash, Hasher};
 

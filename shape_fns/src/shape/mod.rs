@@ -7,13 +7,13 @@
 //! |---|---|
 //! | `literal`, `parse`, `proto` | shapes from Rust values, from text, and from and to protobuf bytes |
 //! | `rank`, `subshape` | requirements on ranks; slices and concatenation of shapes |
-//! | `equality`, `subtype`, `unify` | the comparisons of TensorFlow's and Java's shape classes; merging of two shapes |
+//! | `equality`, `subtype`, `unify` | the comparisons of the shape classes in TensorFlow and TensorFlow Java; merges |
 //! | `sizes`, `substitute` | fully known sizes; symbols replaced in shapes and attributes |
 //! | `partial_elements` | [`PartialElements`], from which shapes are computed |
 //! | `advice` | help texts for shapes that do not fit |
 //!
 //! `infer`, the shape functions and the users of this crate call the methods. The methods have
-//! the names and the error messages of `tf.TensorShape` and of Java's `Shape`.
+//! the names and the error messages of `tf.TensorShape` and of `Shape` in TensorFlow Java.
 //!
 //! Nothing here records anything. Merging two shapes here returns a shape; only a [`DimTable`](crate::DimTable)
 //! remembers that dimensions are equal.
@@ -148,7 +148,7 @@ impl TensorShape {
     }
 
     /// Returns the size of `axis` if it is a number; a negative axis counts from the end. Returns `None` if the size is
-    /// not a number or the rank is unknown. Counterpart of Java's `Shape.size(int)`.
+    /// not a number or the rank is unknown. Counterpart of `Shape.size(int)` in TensorFlow Java.
     ///
     /// # Errors
     /// The rank is known and has no such axis.

@@ -10,8 +10,8 @@ use crate::{Dim, Result, Symbol, TensorShape, counted};
 /// The elements of a small integer or bool tensor. Each element is known, an expression over symbols, or a symbol of
 /// kind [`Integer`](crate::SymbolKind::Integer), which may be negative. Bools are 0 and 1.
 ///
-/// The sizes are known, and the elements are in row-major order. Shape functions track at most [`PartialElements::MAX`]
-/// elements; the elements of larger outputs are dropped.
+/// The sizes are known, and the elements are in row-major order. An operand with such elements is *tracked*. Shape
+/// functions track at most [`PartialElements::MAX`] elements; the elements of larger outputs are dropped.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct PartialElements {
     sizes: SmallVec<[usize; 2]>,

@@ -46,7 +46,7 @@ impl TensorShape {
         TensorShape::new(dims.get(start..end.max(start)).unwrap_or_default().iter().cloned())
     }
 
-    /// Returns the axes in `range`, without clamping. Counterpart of Java's `Shape.subShape`.
+    /// Returns the axes in `range`, without clamping. Counterpart of `Shape.subShape` in TensorFlow Java.
     ///
     /// # Errors
     /// The rank is unknown or less than the end, or the start is past the end.
@@ -70,7 +70,7 @@ impl TensorShape {
         }
     }
 
-    /// Returns the shape of rank 1 that has only the first axis. Counterpart of Java's `Shape.head`.
+    /// Returns the shape of rank 1 that has only the first axis. Counterpart of `Shape.head` in TensorFlow Java.
     ///
     /// # Errors
     /// The shape is a scalar, or the rank is unknown.
@@ -78,7 +78,8 @@ impl TensorShape {
         self.take(1)
     }
 
-    /// Returns all axes except the first; the tail of a scalar is a scalar. Counterpart of Java's `Shape.tail`.
+    /// Returns all axes except the first; the tail of a scalar is a scalar. Counterpart of `Shape.tail` in TensorFlow
+    /// Java.
     ///
     /// # Errors
     /// The rank is unknown.
@@ -97,7 +98,7 @@ impl TensorShape {
         Ok(TensorShape::new(self.known_dims("take the tail")?.iter().skip(1).cloned()))
     }
 
-    /// Returns the first `count` axes. Counterpart of Java's `Shape.take`.
+    /// Returns the first `count` axes. Counterpart of `Shape.take` in TensorFlow Java.
     ///
     /// # Errors
     /// The shape has fewer axes, or the rank is unknown.
@@ -109,7 +110,7 @@ impl TensorShape {
         }
     }
 
-    /// Returns the last `count` axes. Counterpart of Java's `Shape.takeLast`.
+    /// Returns the last `count` axes. Counterpart of `Shape.takeLast` in TensorFlow Java.
     ///
     /// # Errors
     /// The shape has fewer axes, or the rank is unknown.
@@ -122,7 +123,7 @@ impl TensorShape {
     }
 
     /// Returns the axes of this shape followed by the axes of `last`, which may be one number or dimension. Counterpart
-    /// of Java's `Shape.append`. Unlike [`TensorShape::concatenate`], this method requires known ranks.
+    /// of `Shape.append` in TensorFlow Java. Unlike [`TensorShape::concatenate`], this method requires known ranks.
     ///
     /// # Errors
     /// A rank is unknown.
@@ -136,17 +137,17 @@ impl TensorShape {
     /// ```
     pub fn append(&self, last: impl Into<TensorShape>) -> Result<TensorShape> {
         let (dims, last) = (self.known_dims("append axes")?, last.into());
-        Ok(TensorShape::new(dims.iter().chain(last.known_dims("append it")?).cloned()))
+        Ok(TensorShape::new(dims.iter().chain(last.known_dims("append the shape")?).cloned()))
     }
 
     /// Returns the axes of `first`, which may be one number or dimension, followed by the axes of this shape.
-    /// Counterpart of Java's `Shape.prepend`.
+    /// Counterpart of `Shape.prepend` in TensorFlow Java.
     ///
     /// # Errors
     /// A rank is unknown.
     pub fn prepend(&self, first: impl Into<TensorShape>) -> Result<TensorShape> {
         let (dims, first) = (self.known_dims("prepend axes")?, first.into());
-        Ok(TensorShape::new(first.known_dims("prepend it")?.iter().chain(dims).cloned()))
+        Ok(TensorShape::new(first.known_dims("prepend the shape")?.iter().chain(dims).cloned()))
     }
 
     /// Returns the axes of this shape followed by the axes of `other`; the result is unranked if either shape is

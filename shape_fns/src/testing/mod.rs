@@ -81,6 +81,7 @@ fn parse(inputs: &str, table: &mut DimTable) -> Case {
             let mut elements: Vec<Dim> = Vec::new();
             for element in list.split(',').map(str::trim).filter(|element| !element.is_empty()) {
                 let dim: Dim = element.parse().unwrap_or_else(|error| panic!("{element}: {error}"));
+                // A `?` becomes an integer symbol of the table.
                 elements.push(
                     dim.substitute(&mut |symbol| symbol.is_free().then(|| table.fresh(SymbolKind::Integer))),
                 );
@@ -300,7 +301,7 @@ fn refine(
     let compare = |what: &str, promised: &Dim, found: &Dim| {
         let promised = match table.resolve(promised).eval(&value_of) {
             Ok(promised) => promised,
-            // The op itself fails if an element is undefined.
+            // An element without a value, such as a quotient by 0, makes the op itself fail: nothing to compare.
             Err(_) if what == "element" => None,
             Err(error) => panic!("{label}: {error}"),
         };

@@ -7,9 +7,9 @@ use clap::ArgMatches;
 use serde_json::{Value as Json, json};
 use shapeflow::{Isa, Tensor, TensorView};
 
-use super::document::{lines, plural, table};
+use super::document::{plural, table, with_final_newline};
 use super::failure::Failure;
-use super::model::{NamedFeeds, check_kernels, fetches, flag, import_file, results};
+use super::model::{NamedFeeds, fetches, flag, import_file, refuse_missing_kernels, results};
 use super::progress::Progress;
 use super::run::options;
 
@@ -77,11 +77,11 @@ pub(crate) fn bench(arguments: &ArgMatches) -> Result<Vec<u8>, Failure> {
             [(_, measures)] => measures.json(),
             _ => json!({"variants": measured.iter().map(variant_json).collect::<Vec<_>>()}),
         };
-        return Ok(lines(document.to_string()));
+        return Ok(with_final_newline(document.to_string()));
     }
     match &measured[..] {
-        [(_, measures)] => Ok(lines(measures.text())),
-        _ => Ok(lines(comparison(&measured))),
+        [(_, measures)] => Ok(with_final_newline(measures.text())),
+        _ => Ok(with_final_newline(comparison(&measured))),
     }
 }
 
@@ -97,7 +97,7 @@ fn measure(arguments: &ArgMatches, variant: &BenchVariant<'_>) -> Result<Measure
     let imported = import_file(arguments, variant.model, false, fetches.as_deref(), Some(&mut feeds))?;
     let values = results(&imported, fetches.as_deref())?;
     let build = micros(start);
-    check_kernels(&imported, &values)?;
+    refuse_missing_kernels(&imported, &values)?;
     let named: Vec<(&str, shapeflow::Value<'_>)> =
         values.iter().map(|(name, value)| (name.as_str(), *value)).collect();
     progress.show(|| "compiling".to_string());

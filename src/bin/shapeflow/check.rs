@@ -7,7 +7,7 @@ use serde_json::{Value as Json, json};
 use shapeflow::interchange::{ComputedBy, IgnoredAttr, Imported, Model, OpUsage};
 use shapeflow::{Error, Executable, Value};
 
-use super::document::{lines, plural, table};
+use super::document::{plural, table, with_final_newline};
 use super::failure::{Failure, json_of};
 use super::model::{fetches, flag, import_signature, read, results, shown, type_text};
 use super::output::print_error;
@@ -25,7 +25,7 @@ pub(crate) fn check(arguments: &ArgMatches) -> Result<Vec<u8>, Failure> {
         true => failure,
         false => {
             let document = if is_json { json_of_file(&model, failure.json()) } else { text_of_file(&model) };
-            failure.and_document(lines(document))
+            failure.and_document(with_final_newline(document))
         }
     })
 }
@@ -75,8 +75,8 @@ fn checked(arguments: &ArgMatches, model: &Model, is_json: bool) -> Result<Vec<u
         text_document(&imported, &ports, &usage, error.as_ref())
     };
     match error {
-        Some(error) => Err(Failure::with_document(error, lines(document))),
-        None => Ok(lines(document)),
+        Some(error) => Err(Failure::with_document(error, with_final_newline(document))),
+        None => Ok(with_final_newline(document)),
     }
 }
 

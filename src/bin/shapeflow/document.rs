@@ -6,7 +6,7 @@ use std::fmt::Write;
 const WIDEST: usize = 60;
 
 /// Returns a text as bytes, with a line break at its end.
-pub(crate) fn lines(mut text: String) -> Vec<u8> {
+pub(crate) fn with_final_newline(mut text: String) -> Vec<u8> {
     if !text.is_empty() && !text.ends_with('\n') {
         text.push('\n');
     }

@@ -6,7 +6,7 @@ use clap::ArgMatches;
 use shapeflow::interchange::{Imported, ops_missing_in_tensorflow, tensor_names, to_graphdef, to_pbtxt};
 use shapeflow::{Error, Snapshot, StageKind, Tensor, TensorView, Trace, Value};
 
-use super::document::lines;
+use super::document::with_final_newline;
 use super::failure::Failure;
 use super::model::{NamedFeeds, fetched, flag, import, list, path};
 use super::output::{print_error, write_file};
@@ -46,9 +46,9 @@ pub(crate) fn dump(arguments: &ArgMatches) -> Result<Vec<u8>, Failure> {
             let outputs = exported(&imported, &fetches)?;
             note_missing_ops(&imported, &outputs)?;
             let text = to_pbtxt(imported.graph(), &outputs)?;
-            lines(format!("{}{text}", refused_comments("#", "omitted", &imported)))
+            with_final_newline(format!("{}{text}", refused_comments("#", "omitted", &imported)))
         }
-        _ => lines(drawn(arguments, &imported, &fetches, &feeds, stage, format)?),
+        _ => with_final_newline(drawn(arguments, &imported, &fetches, &feeds, stage, format)?),
     };
     match (file, refused) {
         (Some(file), refused) => {

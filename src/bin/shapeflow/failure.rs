@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use shapeflow::{Error, ErrorKind, Phase};
 
-use super::document::lines;
+use super::document::with_final_newline;
 
 /// The error of a command.
 pub(crate) struct Failure {
@@ -84,7 +84,7 @@ impl Failure {
     pub(crate) fn into_document(self, json: bool) -> Vec<u8> {
         match self.document {
             Some(document) => document,
-            None if json => lines(json!({"error": self.error}).to_string()),
+            None if json => with_final_newline(json!({"error": self.error}).to_string()),
             None => Vec::new(),
         }
     }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use shapeflow::interchange::{ComputedBy, Imported};
 use shapeflow::{DType, DimNames, TensorShape};
 
-use super::document::{lines, plural, table};
+use super::document::{plural, table, with_final_newline};
 use super::failure::{Failure, json_of};
 use super::model::{NamedFeeds, flag, import, type_text};
 
@@ -72,8 +72,8 @@ pub(crate) fn infer(arguments: &ArgMatches) -> Result<Vec<u8>, Failure> {
         text
     };
     match imported.check() {
-        Err(error) => Err(Failure::with_document(error, lines(text))),
-        Ok(()) => Ok(lines(text)),
+        Err(error) => Err(Failure::with_document(error, with_final_newline(text))),
+        Ok(()) => Ok(with_final_newline(text)),
     }
 }
 

@@ -25,7 +25,7 @@ fn main() -> ExitCode {
     match command().try_get_matches() {
         Ok(matches) => finish(run(&matches), json),
         Err(error) if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) => {
-            finish(Ok(document::lines(error.to_string())), false)
+            finish(Ok(document::with_final_newline(error.to_string())), false)
         }
         Err(error) => finish(Err(Failure::usage(text_of_usage_error(&error))), json),
     }

@@ -228,7 +228,10 @@ pub(crate) fn results<'m>(
 ///
 /// # Errors
 /// The crate has no kernel for some ops. The error lists all these ops.
-pub(crate) fn check_kernels(imported: &Imported, results: &[(String, Value<'_>)]) -> Result<(), Failure> {
+pub(crate) fn refuse_missing_kernels(
+    imported: &Imported,
+    results: &[(String, Value<'_>)],
+) -> Result<(), Failure> {
     let values: Vec<Value<'_>> = results.iter().map(|(_, value)| *value).collect();
     let usage = imported.op_usage(&values)?;
     let missing: Vec<_> = usage.iter().filter(|usage| usage.computed_by == ComputedBy::Nothing).collect();

@@ -6,7 +6,7 @@ use shapeflow::interchange::import_ops;
 use shapeflow::shape_fns::registered;
 use shapeflow::{DType, Registry};
 
-use super::document::{lines, table};
+use super::document::{table, with_final_newline};
 use super::model::flag;
 
 /// A line of the list.
@@ -31,7 +31,7 @@ pub(crate) fn ops(arguments: &ArgMatches) -> Vec<u8> {
                 json!({"op_type": row.op_type, "builder": row.builder, "dtypes": dtypes, "body": row.body})
             })
             .collect();
-        return lines(json!({"ops": ops}).to_string());
+        return with_final_newline(json!({"ops": ops}).to_string());
     }
     let cells = rows.iter().map(|row| {
         let text = |name: Option<&str>| name.unwrap_or("-").to_string();
@@ -40,7 +40,7 @@ pub(crate) fn ops(arguments: &ArgMatches) -> Vec<u8> {
     });
     let mut rows = vec![["TensorFlow", "builder", "body", "dtypes"].map(str::to_string)];
     rows.extend(cells);
-    lines(table(&rows))
+    with_final_newline(table(&rows))
 }
 
 fn rows() -> Vec<OpLine> {

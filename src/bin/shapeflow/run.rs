@@ -8,12 +8,13 @@ use serde_json::json;
 use shapeflow::interchange::write_npz_bytes;
 use shapeflow::{CompileOptions, DType, Element, Tensor, TensorView, Trace};
 
-use super::document::lines;
+use super::document::with_final_newline;
 use super::failure::Failure;
-use super::model::{NamedFeeds, check_kernels, fetches, flag, import, path, results};
+use super::model::{NamedFeeds, fetches, flag, import, path, refuse_missing_kernels, results};
 use super::output::write_file;
 
-/// Runs the model once. Writes the results to a file, or prints a summary of each.
+/// Runs the model once. Writes the results to a file, or prints a summary of each. With `--json`, also prints a
+/// document with the values.
 pub(crate) fn run(arguments: &ArgMatches) -> Result<Vec<u8>, Failure> {
     let trace = Trace::new();
     let fetches = fetches(arguments);
@@ -21,7 +22,7 @@ pub(crate) fn run(arguments: &ArgMatches) -> Result<Vec<u8>, Failure> {
     let (exe, names) = {
         let imported = trace.time("build", || import(arguments, fetches.as_deref(), Some(&mut feeds)))?;
         let values = results(&imported, fetches.as_deref())?;
-        check_kernels(&imported, &values)?;
+        refuse_missing_kernels(&imported, &values)?;
         let named: Vec<(&str, shapeflow::Value<'_>)> =
             values.iter().map(|(name, value)| (name.as_str(), *value)).collect();
         let mut options = options(arguments);
@@ -60,14 +61,14 @@ pub(crate) fn run(arguments: &ArgMatches) -> Result<Vec<u8>, Failure> {
                 })
             })
             .collect();
-        return Ok(lines(json!({"results": results}).to_string()));
+        return Ok(with_final_newline(json!({"results": results}).to_string()));
     }
     // Results would mix with a trace on standard output.
     let writes_trace = arguments.get_one::<PathBuf>("trace").is_some_and(|file| file == Path::new("-"));
     if arguments.contains_id("out") || writes_trace {
         return Ok(Vec::new());
     }
-    Ok(lines(results.iter().map(|(name, tensor)| format!("{name}: {tensor}\n")).collect()))
+    Ok(with_final_newline(results.iter().map(|(name, tensor)| format!("{name}: {tensor}\n")).collect()))
 }
 
 /// The number of elements above which the JSON document has no values, only the summary.
@@ -80,7 +81,7 @@ fn values_json(tensor: &Tensor) -> Option<serde_json::Value> {
     fn of<T: Element + Into<serde_json::Value>>(tensor: &Tensor) -> Option<serde_json::Value> {
         Some(tensor.to_vec::<T>().ok()?.into_iter().map(Into::into).collect())
     }
-    // The shortest decimal of an element is also the shortest that parses to it as an f64.
+    // The f64 of an element's shortest decimal prints the same digits: 0.1, not 0.10000000149 as the f64 of the f32.
     fn of_float(element: &dyn std::fmt::Display) -> serde_json::Value {
         let text = element.to_string();
         match text.parse().ok().and_then(serde_json::Number::from_f64) {

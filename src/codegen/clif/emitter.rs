@@ -35,7 +35,7 @@ pub(super) struct Emitter<'a, 'f> {
     pub accumulators: Option<StackSlot>,
     /// The imported functions for the remainder of `f32` and of `f64`, once they are used.
     pub remainder: [Option<FuncRef>; 2],
-    /// The memory for the operands of a function of angles, once it is used.
+    /// The memory for the operands of an [`AngleFunction`] that the code calls, once it is used.
     pub angles: Option<StackSlot>,
 }
 
@@ -44,10 +44,15 @@ pub(super) struct Emitter<'a, 'f> {
 pub(super) struct ArgumentValues {
     /// The address of the arguments.
     pub address: Value,
+    /// The address of the slots' words.
     pub slots: Value,
+    /// The address of the run-time scalars.
     pub scalars: Value,
+    /// The address of the tile, which holds the accumulators of column reductions.
     pub tile: Value,
+    /// The number of elements of the inner axis.
     pub n: Value,
+    /// The address of the extents of the loops.
     pub extents: Value,
 }
 
@@ -58,7 +63,8 @@ pub(super) struct ElementGroup<'s> {
     pub analysis: &'s BodyAnalysis,
     /// For each instruction of the body: its value, if the instruction has been emitted.
     pub vals: Vec<Option<EmittedValue>>,
-    /// For each slot of the body: its address, or the value of an iota, at inner element 0.
+    /// For each slot of the body, an access to a buffer or an iota: the address, or the value of the iota, at inner
+    /// element 0.
     pub starts: &'s [Option<Value>],
     pub elems: u32,
     /// Whether one element stands for all elements of the inner axis.
@@ -353,8 +359,8 @@ impl<'a, 'f> Emitter<'a, 'f> {
         self.b.def_var(failed, after);
     }
 
-    /// Emits a call of a function of angles, for two angles. `values` are the results of the inline code. Returns them,
-    /// with those replaced whose angle is too large for the inline code.
+    /// Emits a call of the sine, cosine or tangent of two angles. `values` are the results of the inline code. Returns
+    /// `values` with the result replaced for each angle that is too large for the inline code.
     pub fn call_angle_function(&mut self, function: AngleFunction, values: Value, angles: Value) -> Value {
         let slot = *self.angles.get_or_insert_with(|| {
             let (size, log2_align) = (32, 4);

@@ -14,7 +14,7 @@ use crate::lower::kernel_body::{Pass, REDUCE_BYTES, REDUCE_TILE, ReduceStep};
 /// The number of vectors that hold the accumulators of one reduction.
 const ACCUMULATOR_VECTORS: usize = REDUCE_BYTES / 16;
 
-/// The number of registers left to a body beside the accumulators of one reduction: half of 16.
+/// The number of registers left to a body besides the accumulators of one reduction: half of 16.
 const FREE_REGISTERS: u32 = 8;
 
 /// The largest number of varying instructions of a body that is emitted several times, once for each part of the

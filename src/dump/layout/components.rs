@@ -36,7 +36,7 @@ pub(super) fn pack(sketch: &Sketch, margin: f64, lay_out: &dyn Fn(&Sketch) -> Bo
         ..BoxLayout::default()
     };
     let (mut left, mut top, mut row_height) = (0.0, 0.0, 0.0f64);
-    // The width and height of the current row if the reader of the page opens all boxes that hold nodes.
+    // The width and height of the current row if the user of the page opens all boxes that hold nodes.
     let mut open_row = (0.0f64, 0.0f64);
     for (members, mut layout) in layouts {
         let (width, height) = inner(&layout);
@@ -117,7 +117,7 @@ fn connected_parts(sketch: &Sketch) -> Vec<Vec<usize>> {
     parts
 }
 
-/// Returns the sketch of some boxes, numbered by their places in `members`.
+/// Returns the sketch of some boxes, numbered by their indices in `members`.
 fn part(sketch: &Sketch, members: &[usize]) -> Sketch {
     let place =
         |number: &usize| members.binary_search(number).expect("operands are in the part of their reader");

@@ -40,8 +40,8 @@ pub(super) fn order(layers: &mut Layers) {
     layers.ranks = best;
 }
 
-/// For each item: its neighbors in the rank above and in the rank below. The number beside a neighbor is the place
-/// where the link meets the neighbor: the distance from the neighbor's middle, divided by the neighbor's width.
+/// For each item: its neighbors in the rank above and in the rank below, each with the point where the link meets it:
+/// the distance from the neighbor's middle, divided by the neighbor's width.
 struct Neighbors {
     above: Vec<Vec<(usize, f64)>>,
     below: Vec<Vec<(usize, f64)>>,

@@ -184,7 +184,7 @@ pub(super) fn tan(z: &Expr) -> Expr {
     over_i(&tanh(&times_i(z)))
 }
 
-/// The product of a factor, which may be infinite, and a sine: a zero stays a zero.
+/// `factor * sine`, but a zero `sine` gives a zero even if `factor` is infinite. `sine` may be a hyperbolic sine.
 fn with_sine(factor: Expr, sine: Expr) -> Expr {
     let signed = &sine * with_sign(&factor.like(1.0), &factor);
     keep_zero(&signed, factor * sine)
@@ -291,11 +291,11 @@ pub(super) fn atanh(z: &Expr) -> Expr {
     let quotient = times(&magnitude, 4.0) / (&rest * &rest + square.clone());
     let quotient = counts_as_infinite.clone().select(a.like(0.0), quotient);
     let real = keep_zero(&a, with_sign(&times(&log1p_real(quotient), 0.25), &a));
-    // A large number has the angle ±π of a negative real number.
-    let twice =
+    // The angle of `1 - |z|² + 2bi`. For a large `z` it is ±π: the number counts as -1 ± 0i.
+    let double_b =
         counts_as_infinite.clone().select(times(&at_least(&at_most(&b, 1.0), -1.0), 0.0), times(&b, 2.0));
-    let distance = counts_as_infinite.select(a.like(-1.0), rest * plus(&magnitude, 1.0) - square);
-    let angle = atan2(twice, distance);
+    let one_minus_square = counts_as_infinite.select(a.like(-1.0), rest * plus(&magnitude, 1.0) - square);
+    let angle = atan2(double_b, one_minus_square);
     Expr::complex(real.cast(dtype), times(&angle, 0.5).cast(dtype))
 }
 

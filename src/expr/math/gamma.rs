@@ -291,7 +291,7 @@ fn digamma_positive(x: &Expr) -> Expr {
     let small = x.clone().less(x.like(1.0));
     let y = small.clone().select(plus(x, 1.0), x.clone());
     let from_root = plus(&plus(&y, -ROOT.0), -ROOT.1);
-    // For a small x, the rounding of 1 + x does not matter beside 1 / x.
+    // For a small x, the rounding of 1 + x does not matter compared with 1 / x.
     let near = from_root * horner(&plus(&(&y + &y), -3.0), &DIGAMMA_ROOT);
     let inverse = x.like(1.0) / x;
     let near = small.select(&near - &inverse, near);

@@ -20,7 +20,7 @@ impl NodeId {
     }
 }
 
-/// The ends of an edge: an output of one node and an operand of another.
+/// The ends of an edge, by number: an output of its source node and an operand of its target node.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct EdgeEnds {
     /// The number of the output, counted from 0.

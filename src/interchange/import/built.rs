@@ -68,7 +68,7 @@ impl<'g> Built<'g> {
     }
 }
 
-/// The conditions that must be met before a value is used, as positions in `Importer::conditions`.
+/// The conditions that must be met before a value is used, as indices into `Importer::conditions`.
 pub(super) type Checks = Option<Rc<BTreeSet<usize>>>;
 
 /// What must happen in a run before a value is used.

@@ -74,18 +74,20 @@ impl<'a, 'g> Importer<'a, 'g> {
         let (graph, location) = (self.graph, self.location);
         // For each branch and output: the items, if the output is a list.
         let mut items: Vec<Vec<ListItems>> = Vec::new();
-        let around = self.built_nodes.len();
+        let built_before = self.built_nodes.len();
         let has_outputs = functions.iter().any(|function| self.has_outputs(&function.name));
         let mut build = |branch: usize| {
             let region = format!("{name}/{}", names[branch]);
-            let imported = self.region(functions[branch], frame, &region, arguments, around, !has_outputs)?;
+            let imported =
+                self.region(functions[branch], frame, &region, arguments, built_before, !has_outputs)?;
             let values: Vec<Value<'g>> = imported.into_iter().map(|imported| imported.value).collect();
             items.push(values.iter().map(|value| self.items_of(*value)).collect());
             Ok(values)
         };
         let values = graph.select_branch(op, selector, &names, false, &mut build, location)?;
         if !has_outputs {
-            // A run computes the output that stands for the end of the branch, for the nodes that wait for it.
+            // The only output of each branch is the constant `true`. A run computes it before nodes that have a control
+            // input from this node.
             let checks = self.add_condition(Condition::Computed(values));
             return Ok(Built { checks, ..Built::default() });
         }
@@ -116,6 +118,7 @@ impl<'a, 'g> Importer<'a, 'g> {
             },
             _ => self.options.loops.clone(),
         };
+        // Each iteration draws other random numbers, so random nodes read the number of the iteration.
         let needs_counter = self.sharing.is_random(&frame.nodes[index..=index]);
         // Both closures import a function, one after the other.
         let importer = RefCell::new(self);
@@ -172,9 +175,9 @@ impl<'a, 'g> Importer<'a, 'g> {
         Ok(Built { outputs, ..Built::default() })
     }
 
-    /// Imports a function as a region, and returns its outputs. `around` is the number of nodes of the model that were
-    /// built before the branch or the loop. If `is_empty`, the function returns nothing, and the region returns `true`,
-    /// so that a run computes what the conditions of the region demand.
+    /// Imports a function as a region, and returns its outputs. `built_before` is the number of nodes of the model that
+    /// were built before the branch or the loop. If `is_empty`, the function has no outputs. The region then returns a
+    /// constant `true`, which the conditions of the region guard, so that a run still checks them.
     ///
     /// # Errors
     /// A node of the function is refused.
@@ -184,12 +187,12 @@ impl<'a, 'g> Importer<'a, 'g> {
         frame: &Frame<'a, 'g>,
         name: &str,
         arguments: &[ImportedValue<'g>],
-        around: usize,
+        built_before: usize,
         is_empty: bool,
     ) -> Result<Vec<ImportedValue<'g>>> {
         let (conditions_before, first_built) = (self.conditions.len(), self.built_nodes.len());
         let built = self.call(&function.name, &function.attr, frame, name, arguments);
-        self.finish_region(built, conditions_before, around, first_built, is_empty)
+        self.finish_region(built, conditions_before, built_before, first_built, is_empty)
     }
 
     /// Returns the outputs of a region, as [`Importer::region`] does. `built` is the import of its function. The region
@@ -202,7 +205,7 @@ impl<'a, 'g> Importer<'a, 'g> {
         &mut self,
         built: Result<Built<'g>>,
         conditions_before: usize,
-        around: usize,
+        built_before: usize,
         first_built: usize,
         is_empty: bool,
     ) -> Result<Vec<ImportedValue<'g>>> {
@@ -215,9 +218,9 @@ impl<'a, 'g> Importer<'a, 'g> {
         });
         // The conditions of the region guard its outputs already, and mean nothing outside.
         self.conditions.truncate(conditions_before);
-        // The nodes of a refused region are recorded too, because they leave the graph as well.
+        // The nodes of a refused region are recorded too, because the graph drops them as well.
         let values = guarded.as_ref().map(|outputs| values_of(outputs)).unwrap_or_default();
-        self.record_region(around, first_built, &values)?;
+        self.record_region(built_before, first_built, &values)?;
         guarded
     }
 
@@ -234,7 +237,7 @@ impl<'a, 'g> Importer<'a, 'g> {
             if output.is_handle() {
                 return Ok(output);
             }
-            let output = self.settled(output)?;
+            let output = self.with_pending_checks(output)?;
             self.checked(output, &built.checks)
         });
         guarded.collect()

@@ -19,12 +19,12 @@ use crate::ops::array::concat;
 use crate::ops::random::state::is_philox;
 use crate::tensor::Tensor;
 
-/// TensorFlow reserves this number of blocks of the generator for each number.
+/// How many blocks of the generator TensorFlow reserves for one random number.
 const BLOCKS: u64 = 256;
 
 impl<'a, 'g> Importer<'a, 'g> {
     /// Returns whether the import follows the states of generators here. It does not in branches and loops, which a run
-    /// may compute several times or never.
+    /// may compute several times or never, and not while it records the writes of an initializer.
     pub(super) fn follows_generators(&self) -> bool {
         self.recording.is_none() && self.graph.read().open_regions == 0
     }
@@ -33,7 +33,7 @@ impl<'a, 'g> Importer<'a, 'g> {
     /// generator, and advances the generator by `delta` numbers. `reader` is the name of the node.
     ///
     /// # Errors
-    /// The generator is not Philox, or its state is no vector of three i64.
+    /// The generator is not Philox, or its state is not `i64[3]`.
     pub(super) fn read_and_skip(
         &mut self,
         variable: &Rc<str>,

@@ -41,7 +41,7 @@ pub(super) struct Importer<'a, 'g> {
     pub unshared_nodes: usize,
     pub definitions: OpDefinitions,
     pub budget: Budget,
-    /// The conditions of all assertions; [`Checks`] holds positions in this list.
+    /// The conditions of all assertions; [`Checks`] holds indices into this list.
     pub conditions: Vec<Condition<'g>>,
     /// The dtypes of outputs of unknown ops, as the nodes that read the outputs declare them. The key is the node and
     /// the number of the output in the main graph. The value is `None` if the readers declare no dtype.
@@ -196,8 +196,8 @@ impl<'a, 'g> Importer<'a, 'g> {
         })
     }
 
-    /// Returns `imported` guarded by the conditions that wait for a node that reads it.
-    pub(super) fn settled(&mut self, imported: ImportedValue<'g>) -> Result<ImportedValue<'g>> {
+    /// Returns `imported` guarded by its pending conditions, for a node that reads it.
+    pub(super) fn with_pending_checks(&mut self, imported: ImportedValue<'g>) -> Result<ImportedValue<'g>> {
         let pending = imported.pending.clone();
         self.checked(ImportedValue { pending: None, ..imported }, &pending)
     }

@@ -63,7 +63,7 @@ impl<'a, 'g> Importer<'a, 'g> {
             let (mut value, mut blocking_error) = (output.value.id(), output.blocking_error.clone());
             if output.pending.is_some() && blocking_error.is_none() {
                 match is_fetched {
-                    true => value = self.settled(output.clone())?.value.id(),
+                    true => value = self.with_pending_checks(output.clone())?.value.id(),
                     false => {
                         let message = format!(
                             "{name} must be among the fetches of the import, because a node that may fail runs before it"

@@ -187,7 +187,7 @@ impl<'a, 'g> Importer<'a, 'g> {
         let Some(selector) = selector.cloned() else {
             return damaged("the predicate of a Switch must be computed before the branches".to_string());
         };
-        let selector = self.settled(selector).and_then(require_usable)?;
+        let selector = self.with_pending_checks(selector).and_then(require_usable)?;
         let (graph, location) = (self.graph, self.location);
         let (built_before, first_node) = (self.built_nodes.len(), graph.len() as u32);
         let mut build = |side: usize| {
@@ -208,7 +208,7 @@ impl<'a, 'g> Importer<'a, 'g> {
             Ok(values.into_iter().zip(&numbers).flat_map(|(value, number)| [value, index(*number)]).collect())
         };
         let count = frame.switches.side_counts[&predicate];
-        // An index is an integer, so a bool beside more than two branches is refused.
+        // An index is an integer, so a bool that selects among more than two branches is refused.
         let (op, branches) = branch_names(selector.dtype() != DType::Bool || count != 2, count);
         let branches: Vec<&str> = branches.iter().map(String::as_str).collect();
         let values = graph.select_branch(op, selector, &branches, false, &mut build, location)?;
@@ -236,7 +236,10 @@ impl<'a, 'g> Importer<'a, 'g> {
         let (conditions_before, first_built) = (self.conditions.len(), self.built_nodes.len());
         let added = self.build_level(frame, &order, level, built)?;
         let values: Result<Vec<Value<'g>>> = results(built).and_then(|results| {
-            results.into_iter().map(|value| self.settled(value).and_then(require_usable)).collect()
+            results
+                .into_iter()
+                .map(|value| self.with_pending_checks(value).and_then(require_usable))
+                .collect()
         });
         // The nodes of a refused region are recorded too, because they leave the graph as well.
         let recorded = self.record_region(built_before, first_built, values.as_deref().unwrap_or_default());
@@ -261,7 +264,7 @@ impl<'a, 'g> Importer<'a, 'g> {
             let Some(initial) = initial else {
                 return damaged("a loop must be entered before it is left".to_string());
             };
-            let initial = self.settled(initial.clone())?;
+            let initial = self.with_pending_checks(initial.clone())?;
             state.push(require_usable(initial)?);
         }
         let (graph, location) = (self.graph, self.location);

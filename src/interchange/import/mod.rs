@@ -210,7 +210,7 @@ impl<'a, 'g> Importer<'a, 'g> {
         self.check_ops()?;
         let mut built = built?;
         for imported in built.iter_mut().flatten().flat_map(|node| &mut node.outputs) {
-            *imported = self.settled(imported.clone())?;
+            *imported = self.with_pending_checks(imported.clone())?;
         }
         self.check_fetched_inside()?;
         let errors_of_writes = self.errors_of_writes();

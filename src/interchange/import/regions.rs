@@ -11,9 +11,9 @@ use crate::error::Result;
 use crate::graph::{DimNames, Value};
 
 impl<'g> Importer<'_, 'g> {
-    /// Records what computes the nodes in `built_nodes` from position `first` on. These nodes belong to a region whose
+    /// Records what computes the nodes in `built_nodes` from index `first` on. These nodes belong to a region whose
     /// outputs are `outputs`, and the region is not complete yet. If an earlier import of the same region has left
-    /// nodes in `built_nodes`, from position `built_before` on, this function drops them: a loop imports its body again
+    /// nodes in `built_nodes`, from index `built_before` on, this function drops them: a loop imports its body again
     /// if the state turns out to have less specific shapes.
     ///
     /// # Errors
@@ -47,11 +47,11 @@ impl<'g> Importer<'_, 'g> {
         Ok(())
     }
 
-    /// Completes the nodes of regions in `built_nodes`, from position `around` on: they become all nodes of the graph
-    /// from `first` on, which are the nodes of the branch or the loop.
-    pub(super) fn place_regions(&mut self, around: usize, first: u32) {
+    /// Completes the nodes of regions in `built_nodes`, from index `built_before` on: their nodes are all nodes of the
+    /// graph from `first` on, which are the nodes of the branch or the loop.
+    pub(super) fn place_regions(&mut self, built_before: usize, first: u32) {
         let nodes = first..self.graph.len() as u32;
-        for built in self.built_nodes[around..].iter_mut().filter(|built| built.nodes.is_none()) {
+        for built in self.built_nodes[built_before..].iter_mut().filter(|built| built.nodes.is_none()) {
             built.nodes = Some(nodes.clone());
         }
     }

@@ -154,7 +154,7 @@ impl<'a, 'g> Importer<'a, 'g> {
         inputs: &[ImportedValue<'g>],
     ) -> Result<Option<RegionVariant<'a>>> {
         let (graph, location) = (self.graph, self.location);
-        let (around, conditions) = (self.built_nodes.len(), self.conditions.len());
+        let (built_before, conditions) = (self.built_nodes.len(), self.conditions.len());
         let is_empty = !self.has_outputs(opened);
         let types: Vec<ParameterType> =
             arguments.iter().filter_map(RegionArgument::parameter).cloned().collect();
@@ -174,7 +174,7 @@ impl<'a, 'g> Importer<'a, 'g> {
             self.open_functions.push(opened);
             let built = self.inline(function, attrs, frame, name, &given);
             self.open_functions.pop();
-            let outputs = self.finish_region(built, conditions, around, around, is_empty)?;
+            let outputs = self.finish_region(built, conditions, built_before, built_before, is_empty)?;
             returns_handle = outputs.iter().any(|output| output.resource.is_some());
             items = outputs.iter().map(|output| self.items_of(output.value)).collect();
             Ok(outputs.into_iter().map(|output| output.value).collect())
@@ -183,7 +183,7 @@ impl<'a, 'g> Importer<'a, 'g> {
         let recorded = recorded.map(|function| function.filter(|_| !returns_handle));
         if !matches!(recorded, Ok(Some(_))) {
             // The inlined calls record their nodes again.
-            self.built_nodes.truncate(around);
+            self.built_nodes.truncate(built_before);
         }
         Ok(recorded?.map(|function| RegionVariant { attrs, arguments, function, is_empty, items }))
     }
@@ -230,7 +230,7 @@ fn has_placeholder(attrs: CallAttrs<'_>) -> bool {
     false
 }
 
-/// Returns whether a region can take the argument: a handle, or a tensor that is no list.
+/// Returns whether a region can take the argument: a handle, or a tensor that is not a list.
 fn is_usable(input: &ImportedValue<'_>) -> bool {
     let is_tensor =
         input.has_known_dtype && input.resource.is_none() && input.value.dtype() != DType::Variant;

@@ -12,9 +12,9 @@ use crate::tensor::Tensor;
 
 impl<'g> Value<'g> {
     /// Maps axes of the layout `source` to the axes of the layout `target` that have the same letter. A layout has 4 or
-    /// 5 letters, one for each axis, such as `NHWC`. A negative axis counts from the end. Numbers that are no axes have
-    /// the results of TensorFlow's kernel: a number counts modulo the number `n` of letters, but one below `-n` whose
-    /// remainder is not 0 counts as the last axis.
+    /// 5 letters, one for each axis, such as `NHWC`. A negative axis counts from the end. With `n` letters, an element
+    /// `x` that is no axis counts as in TensorFlow: `x >= n` as axis `x % n`; `x < -n` as axis 0 if `n` divides `x`,
+    /// and as the last axis otherwise.
     ///
     /// `[..] -> [..]`, i32 or i64. As TensorFlow's `DataFormatDimMap`. The op is composed of other ops, which fuse into
     /// kernels.
@@ -28,16 +28,16 @@ impl<'g> Value<'g> {
     /// ```
     ///
     /// # Errors
-    /// The element type is neither i32 nor i64, a layout has not 4 or 5 letters, or `target` is not a permutation of
-    /// the letters of `source`.
+    /// The element type is neither i32 nor i64, a layout does not have 4 or 5 letters, a letter repeats, or `target` is
+    /// not a permutation of `source`.
     #[track_caller]
     pub fn data_format_dim_map(self, source: &str, target: &str) -> Result<Value<'g>> {
         self.graph().op(&DIM_MAP).data(self).attr("src_format", source).attr("dst_format", target).finish()
     }
 
-    /// Permutes the entries of axes of the layout `source` into the order of the layout `target`. A layout has 4 or 5
-    /// letters, one for each axis, such as `NHWC`. `self` has an entry for each axis, or for each of the axes D, H and
-    /// W of the layout.
+    /// Permutes entries that belong to axes, such as sizes, from the order of the layout `source` to the order of the
+    /// layout `target`. A layout has 4 or 5 letters, one for each axis, such as `NHWC`. `self` has one entry for each
+    /// axis, or for each of the axes D, H and W of the layout.
     ///
     /// `[n] -> [n]` or `[n, 2] -> [n, 2]`, i32 or i64. As TensorFlow's `DataFormatVecPermute`. Runs on the host.
     ///
@@ -50,8 +50,9 @@ impl<'g> Value<'g> {
     /// ```
     ///
     /// # Errors
-    /// The element type is neither i32 nor i64, the rank is not 1 or 2, a layout has not 4 or 5 letters, or `target` is
-    /// not a permutation of the letters of `source`. The run fails if the sizes of `self` are others.
+    /// The element type is neither i32 nor i64, the rank is not 1 or 2, a layout does not have 4 or 5 letters, a letter
+    /// repeats, or `target` is not a permutation of `source`. The run fails if `self` does not have one entry for each
+    /// axis, or for each of the axes D, H and W.
     #[track_caller]
     pub fn data_format_vec_permute(self, source: &str, target: &str) -> Result<Value<'g>> {
         self.graph()
@@ -93,7 +94,7 @@ fn shape(cx: &mut InferenceContext<'_>) -> shapeflow_shape_fns::Result<()> {
 /// Returns the letters of both layouts.
 ///
 /// # Errors
-/// A layout has not 4 or 5 letters, or one is not a permutation of the other.
+/// A layout does not have 4 or 5 letters, a letter repeats, or one layout is not a permutation of the other.
 fn formats(source: &str, target: &str) -> std::result::Result<[Vec<char>; 2], String> {
     for (name, letters) in [("src_format", source), ("dst_format", target)] {
         if !matches!(letters.chars().count(), 4 | 5) {
@@ -108,7 +109,8 @@ fn formats(source: &str, target: &str) -> std::result::Result<[Vec<char>; 2], St
     let is_repeated = sorted[0].windows(2).any(|pair| pair[0] == pair[1]);
     if sorted[0] != sorted[1] || is_repeated {
         return Err(format!(
-            "dst_format must be a permutation of the different letters of src_format, got {target:?} for {source:?}"
+            "src_format must not repeat a letter, and dst_format must be a permutation of it, got {source:?} and \
+             {target:?}"
         ));
     }
     Ok(letters)
@@ -123,8 +125,8 @@ fn formats_of(attrs: &Attrs) -> Result<[Vec<char>; 2]> {
         .map_err(|message| Error::new(ErrorKind::Attribute, Phase::Build, message))
 }
 
-/// Returns for each letter of `of` its place in `within`, which has the same letters.
-fn places(of: &[char], within: &[char]) -> Vec<usize> {
+/// Returns for each letter of `of` its index in `within`, which has the same letters.
+fn letter_indices(of: &[char], within: &[char]) -> Vec<usize> {
     of.iter().filter_map(|letter| within.iter().position(|other| other == letter)).collect()
 }
 
@@ -132,10 +134,10 @@ fn build_map<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value
     let &[x] = values else { return Err(Error::msg("data_format_dim_map needs one operand")) };
     output_dtype(&[x.dtype()], cx.attrs())?;
     let [source, target] = formats_of(cx.attrs())?;
-    let map = places(&source, &target);
+    let map = letter_indices(&source, &target);
     let map = match x.dtype() {
-        DType::I32 => Tensor::from_vec(&[map.len()], map.iter().map(|place| *place as i32).collect()),
-        _ => Tensor::from_vec(&[map.len()], map.iter().map(|place| *place as i64).collect()),
+        DType::I32 => Tensor::from_vec(&[map.len()], map.iter().map(|axis| *axis as i32).collect()),
+        _ => Tensor::from_vec(&[map.len()], map.iter().map(|axis| *axis as i64).collect()),
     };
     let count = source.len() as i64;
     let rest = x.add(count)?.truncatemod(count)?;
@@ -152,7 +154,9 @@ fn run_permute(cx: &mut HostCx<'_>) -> Result<()> {
     let (rows, width) = (x.sizes().first().copied().unwrap_or(0), x.sizes().get(1).copied());
     if (rows != count && rows != spatial) || width.is_some_and(|width| width != 2) {
         let sizes = x.sizes();
-        return refuse(format!("x must have sizes [{count}] or [{spatial}], or rows of two, got {sizes:?}"));
+        return refuse(format!(
+            "x must have sizes [{count}], [{spatial}], [{count}, 2] or [{spatial}, 2], got {sizes:?}"
+        ));
     }
     if rows == spatial {
         for letters in [&mut source, &mut target] {
@@ -166,7 +170,7 @@ fn run_permute(cx: &mut HostCx<'_>) -> Result<()> {
         }
     }
     let width = width.unwrap_or(1);
-    let starts = places(&target, &source).into_iter().map(|place| place * width);
+    let starts = letter_indices(&target, &source).into_iter().map(|row| row * width);
     let output = take(&x, x.sizes(), width, starts)?;
     cx.set_output(0, output)
 }
@@ -184,7 +188,7 @@ mod tests {
         "i32[n]" => error "src_format must have 4 or 5 letters, got \"NHW\"",
     }
     shape_table! { repeated: DIM_MAP, {"src_format": "NHHW", "dst_format": "NHWH"},
-        "i32[n]" => error "must be a permutation of the different letters",
+        "i32[n]" => error "src_format must not repeat a letter, and dst_format must be a permutation of it",
     }
     shape_table! { entries: VEC_PERMUTE, {},
         "i32[4, 2]" => "i32[4, 2]",
@@ -204,6 +208,6 @@ mod tests {
         let error = run(&VEC_PERMUTE, &attrs("ABCD", "DCBA"), &[tensor(&[2], &[4, 9])]).unwrap_err();
         assert!(error.message().contains("src_format must have the letters H and W"));
         let error = run(&VEC_PERMUTE, &Attrs::new(), &[tensor(&[3], &[1, 2, 3])]).unwrap_err();
-        assert!(error.message().contains("x must have sizes [4] or [2], or rows of two, got [3]"));
+        assert!(error.message().contains("x must have sizes [4], [2], [4, 2] or [2, 2], got [3]"));
     }
 }

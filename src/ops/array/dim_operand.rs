@@ -22,7 +22,7 @@ impl<'g> OperandSource<'g> for Dim {
         let (graph, dtype) = (peer.graph(), peer.dtype());
         if dtype != DType::I64 && !dtype.is_float() && !dtype.is_complex() {
             let message = format!(
-                "a dimension is an i64 scalar, and takes the dtype of a float tensor beside it, got {self} beside {}",
+                "a dimension is an i64 scalar, and takes the dtype of a float tensor operand, got {self} with {}",
                 type_text(dtype, &peer.shape())
             );
             let help = "cast the tensor to i64 with .cast(DType::I64), or take the size from \

@@ -12,8 +12,8 @@ impl<'g> Value<'g> {
     /// Adds a border of zeros (`false` for bool, empty strings for string). `paddings` holds one pair per axis, one
     /// after the other: the number of elements before and the number after.
     ///
-    /// `[d0, …] -> [paddings[0] + d0 + paddings[1], …]`, any dtype. As a value, `paddings` has shape `[rank, 2]`. As
-    /// TensorFlow's `Pad`. Fuses into kernels.
+    /// `[d0, …] -> [paddings[0] + d0 + paddings[1], …]`, any dtype. If `paddings` is a value of the graph, its shape is
+    /// `[rank, 2]`. As TensorFlow's `Pad`. Fuses into kernels.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor};
@@ -87,7 +87,7 @@ fn lower_with(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
     bordered(cx, index, value)
 }
 
-/// Loads the operand's element at `index`, or `border` outside the operand.
+/// Returns the result's element at `index`: an element of the operand, or `border` outside the operand.
 fn bordered(cx: &mut dyn LowerCx, index: &[Index], border: Expr) -> Expr {
     let before = cx.derived("before");
     let (source, target) = (cx.dims(0), cx.output_dims(0));
@@ -139,7 +139,7 @@ mod tests {
                     Some(Attr::Int(value)) => *value as f64,
                     Some(Attr::Float(value)) => *value,
                     Some(Attr::Bool(value)) => f64::from(u8::from(*value)),
-                    other => panic!("no border is {other:?}"),
+                    other => panic!("constant_value must be a number or a bool, got {other:?}"),
                 };
                 let mut border = Tensor::zeros(x.dtype(), &[])?;
                 let value = eval_cast(crate::expr::Scalar::F64(value), x.dtype());

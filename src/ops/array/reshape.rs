@@ -80,7 +80,7 @@ fn computed_position(dims: &[Dim], index: &[Index]) -> Index {
 }
 
 /// Maps a target index to a source index, one entry per source axis. Returns `None` unless the dimensions fall into
-/// groups, each of which is one source dimension split into target dimensions, or source dimensions merged into one
+/// groups. In a group, one source dimension is split into target dimensions, or source dimensions are merged into one
 /// target dimension.
 fn refine(source: &[Dim], target: &[Dim], index: &[Index]) -> Option<Vec<Index>> {
     let one = Dim::known(1);

@@ -6,8 +6,8 @@ use crate::tensor::Element;
 
 /// A scalar operand: a Rust number or bool, or a value.
 ///
-/// Without a tensor of the same dtype beside it, a number keeps its type: `1.0` is f64, `1.0f32` is f32. Scalars of one
-/// call agree on one type, see [`IntoOperand`](crate::IntoOperand).
+/// If no other operand is a tensor, a number keeps its type: `1.0` is f64, `1.0f32` is f32. Scalars of one call take
+/// one type, see [`IntoOperand`](crate::IntoOperand).
 pub trait IntoScalar<'g>: OperandSource<'g> {}
 
 impl<T: Element> IntoScalar<'_> for T {}

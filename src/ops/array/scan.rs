@@ -193,7 +193,7 @@ pub(crate) fn scan_into(
         ($T:ident) => {{
             let (load, store) =
                 (|bits| $T::from_bits(bits).to_f32(), |result| $T::from_f32(result).to_bits());
-            // A call of a function pointer is cheap beside the conversions, so all operations share the loops.
+            // A call of a function pointer is cheap compared with the conversions, so all operations share the loops.
             let (start, combine): (f32, fn(f32, f32) -> f32) = match combine {
                 ScanCombine::Sum => (0.0, f32::add),
                 ScanCombine::Product => (1.0, f32::mul),

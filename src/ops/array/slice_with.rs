@@ -66,7 +66,7 @@ impl<'g> SliceItem<'g> {
         }
     }
 
-    /// Returns the item as it is, and a range with a last position as a range with an end behind this position.
+    /// Returns the item as it is, and a range with a last position as a range with an end after this position.
     ///
     /// # Errors
     /// The step is negative, and the last position is not a number. The end would be one less, but -1 is the last

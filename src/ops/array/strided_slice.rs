@@ -68,8 +68,8 @@ impl<'g> Value<'g> {
     /// ```
     ///
     /// # Errors
-    /// There are more entries than axes, a stride is 0, a single position is out of range or has a stride other than 1,
-    /// or there are two ellipses.
+    /// There are more entries than axes, not counting new axes and the ellipsis; a stride is 0; a single position is
+    /// out of range or has a negative stride; or there are two ellipses.
     #[track_caller]
     pub fn strided_slice(
         self,
@@ -97,6 +97,8 @@ pub(crate) static DEF: OpDef = OpDef::compute("strided_slice", lower)
     .tensorflow(&[TfOp::new("StridedSlice").absent(&[("strides", Absent::Ones)])]);
 
 fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
+    // The shape function derives `start` and `stride` for each axis of `x`, and `axes`: the axis of `x` for each axis
+    // of the result.
     let stride = cx.derived("stride");
     let mut read: Vec<Index> = cx.derived("start").into_iter().map(Index::constant).collect();
     for (axis, position) in cx.derived("axes").iter().zip(index) {

@@ -61,10 +61,10 @@ scatters! {
     /// # Ok::<(), shapeflow::Error>(())
     /// ```
     #[doc(alias = "index_put")]
-    tensor_scatter_nd_update, UPDATE, "TensorScatterUpdate", |cx| scatter(cx, None), moved;
+    tensor_scatter_nd_update, UPDATE, "TensorScatterUpdate", |cx| scatter(cx, None), update_dtypes;
     /// Adds to slices of `self`: `out[indices[i, 0], …, indices[i, k-1], ..] += updates[i, ..]`, in the order of the
-    /// updates. Integers (which wrap), floats and complex numbers; f16 and bf16 are added as f32 and rounded once. As
-    /// TensorFlow's `TensorScatterAdd`.
+    /// updates. Integers (which wrap), floats, complex numbers, and bools, which are added as a logical or; f16 and
+    /// bf16 are added as f32 and rounded once. As TensorFlow's `TensorScatterAdd`.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor};
@@ -78,7 +78,7 @@ scatters! {
     /// ```
     #[doc(alias = "index_add")]
     #[doc(alias = "scatter_add")]
-    tensor_scatter_nd_add, ADD, "TensorScatterAdd" "ScatterNdNonAliasingAdd", |cx| scatter(cx, Some(Combine::Add)), added;
+    tensor_scatter_nd_add, ADD, "TensorScatterAdd" "ScatterNdNonAliasingAdd", |cx| scatter(cx, Some(Combine::Add)), add_dtypes;
     /// Subtracts from slices of `self`: `out[indices[i, 0], …, indices[i, k-1], ..] -= updates[i, ..]`, in the order of
     /// the updates. Integers (which wrap), floats and complex numbers; f16 and bf16 are subtracted as f32 and rounded
     /// once. As TensorFlow's `TensorScatterSub`.
@@ -93,7 +93,7 @@ scatters! {
     /// assert_eq!(y, Tensor::from([-4, 1, -12]));
     /// # Ok::<(), shapeflow::Error>(())
     /// ```
-    tensor_scatter_nd_sub, SUB, "TensorScatterSub", |cx| scatter(cx, Some(Combine::Sub)), subtracted;
+    tensor_scatter_nd_sub, SUB, "TensorScatterSub", |cx| scatter(cx, Some(Combine::Sub)), sub_dtypes;
     /// Takes the element-wise minimum of slices of `self` and `updates`: `s = min(s, updates[i, ..])` for the slice
     /// `s = out[indices[i, 0], …, indices[i, k-1], ..]`; NaN if either is NaN. Integers and floats. As TensorFlow's
     /// `TensorScatterMin`, which may ignore a NaN in `updates`.
@@ -108,7 +108,7 @@ scatters! {
     /// assert_eq!(y, Tensor::from([1, 5, 6]));
     /// # Ok::<(), shapeflow::Error>(())
     /// ```
-    tensor_scatter_nd_min, MIN, "TensorScatterMin", |cx| scatter(cx, Some(Combine::Min)), compared;
+    tensor_scatter_nd_min, MIN, "TensorScatterMin", |cx| scatter(cx, Some(Combine::Min)), extremum_dtypes;
     /// Takes the element-wise maximum of slices of `self` and `updates`: `s = max(s, updates[i, ..])` for the slice
     /// `s = out[indices[i, 0], …, indices[i, k-1], ..]`; NaN if either is NaN. Integers and floats. As TensorFlow's
     /// `TensorScatterMax`, which may ignore a NaN in `updates`.
@@ -123,7 +123,7 @@ scatters! {
     /// assert_eq!(y, Tensor::from([5, 5, 9]));
     /// # Ok::<(), shapeflow::Error>(())
     /// ```
-    tensor_scatter_nd_max, MAX, "TensorScatterMax", |cx| scatter(cx, Some(Combine::Max)), compared;
+    tensor_scatter_nd_max, MAX, "TensorScatterMax", |cx| scatter(cx, Some(Combine::Max)), extremum_dtypes;
 }
 
 /// Infers the shape as TensorFlow does, but refuses a scalar as `updates`. TensorFlow's shape function accepts the
@@ -134,6 +134,7 @@ fn shape(cx: &mut InferenceContext<'_>) -> shapeflow_shape_fns::Result<()> {
     shapeflow_shape_fns::array::tensor_scatter(cx)
 }
 
+/// The dtype rule: `indices` are i32 or i64, and the tensor and `updates` have one dtype of the class.
 fn of_class(operands: &[DType], class: dtype::Class) -> Result<Vec<DType>> {
     let [x, indices, updates] = match operands {
         [x, indices, updates, ..] => [*x, *indices, *updates],
@@ -149,22 +150,22 @@ fn of_class(operands: &[DType], class: dtype::Class) -> Result<Vec<DType>> {
     Ok(vec![dtype::common(operands, 0, 1, class)?])
 }
 
-fn moved(operands: &[DType], _: &Attrs) -> Result<Vec<DType>> {
+fn update_dtypes(operands: &[DType], _: &Attrs) -> Result<Vec<DType>> {
     of_class(operands, dtype::Class::Any)
 }
 
-fn added(operands: &[DType], attrs: &Attrs) -> Result<Vec<DType>> {
+fn add_dtypes(operands: &[DType], attrs: &Attrs) -> Result<Vec<DType>> {
     match operands.first() {
         Some(DType::Bool) => of_class(operands, dtype::Class::Bool),
-        _ => subtracted(operands, attrs),
+        _ => sub_dtypes(operands, attrs),
     }
 }
 
-fn subtracted(operands: &[DType], _: &Attrs) -> Result<Vec<DType>> {
+fn sub_dtypes(operands: &[DType], _: &Attrs) -> Result<Vec<DType>> {
     of_class(operands, dtype::Class::Numeric)
 }
 
-fn compared(operands: &[DType], _: &Attrs) -> Result<Vec<DType>> {
+fn extremum_dtypes(operands: &[DType], _: &Attrs) -> Result<Vec<DType>> {
     of_class(operands, dtype::Class::Number)
 }
 

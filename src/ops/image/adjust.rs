@@ -1,6 +1,6 @@
 //! `adjust_contrast`, `adjust_hue`, `adjust_saturation`: colors of images.
 
-use shapeflow_shape_fns::{Attrs, DType, TensorShape};
+use shapeflow_shape_fns::{DType, TensorShape};
 
 use super::chroma::Chroma;
 use super::color::{convert, hsv_of, rgb_of};
@@ -38,8 +38,8 @@ impl<'g> Value<'g> {
         self.binary(&CONTRAST, factor, std::panic::Location::caller())
     }
 
-    /// Turns the hue of every pixel by `delta`, where 1 is a full turn. The smallest and the largest component of a
-    /// pixel keep their values, also if they are negative.
+    /// Turns the hue of every pixel by `delta`, where 1 is a full turn. The smallest and the largest value among a
+    /// pixel's components stay the same, even if they are negative.
     ///
     /// `[.., 3] -> [.., 3]`, floats; `delta` is an f32 scalar. f16 and bf16 are computed as f32 and rounded once. As
     /// TensorFlow's `AdjustHue`. Fuses into kernels.
@@ -86,20 +86,20 @@ impl<'g> Value<'g> {
     }
 }
 
-pub(crate) static CONTRAST: OpDef = OpDef::composite("adjust_contrast", |cx, values| {
+pub(crate) static CONTRAST: OpDef = OpDef::composite("adjust_contrast", |_, values| {
     let [images, factor] = values else {
         return Err(Error::msg("adjust_contrast needs images and a factor"));
     };
-    dtypes(&[images.dtype(), factor.dtype()], cx.attrs())?;
+    dtypes(&[images.dtype(), factor.dtype()], "contrast_factor")?;
     let wide = if images.dtype() == DType::F64 { DType::F64 } else { DType::F32 };
     Ok(vec![stretched(*images, *factor, wide)?.cast(images.dtype())?])
 })
 .operands(&[Operand::Data("images"), Operand::Data("contrast_factor")])
 .tensorflow(&[TfOp::new("AdjustContrastv2")]);
 
-/// An op for import only: `images, factor f32[], min f32[], max f32[] -> f32`, `adjust_contrast` in f32 whose results
-/// are clamped to the range from `min` to `max`; u8, i8, i16, i32, f32 or f64. As TensorFlow's `AdjustContrast`. The op
-/// is composed of other ops, which fuse into kernels.
+/// An op for import only: `images, factor f32[], min f32[], max f32[] -> f32`. Computes `adjust_contrast` in f32, and
+/// clamps the results to the range from `min` to `max`. `images` are u8, i8, i16, i32, f32 or f64. As TensorFlow's
+/// `AdjustContrast`. The op is composed of other ops, which fuse into kernels.
 pub(crate) static CONTRAST_V1: OpDef = OpDef::composite("adjust_contrast_v1", |_, values| {
     let [images, factor, min, max] = values else {
         return Err(Error::msg("adjust_contrast_v1 needs images, a factor and two limits"));
@@ -157,16 +157,16 @@ fn scalar<'g>(value: Value<'g>, name: &str) -> Result<Value<'g>> {
 }
 
 pub(crate) static HUE: OpDef = OpDef::compute("adjust_hue", |cx, _, index| {
-    let delta = amount(cx);
+    let delta = scalar_operand(cx);
     convert(cx, index, |color| Chroma::of(color).turned(delta).rgb())
 })
 .operands(&[Operand::Data("images"), Operand::Data("delta")])
 .shape_fn(shape)
-.dtype_rule(dtypes)
+.dtype_rule(|operands, _| dtypes(operands, "delta"))
 .tensorflow(&[TfOp::new("AdjustHue").own_shape_fn()]);
 
 pub(crate) static SATURATION: OpDef = OpDef::compute("adjust_saturation", |cx, _, index| {
-    let scale = amount(cx);
+    let scale = scalar_operand(cx);
     convert(cx, index, |color| {
         let [hue, saturation, value] = hsv_of(color);
         let (zero, one) = (hue.like(0.0), hue.like(1.0));
@@ -175,25 +175,26 @@ pub(crate) static SATURATION: OpDef = OpDef::compute("adjust_saturation", |cx, _
 })
 .operands(&[Operand::Data("images"), Operand::Data("scale")])
 .shape_fn(shape)
-.dtype_rule(dtypes)
+.dtype_rule(|operands, _| dtypes(operands, "scale"))
 .tensorflow(&[TfOp::new("AdjustSaturation").own_shape_fn()]);
 
-fn dtypes(dtypes: &[DType], _: &Attrs) -> Result<Vec<DType>> {
+/// The dtype rule of images and an f32 scalar, the operand `name`.
+fn dtypes(dtypes: &[DType], name: &str) -> Result<Vec<DType>> {
     let dtype = dtype::common(dtypes, 0, 1, dtype::Class::Float)?;
     match dtypes.get(1) {
         None | Some(DType::F32) => Ok(vec![dtype]),
-        Some(other) => dtype::refuse(format!("the amount must be f32, got {other}")),
+        Some(other) => dtype::refuse(format!("{name} must be f32, got {other}")),
     }
 }
 
-/// The shape function of the color ops: the images have 3 channels, and the amount is a scalar.
+/// The shape function of the color ops: the images have 3 channels, and operand 1 is a scalar.
 fn shape(cx: &mut shapeflow_shape_fns::InferenceContext<'_>) -> shapeflow_shape_fns::Result<()> {
     cx.scalar(1)?;
     shape_fns::image::convert_color(cx)
 }
 
-/// Returns the scalar operand in the dtype of the computation.
-fn amount(cx: &mut dyn LowerCx) -> Expr {
+/// Returns operand 1, a scalar, in the dtype of the computation.
+fn scalar_operand(cx: &mut dyn LowerCx) -> Expr {
     let zeros = vec![Index::from(0); cx.dims(0).len()];
     let dtype = widen(cx.operand(0, &zeros)).dtype();
     cx.operand(1, &[]).cast(dtype)

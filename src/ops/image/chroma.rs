@@ -47,7 +47,7 @@ impl Chroma {
         let (zero, six) = (number(0.0), number(6.0));
         let hue = self.hue + &delta * &six;
         let hue = &hue - (&hue / &six).floor() * &six;
-        // The quotient is rounded, so the difference may lie one turn beside the range.
+        // The quotient is rounded, so the difference may lie one turn outside the range.
         let hue = hue.clone().less(zero.clone()).select(&hue + &six, hue);
         let hue = six.clone().less_equal(hue.clone()).select(&hue - six, hue);
         Chroma { hue, ..self }

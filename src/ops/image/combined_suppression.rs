@@ -26,14 +26,14 @@ pub struct CombinedSuppression {
     /// A box counts for a class if its score is greater than this.
     pub score_threshold: f64,
     /// Gives the outputs room for the lesser of `max_total_size` and `max_output_size_per_class * classes` boxes of an
-    /// image. If this is `false`, the outputs have room for `max_total_size` boxes. Places without a box hold zeros.
+    /// image. If this is `false`, the outputs have room for `max_total_size` boxes. Entries without a box are zeros.
     pub pad_per_class: bool,
     /// Clamps the corners of the returned boxes to the range from 0 to 1.
     pub clip_boxes: bool,
 }
 
 impl Default for CombinedSuppression {
-    /// Overlaps greater than 0.5, every finite score, always `max_total_size` places, clamped corners.
+    /// Overlaps greater than 0.5, every finite score, room for `max_total_size` boxes, clamped corners.
     fn default() -> CombinedSuppression {
         CombinedSuppression {
             iou_threshold: 0.5,
@@ -54,10 +54,10 @@ impl<'g> Value<'g> {
     /// with [`CombinedSuppression::pad_per_class`] it is the lesser of `max_total_size` and
     /// `max_output_size_per_class * c`.
     ///
-    /// Boxes with equal scores are in the order in which TensorFlow's heap and sort visit them. Each class
-    /// has room for `max_output_size_per_class` boxes. As in TensorFlow's kernel, an unused place of this room counts
-    /// as a box of class -1 with zeros for corners and the score -1, and comes before boxes whose score is less than
-    /// -1. As TensorFlow's `CombinedNonMaxSuppression`. Runs on the host.
+    /// Boxes with equal scores are in the order in which TensorFlow's heap and sort visit them. Each class has
+    /// `max_output_size_per_class` entries. As in TensorFlow's kernel, an unused entry counts as a box of class -1 with
+    /// zeros for corners and the score -1, and comes before boxes whose score is less than -1. As TensorFlow's
+    /// `CombinedNonMaxSuppression`. Runs on the host.
     ///
     /// ```
     /// use shapeflow::{CombinedSuppression, Graph};
@@ -133,7 +133,7 @@ struct Found {
     corners: [f32; 4],
 }
 
-/// A place without a box.
+/// An entry without a box.
 const NOTHING: Found = Found { score: -1.0, class: -1.0, corners: [0.0; 4] };
 
 /// The boxes and scores of a batch, and how many of them to select.

@@ -115,7 +115,7 @@ fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
     let has_finite_edges = is_finite(&top) & is_finite(&left) & is_finite(&bottom) & is_finite(&right);
     let y = point(&index[1], &dims[1], &resized[1], [top, bottom]);
     let x = point(&index[2], &dims[2], &resized[2], [left, right]);
-    // A box that is not finite has no image, so that the run fails.
+    // A box that is not finite gets an image number out of range, so the run fails.
     let image = has_finite_edges.select(cx.operand(2, &index[..1]), Expr::constant(NO_IMAGE));
     let image = cx.checked_index(image, dims[0].clone(), 0);
     let is_nearest = cx.attrs().str("method") == "nearest";

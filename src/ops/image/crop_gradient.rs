@@ -55,7 +55,7 @@ pub(crate) static BOXES: OpDef = OpDef::host("crop_and_resize_boxes_grad", run_b
         let [_, height, width, channels] = cx.axes::<4>(0)?;
         require_images_with(cx, &[height, width], "pixels")?;
         let [_, _, _, depth] = cx.axes::<4>(1)?;
-        cx.agree("the numbers of channels of crops and images", &channels, &depth)?;
+        cx.agree("the numbers of channels of grads and image", &channels, &depth)?;
         shape_fns::image::crop_and_resize_boxes(cx)
     })
     .dtype_rule(|dtypes, _| {
@@ -162,7 +162,7 @@ fn run_image(cx: &mut HostCx<'_>) -> Result<()> {
     let channels = cx.input(0)?.sizes()[3];
     if channels != sizes[3] {
         let message = format!(
-            "the numbers of channels of grads and image_size must agree, got {channels} and {}",
+            "the number of channels of grads and the last entry of image_size must agree, got {channels} and {}",
             sizes[3]
         );
         return Err(Error::new(ErrorKind::Shape, Phase::Run, message));
@@ -302,7 +302,7 @@ mod tests {
     }
     shape_table! { boxes: BOXES, {},
         "[k, 2, 2, 3]; u8[n, 4, 5, 3]; [k, 4]; i32[k]" => "f32[d0_0, 4]",
-        "[k, 2, 2, 3]; [n, 4, 5, 2]; [k, 4]; i32[k]" => error "the numbers of channels of crops and images must agree",
+        "[k, 2, 2, 3]; [n, 4, 5, 2]; [k, 4]; i32[k]" => error "the numbers of channels of grads and image must agree",
     }
     shape_table! { method: BOXES, {"method": "nearest"},
         "[k, 2, 2, 3]; [n, 4, 5, 3]; [k, 4]; i32[k]" => error "method must be bilinear, got \"nearest\"",

@@ -51,8 +51,8 @@ impl<'g> Value<'g> {
     /// ```
     ///
     /// # Errors
-    /// A dtype is not supported, a rank is wrong, the numbers of images of the operands differ, or the images do not
-    /// have 1, 3 or 4 channels. The run fails if the colors have fewer channels than the images.
+    /// A dtype is not supported, a rank is wrong, the batch sizes of images and boxes differ, or the images do not have
+    /// 1, 3 or 4 channels. The run fails if the colors have fewer channels than the images.
     #[track_caller]
     pub fn draw_bounding_boxes(
         self,
@@ -60,8 +60,10 @@ impl<'g> Value<'g> {
         colors: impl IntoOperand<'g>,
     ) -> Result<Value<'g>> {
         let location = Location::caller();
-        let number = self.graph().constant(0.0f32)?;
-        let (boxes, colors) = (boxes.into_operand(number, location), colors.into_operand(number, location));
+        // Rust scalars and dimensions take the dtype of this value.
+        let f32_peer = self.graph().constant(0.0f32)?;
+        let boxes = boxes.into_operand(f32_peer, location);
+        let colors = colors.into_operand(f32_peer, location);
         self.graph().op(&DEF).data(self).data(boxes).data(colors).finish_at(location)
     }
 }
@@ -95,8 +97,8 @@ fn dtypes(dtypes: &[DType], _: &Attrs) -> Result<Vec<DType>> {
 
 fn shape(cx: &mut InferenceContext<'_>) -> shapeflow_shape_fns::Result<()> {
     let [images, ..] = cx.axes::<4>(0)?;
-    let [of_boxes, ..] = cx.axes::<3>(1)?;
-    cx.agree("the numbers of images of images and boxes", &images, &of_boxes)?;
+    let [boxed_images, ..] = cx.axes::<3>(1)?;
+    cx.agree("the batch sizes of images and boxes", &images, &boxed_images)?;
     shape_fns::image::draw_bounding_boxes(cx)
 }
 
@@ -200,16 +202,16 @@ impl Boxes {
 fn colors(cx: &HostCx<'_>, channels: usize) -> Result<Vec<Vec<f32>>> {
     if cx.inputs() > 2 {
         let given = cx.input(2)?;
-        let of_colors = given.sizes()[1];
-        if of_colors < channels {
+        let color_channels = given.sizes()[1];
+        if color_channels < channels {
             let message = format!(
-                "colors must have at least {channels}, got {of_colors}",
+                "colors must have at least {channels}, got {color_channels}",
                 channels = counted(channels, "channel")
             );
             return Err(Error::new(ErrorKind::Shape, Phase::Run, message));
         }
         if !given.is_empty() {
-            return Ok(given.to_vec::<f32>()?.chunks_exact(of_colors).map(<[f32]>::to_vec).collect());
+            return Ok(given.to_vec::<f32>()?.chunks_exact(color_channels).map(<[f32]>::to_vec).collect());
         }
     }
     // White in images with one channel.
@@ -226,7 +228,7 @@ mod tests {
     shape_table! { DEF, {},
         "[n, h, w, 3]; [n, k, 4]; [m, 4]" => "[n, h, w, 3]",
         "f16[n, h, w, 3]; [n, k, 4]; [m, 4]" => "f16[n, h, w, 3]",
-        "[2, h, w, 3]; [3, k, 4]; [m, 4]" => error "the numbers of images of images and boxes must agree, got 2 and 3",
+        "[2, h, w, 3]; [3, k, 4]; [m, 4]" => error "the batch sizes of images and boxes must agree, got 2 and 3",
         "[n, h, w, 2]; [n, k, 4]; [m, 4]" => error "must have 1, 3 or 4 channels",
         "[n, h, w, 3]; f64[n, k, 4]; [m, 4]" => error "boxes and colors must be f32, got f64",
     }

@@ -65,11 +65,11 @@ impl<'g> Value<'g> {
     /// | yes | no | `offset + h / 2` |
     /// | yes | yes | `(offset + 1) * h / 2 - size[0] / 2` |
     ///
-    /// A fraction is dropped. Columns are alike. With the last form, the offset 0 is the middle of the image, and -1
-    /// and 1 are its edges.
+    /// A fraction is dropped. The first column is computed in the same way. With the last form, the offset 0 is the
+    /// middle of the image, and -1 and 1 are its edges.
     ///
-    /// `[n, h, w, c], offsets f32[n, 2] -> [n, size[0], size[1], c]`, f32. As TensorFlow's `ExtractGlimpseV2`, with one
-    /// difference: TensorFlow draws other noise in every run, and this op draws the same noise. Runs on the host.
+    /// `[n, h, w, c], offsets f32[n, 2] -> [n, size[0], size[1], c]`, f32. As TensorFlow's `ExtractGlimpseV2`, but
+    /// TensorFlow draws new noise in every run, and this op the same noise in each run. Runs on the host.
     ///
     /// ```
     /// use shapeflow::{Glimpse, Graph, Tensor};
@@ -185,7 +185,7 @@ fn run(cx: &mut HostCx<'_>, first: impl Fn(f32, f32, f32) -> f32) -> Result<()> 
     let (&[count, height, width, channels], &[rows, columns]) =
         (images.sizes(), &param_sizes(cx, "size", 1)?[..])
     else {
-        return Err(Error::msg("images must have rank 4 and size two elements"));
+        return Err(Error::msg("images must have rank 4, and operand size must have two elements"));
     };
     if count > 0 && offsets.sizes()[1] != 2 {
         let message = format!("offsets must have 2 columns, got sizes {:?}", offsets.sizes());
@@ -210,11 +210,11 @@ fn run(cx: &mut HostCx<'_>, first: impl Fn(f32, f32, f32) -> f32) -> Result<()> 
             fill(glimpse, image, channels, noise, number);
         }
         for row in rows_inside {
-            let source = place(top, row) * width;
+            let source = image_pixel(top, row) * width;
             let target = row * columns;
             let run = columns_inside.len() * channels;
             if run > 0 {
-                let source = (source + place(left, columns_inside.start)) * channels;
+                let source = (source + image_pixel(left, columns_inside.start)) * channels;
                 let target = (target + columns_inside.start) * channels;
                 glimpse[target..target + run].copy_from_slice(&image[source..source + run]);
             }
@@ -223,7 +223,7 @@ fn run(cx: &mut HostCx<'_>, first: impl Fn(f32, f32, f32) -> f32) -> Result<()> 
     Ok(())
 }
 
-/// Drops the fraction of a pixel's number. The number of no pixel, also NaN, is far outside the image.
+/// Drops the fraction of a pixel's number. A number of 1e9 or more, or NaN, gives a pixel far outside the image.
 fn pixel(number: f32) -> i64 {
     if number.abs() < 1e9 { number as i64 } else { -i64::from(u32::MAX) }
 }
@@ -239,7 +239,7 @@ fn inside(first: i64, window: usize, size: usize) -> std::ops::Range<usize> {
 }
 
 /// Returns the pixel of the image that pixel `number` of a window from `first` on shows.
-fn place(first: i64, number: usize) -> usize {
+fn image_pixel(first: i64, number: usize) -> usize {
     usize::try_from(first + number as i64).expect("the pixel is inside the image")
 }
 

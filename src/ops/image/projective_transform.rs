@@ -24,7 +24,8 @@ pub enum Interpolation {
     Bilinear,
 }
 
-/// How a point outside an image gets its value. The examples show the pixels `a b c d` and what lies beside them.
+/// How a point outside an image gets its value. The examples show the pixels `a b c d`, and the values to their left
+/// and right.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum FillMode {
     /// A constant: `k k | a b c d | k k`.

@@ -94,7 +94,7 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
     let (&[count, height, width, channels], &[new_height, new_width]) =
         (images.sizes(), &param_sizes(cx, "size", 1)?[..])
     else {
-        return Err(Error::msg("images must have rank 4 and size two elements"));
+        return Err(Error::msg("images must have rank 4, and operand size must have two elements"));
     };
     let has_pixels = ![count, channels, new_height, new_width].contains(&0);
     if has_pixels && [height, width].contains(&0) {

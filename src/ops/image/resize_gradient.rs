@@ -16,9 +16,9 @@ use crate::tensor::{Element, Tensor, TensorView, TensorViewMut};
 const ATTRIBUTES: &[Attribute] =
     &[Attribute::bool_or("align_corners", false), Attribute::bool_or("half_pixel_centers", false)];
 
-/// An op for import only: the gradient of `resize_bilinear`, `f32[n, rh, rw, c], original_image [n, h, w, c] ->
-/// [n, h, w, c]`, floats. f16 and bf16 are added as f32 and rounded once. As TensorFlow's `ResizeBilinearGrad`. Runs on
-/// the host.
+/// An op for import only: the gradient of `resize_bilinear`, `grads f32[n, rh, rw, c], original_image [n, h, w, c] ->
+/// [n, h, w, c]`. `original_image` is a float of any dtype, which the result has too. f16 and bf16 are added as f32 and
+/// rounded once. As TensorFlow's `ResizeBilinearGrad`. Runs on the host.
 pub(crate) static BILINEAR: OpDef =
     OpDef::host("resize_bilinear_grad", |cx| run(cx, Linear, |fraction| [1.0 - fraction, fraction]))
         .attrs(ATTRIBUTES)
@@ -66,8 +66,8 @@ fn like_original(cx: &mut InferenceContext<'_>) -> shapeflow_shape_fns::Result<(
     let [batch, height, width, channels] = cx.axes::<4>(0)?;
     require_images_with(cx, &[height, width], "pixels")?;
     let [images, _, _, depth] = cx.axes::<4>(1)?;
-    cx.agree("the numbers of gradients and images", &batch, &images)?;
-    cx.agree("the numbers of channels of gradients and images", &channels, &depth)?;
+    cx.agree("the batch sizes of grads and original_image", &batch, &images)?;
+    cx.agree("the numbers of channels of grads and original_image", &channels, &depth)?;
     shape_fns::image::image_like_second(cx)?;
     require_pixels(cx, "original_image")
 }
@@ -79,7 +79,7 @@ fn dtype_of_original(dtypes: &[DType], _: &Attrs) -> Result<Vec<DType>> {
     Ok(vec![dtype::common(dtypes, 1, 2, dtype::Class::Float)?])
 }
 
-/// The pixels that each pixel of a resized axis shows, with their weights.
+/// For each pixel of the resized axis: the pixels of the original axis that it shows, with their weights.
 type Taps<const TAPS: usize> = Vec<([usize; TAPS], [f32; TAPS])>;
 
 fn run<const TAPS: usize, I: ResampleRule<TAPS>>(
@@ -110,7 +110,7 @@ fn run<const TAPS: usize, I: ResampleRule<TAPS>>(
     }
 }
 
-/// Adds each gradient, times its weights, to the pixels that it comes from.
+/// Adds each gradient, times its weights, to the original pixels that its pixel shows.
 fn add<T: Element, const TAPS: usize>(
     gradients: &TensorView<'_>,
     [rows, columns]: [&Taps<TAPS>; 2],
@@ -138,7 +138,8 @@ fn add<T: Element, const TAPS: usize>(
     Ok(())
 }
 
-/// Returns the pixel of an axis of `size` pixels that each pixel of the resized axis shows.
+/// Returns, for each pixel of the resized axis, the pixel of the original axis that it shows. The original axis has
+/// `size` pixels, the resized axis `resized`.
 fn nearest(sampling: Sampling, size: usize, resized: usize) -> Vec<usize> {
     let scale = match sampling == Sampling::AlignCorners && resized > 1 {
         true => (size - 1) as f32 / (resized - 1) as f32,
@@ -161,7 +162,7 @@ fn run_nearest(cx: &mut HostCx<'_>) -> Result<()> {
     let (&[count, height, width, channels], &[rows, columns]) =
         (gradients.sizes(), &param_sizes(cx, "size", 1)?[..])
     else {
-        return Err(Error::msg("gradients must have rank 4 and size two elements"));
+        return Err(Error::msg("gradients must have rank 4, and operand size must have two elements"));
     };
     let sampling = Sampling::of(cx.attrs());
     let places = [nearest(sampling, rows, height), nearest(sampling, columns, width)];
@@ -215,7 +216,7 @@ mod tests {
     shape_table! { BILINEAR, {},
         "[n, 3, 3, c]; bf16[n, 4, w, c]" => "bf16[d1_0, 4, d1_2, d1_3]",
         "f64[n, 3, 3, c]; [n, 4, w, c]" => error "grads must be f32, got f64",
-        "[2, 3, 3, c]; [3, 4, w, c]" => error "the numbers of gradients and images must agree, got 2 and 3",
+        "[2, 3, 3, c]; [3, 4, w, c]" => error "the batch sizes of grads and original_image must agree, got 2 and 3",
         "[n, 3, 0, c]; [n, 4, w, c]" => error "must have pixels",
     }
     shape_table! { nearest: NEAREST, {"size": [2, 3]},

@@ -54,10 +54,10 @@ impl<'g> Value<'g> {
         antialias: bool,
     ) -> Result<Value<'g>> {
         let location = Location::caller();
-        // Rust numbers become f32, as this value is.
-        let peer = self.graph().constant(0.0f32)?;
-        let (scale, translation) =
-            (scale.into_operand(peer, location), translation.into_operand(peer, location));
+        // Rust scalars and dimensions take the dtype of this value.
+        let f32_peer = self.graph().constant(0.0f32)?;
+        let scale = scale.into_operand(f32_peer, location);
+        let translation = translation.into_operand(f32_peer, location);
         let call = self.graph().op(&DEF).data(self).size("size", size).data(scale).data(translation);
         call.attr("kernel_type", kernel.name()).attr("antialias", antialias).finish_at(location)
     }

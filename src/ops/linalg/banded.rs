@@ -5,7 +5,7 @@ use std::panic::Location;
 use shapeflow_shape_fns::Attribute;
 
 use super::lu::dtype_of;
-use super::matrix::{Matrix, MatrixBatch, MatrixNumber, broadcast, refuse, set_batch, with_field};
+use super::matrix::{Matrix, MatrixBatch, MatrixNumber, broadcast, refuse, set_batch, with_number_type};
 use crate::dtype;
 use crate::error::Result;
 use crate::graph::{IntoOperand, Value};
@@ -53,7 +53,7 @@ impl<'g> Value<'g> {
 }
 
 pub(crate) static DEF: OpDef =
-    OpDef::host("banded_triangular_solve", |cx| with_field!(dtype_of(cx)?, solve(cx)))
+    OpDef::host("banded_triangular_solve", |cx| with_number_type!(dtype_of(cx)?, solve(cx)))
         .attrs(&[Attribute::bool_or("lower", true), Attribute::bool_or("adjoint", false)])
         .operands(&[Operand::Data("matrix"), Operand::Data("rhs")])
         .shape_fn(linalg::banded_triangular_solve)

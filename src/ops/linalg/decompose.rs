@@ -5,7 +5,7 @@ use shapeflow_shape_fns::{Attribute, Attrs, DType};
 use super::in_tensorflow;
 use super::jacobi::{eigen, singular};
 use super::lu::dtype_of;
-use super::matrix::{Matrix, MatrixBatch, MatrixNumber, refuse, set_batch, with_field};
+use super::matrix::{Matrix, MatrixBatch, MatrixNumber, refuse, set_batch, with_number_type};
 use super::reflection::Reflection;
 use crate::dtype::{self, Class};
 use crate::error::Result;
@@ -100,14 +100,14 @@ impl<'g> Value<'g> {
 
 /// An op for import only: the eigenvalues of Hermitian matrices and, in the rows below them, the eigenvectors.
 pub(crate) static PACKED_EIGEN: OpDef =
-    OpDef::host("self_adjoint_eig_packed", |cx| with_field!(dtype_of(cx)?, run_packed_eigen(cx)))
+    OpDef::host("self_adjoint_eig_packed", |cx| with_number_type!(dtype_of(cx)?, run_packed_eigen(cx)))
         .operands(&[Operand::Data("input")])
         .shape_fn(linalg::eigen_packed)
         .dtype_rule(dtype::unary::float)
         .tensorflow(&[TfOp::new("SelfAdjointEig"), TfOp::new("BatchSelfAdjointEig")])
         .in_tensorflow(TfFunction::Composed(in_tensorflow::packed_eigen));
 
-pub(crate) static QR: OpDef = OpDef::host("qr", |cx| with_field!(dtype_of(cx)?, run_qr(cx)))
+pub(crate) static QR: OpDef = OpDef::host("qr", |cx| with_number_type!(dtype_of(cx)?, run_qr(cx)))
     .attrs(&[Attribute::bool_or("full_matrices", false)])
     .operands(&[Operand::Data("input")])
     .outputs(|_, _| 2)
@@ -115,7 +115,7 @@ pub(crate) static QR: OpDef = OpDef::host("qr", |cx| with_field!(dtype_of(cx)?, 
     .dtype_rule(|dtypes, attrs| of_first(dtypes, attrs, 2))
     .tensorflow(&[TfOp::new("Qr")]);
 
-pub(crate) static SVD: OpDef = OpDef::host("svd", |cx| with_field!(dtype_of(cx)?, run_svd(cx)))
+pub(crate) static SVD: OpDef = OpDef::host("svd", |cx| with_number_type!(dtype_of(cx)?, run_svd(cx)))
     .attrs(&[Attribute::bool_or("compute_uv", true), Attribute::bool_or("full_matrices", false)])
     .operands(&[Operand::Data("input")])
     .outputs(|_, _| 3)
@@ -124,7 +124,7 @@ pub(crate) static SVD: OpDef = OpDef::host("svd", |cx| with_field!(dtype_of(cx)?
     .tensorflow(&[TfOp::new("Svd"), TfOp::new("BatchSvd")]);
 
 pub(crate) static EIGEN: OpDef =
-    OpDef::host("self_adjoint_eig", |cx| with_field!(dtype_of(cx)?, run_eigen(cx)))
+    OpDef::host("self_adjoint_eig", |cx| with_number_type!(dtype_of(cx)?, run_eigen(cx)))
         .attrs(&[Attribute::bool_or("compute_v", true)])
         .operands(&[Operand::Data("input")])
         .outputs(|_, _| 2)

@@ -4,7 +4,7 @@ use num_complex::Complex64;
 use shapeflow_shape_fns::{Attribute, Attrs, DType};
 
 use super::lu::dtype_of;
-use super::matrix::{Matrix, MatrixBatch, MatrixNumber, refuse, set_batch, with_field};
+use super::matrix::{Matrix, MatrixBatch, MatrixNumber, refuse, set_batch, with_number_type};
 use super::schur::Schur;
 use crate::dtype::{self, Class};
 use crate::error::Result;
@@ -40,7 +40,7 @@ impl<'g> Value<'g> {
     }
 }
 
-pub(crate) static DEF: OpDef = OpDef::host("eig", |cx| with_field!(dtype_of(cx)?, run(cx)))
+pub(crate) static DEF: OpDef = OpDef::host("eig", |cx| with_number_type!(dtype_of(cx)?, run(cx)))
     .attrs(&[Attribute::bool_or("compute_v", true)])
     .operands(&[Operand::Data("input")])
     .outputs(|_, _| 2)

@@ -8,7 +8,7 @@ use shapeflow_shape_fns::DType;
 
 use super::jacobi::singular;
 use super::lu::dtype_of;
-use super::matrix::{Matrix, MatrixBatch, MatrixNumber, refuse, set_batch, with_field};
+use super::matrix::{Matrix, MatrixBatch, MatrixNumber, refuse, set_batch, with_number_type};
 use super::triangular::{factor, substitute};
 use crate::dtype::{self, Class};
 use crate::error::Result;
@@ -51,24 +51,26 @@ impl<'g> Value<'g> {
         fast: bool,
     ) -> Result<Value<'g>> {
         let location = Location::caller();
-        let number = self.graph().constant(0.0f64)?;
-        let (rhs, l2) = (rhs.into_operand(self, location), l2_regularizer.into_operand(number, location));
+        // A Rust scalar or a dimension takes the dtype of this value.
+        let f64_peer = self.graph().constant(0.0f64)?;
+        let (rhs, l2) = (rhs.into_operand(self, location), l2_regularizer.into_operand(f64_peer, location));
         self.graph().op(&DEF).data(self).data(rhs).data(l2).attr("fast", fast).finish_at(location)
     }
 }
 
-pub(crate) static DEF: OpDef = OpDef::host("matrix_solve_ls", |cx| with_field!(dtype_of(cx)?, solve(cx)))
-    .attrs(&[Attribute::bool_or("fast", true)])
-    .operands(&[Operand::Data("matrix"), Operand::Data("rhs"), Operand::Data("l2_regularizer")])
-    .shape_fn(linalg::matrix_solve_ls)
-    .dtype_rule(|dtypes, _| {
-        let dtype = dtype::common(dtypes, 0, 2, Class::Inexact)?;
-        match dtypes.get(2) {
-            Some(DType::F64) | None => Ok(vec![dtype]),
-            Some(other) => dtype::refuse(format!("the regularizer must be f64, got {other}")),
-        }
-    })
-    .tensorflow(&[TfOp::new("MatrixSolveLs"), TfOp::new("BatchMatrixSolveLs")]);
+pub(crate) static DEF: OpDef =
+    OpDef::host("matrix_solve_ls", |cx| with_number_type!(dtype_of(cx)?, solve(cx)))
+        .attrs(&[Attribute::bool_or("fast", true)])
+        .operands(&[Operand::Data("matrix"), Operand::Data("rhs"), Operand::Data("l2_regularizer")])
+        .shape_fn(linalg::matrix_solve_ls)
+        .dtype_rule(|dtypes, _| {
+            let dtype = dtype::common(dtypes, 0, 2, Class::Inexact)?;
+            match dtypes.get(2) {
+                Some(DType::F64) | None => Ok(vec![dtype]),
+                Some(other) => dtype::refuse(format!("the regularizer must be f64, got {other}")),
+            }
+        })
+        .tensorflow(&[TfOp::new("MatrixSolveLs"), TfOp::new("BatchMatrixSolveLs")]);
 
 fn solve<T: MatrixNumber>(cx: &mut HostCx<'_>) -> Result<()> {
     let (matrices, sides) = (MatrixBatch::<T>::read(cx, 0)?, MatrixBatch::<T>::read(cx, 1)?);
@@ -112,8 +114,8 @@ fn epsilon(dtype: DType) -> f64 {
     }
 }
 
-/// Solves by the pseudo-inverse `v · diag(1 / s) · uᴴ`, without the singular values that are only errors of elements
-/// that are rounded by `epsilon`.
+/// Solves by the pseudo-inverse `v · diag(1 / s) · uᴴ`. Leaves out singular values that are no larger than the errors
+/// of elements rounded with the relative error `epsilon`.
 fn by_singular_values<T: MatrixNumber>(a: &Matrix<T>, b: &Matrix<T>, epsilon: f64) -> Matrix<T> {
     let (values, u, v) = singular(a, false);
     let least = values.first().copied().unwrap_or(0.0) * epsilon * a.rows.max(a.columns) as f64;

@@ -4,7 +4,7 @@ use std::panic::Location;
 
 use shapeflow_shape_fns::{Attribute, DType};
 
-use super::matrix::{Matrix, MatrixBatch, MatrixNumber, refuse, set_batch, with_field};
+use super::matrix::{Matrix, MatrixBatch, MatrixNumber, refuse, set_batch, with_number_type};
 use crate::dtype;
 use crate::error::Result;
 use crate::graph::{IntoOperand, Value};
@@ -112,29 +112,31 @@ impl<'g> Value<'g> {
     }
 }
 
-pub(crate) static SOLVE: OpDef = OpDef::host("matrix_solve", |cx| with_field!(dtype_of(cx)?, solve(cx)))
-    .attrs(&[Attribute::bool_or("adjoint", false)])
-    .operands(&[Operand::Data("matrix"), Operand::Data("rhs")])
-    .shape_fn(linalg::matrix_solve)
-    .dtype_rule(dtype::binary::inexact)
-    .tensorflow(&[TfOp::new("MatrixSolve"), TfOp::new("BatchMatrixSolve")]);
+pub(crate) static SOLVE: OpDef =
+    OpDef::host("matrix_solve", |cx| with_number_type!(dtype_of(cx)?, solve(cx)))
+        .attrs(&[Attribute::bool_or("adjoint", false)])
+        .operands(&[Operand::Data("matrix"), Operand::Data("rhs")])
+        .shape_fn(linalg::matrix_solve)
+        .dtype_rule(dtype::binary::inexact)
+        .tensorflow(&[TfOp::new("MatrixSolve"), TfOp::new("BatchMatrixSolve")]);
 
-pub(crate) static INVERSE: OpDef = OpDef::host("matrix_inverse", |cx| with_field!(dtype_of(cx)?, invert(cx)))
-    .attrs(&[Attribute::bool_or("adjoint", false)])
-    .operands(&[Operand::Data("input")])
-    .shape_fn(linalg::square_matrix)
-    .dtype_rule(dtype::unary::inexact)
-    .tensorflow(&[TfOp::new("MatrixInverse"), TfOp::new("BatchMatrixInverse")]);
+pub(crate) static INVERSE: OpDef =
+    OpDef::host("matrix_inverse", |cx| with_number_type!(dtype_of(cx)?, invert(cx)))
+        .attrs(&[Attribute::bool_or("adjoint", false)])
+        .operands(&[Operand::Data("input")])
+        .shape_fn(linalg::square_matrix)
+        .dtype_rule(dtype::unary::inexact)
+        .tensorflow(&[TfOp::new("MatrixInverse"), TfOp::new("BatchMatrixInverse")]);
 
 pub(crate) static DETERMINANT: OpDef =
-    OpDef::host("matrix_determinant", |cx| with_field!(dtype_of(cx)?, determinant(cx)))
+    OpDef::host("matrix_determinant", |cx| with_number_type!(dtype_of(cx)?, determinant(cx)))
         .operands(&[Operand::Data("input")])
         .shape_fn(linalg::determinant)
         .dtype_rule(dtype::unary::inexact)
         .tensorflow(&[TfOp::new("MatrixDeterminant"), TfOp::new("BatchMatrixDeterminant")]);
 
 pub(crate) static LOG_DETERMINANT: OpDef =
-    OpDef::host("log_matrix_determinant", |cx| with_field!(dtype_of(cx)?, log_determinant(cx)))
+    OpDef::host("log_matrix_determinant", |cx| with_number_type!(dtype_of(cx)?, log_determinant(cx)))
         .operands(&[Operand::Data("input")])
         .outputs(|_, _| 2)
         .shape_fn(linalg::determinant)

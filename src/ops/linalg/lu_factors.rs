@@ -3,7 +3,7 @@
 use shapeflow_shape_fns::{Attribute, DType};
 
 use super::lu::{Lu, dtype_of};
-use super::matrix::{MatrixBatch, MatrixNumber, refuse, set_batch, with_field};
+use super::matrix::{MatrixBatch, MatrixNumber, refuse, set_batch, with_number_type};
 use crate::dtype::{self, Class};
 use crate::error::Result;
 use crate::graph::Value;
@@ -37,7 +37,7 @@ impl<'g> Value<'g> {
     }
 }
 
-pub(crate) static DEF: OpDef = OpDef::host("lu", |cx| with_field!(dtype_of(cx)?, run(cx)))
+pub(crate) static DEF: OpDef = OpDef::host("lu", |cx| with_number_type!(dtype_of(cx)?, run(cx)))
     .attrs(&[Attribute::dtype_or("output_idx_type", DType::I32)])
     .operands(&[Operand::Data("input")])
     .outputs(|_, _| 2)

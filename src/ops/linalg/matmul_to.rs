@@ -57,7 +57,7 @@ pub(crate) static DEF: OpDef = OpDef::composite("matmul_to", build)
         ("Tout", "dtype"),
     ])]);
 
-/// An op for import only: the product of two matrices, many elements of which may be 0. TensorFlow's kernels may skip
+/// An op for import only: the product of two matrices that may have many zeros. TensorFlow's kernels may skip
 /// zeros: there, the product of 0 and an infinity may be 0. Here it is NaN.
 pub(crate) static OF_SPARSE: OpDef = OpDef::composite("sparse_matmul", build_of_sparse)
     .attrs(&[

@@ -167,8 +167,8 @@ impl MatrixNumber for Complex64 {
     }
 }
 
-/// Calls a function with the field of the numbers of a dtype.
-macro_rules! with_field {
+/// Calls a generic function with the number type in which a dtype is computed: `f64` or `Complex64`.
+macro_rules! with_number_type {
     ($dtype:expr, $function:ident($($argument:expr),*)) => {
         match $dtype.is_complex() {
             true => $function::<num_complex::Complex64>($($argument),*),
@@ -176,7 +176,7 @@ macro_rules! with_field {
         }
     };
 }
-pub(super) use with_field;
+pub(super) use with_number_type;
 
 /// A matrix, row by row.
 #[derive(Clone, PartialEq, Debug)]

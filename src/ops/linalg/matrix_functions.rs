@@ -6,7 +6,7 @@ use num_complex::Complex64;
 
 use super::in_tensorflow;
 use super::lu::{Lu, dtype_of};
-use super::matrix::{Matrix, MatrixBatch, MatrixNumber, set_batch, with_field};
+use super::matrix::{Matrix, MatrixBatch, MatrixNumber, set_batch, with_number_type};
 use super::schur::Schur;
 use super::triangular::substitute;
 use crate::dtype;
@@ -16,8 +16,8 @@ use crate::op::{HostCx, OpDef, Operand, TfFunction, TfOp};
 use crate::shape_fns::linalg;
 
 /// Functions of matrices. A row holds the documentation, the names of the method and of the definition, the dtypes, the
-/// TensorFlow op type, the dtype rule, the function of one matrix, and how TensorFlow computes an op that it has
-/// removed.
+/// TensorFlow op type, the dtype rule, the function of one matrix, and, for an op type that TensorFlow has removed, the
+/// composition of other TensorFlow ops that computes it.
 macro_rules! matrix_functions {
     ($($(#[$meta:meta])* $method:ident, $DEF:ident, $dtypes:literal, $op:literal, $rule:path, $run:expr
         $(, $function:path)?;)*) => {
@@ -62,7 +62,7 @@ matrix_functions! {
     /// ```
     #[doc(alias = "sqrtm")]
     matrix_square_root, SQUARE_ROOT, "floats and complex numbers", "MatrixSquareRoot", dtype::unary::inexact,
-    |cx| with_field!(dtype_of(cx)?, square_root(cx));
+    |cx| with_number_type!(dtype_of(cx)?, square_root(cx));
     /// Returns the principal logarithms of matrices: the matrix `y` whose exponential is `self`, and whose eigenvalues
     /// have imaginary parts in (-π, π]. All elements of `y` are NaN if `self` has the eigenvalue 0, an infinity or a
     /// NaN.
@@ -93,7 +93,7 @@ matrix_functions! {
     /// ```
     #[doc(alias = "expm")]
     matrix_exponential, EXPONENTIAL, "floats and complex numbers", "MatrixExponential", dtype::unary::inexact,
-    |cx| with_field!(dtype_of(cx)?, exponential(cx)), in_tensorflow::matrix_exponential;
+    |cx| with_number_type!(dtype_of(cx)?, exponential(cx)), in_tensorflow::matrix_exponential;
 }
 
 /// Applies a function to each matrix of operand 0.
@@ -136,7 +136,8 @@ fn square_root<T: MatrixNumber>(cx: &mut HostCx<'_>) -> Result<()> {
     })
 }
 
-/// Returns the principal square root of an upper triangular matrix. An element is not finite if a root of 0 repeats.
+/// Returns the principal square root of an upper triangular matrix. If two elements of the diagonal are 0, some element
+/// of the result is not finite.
 fn triangle_root(t: &Matrix<Complex64>) -> Matrix<Complex64> {
     let size = t.rows;
     let mut root = Matrix::from_fn(size, size, |_, _| Complex64::ZERO);

@@ -5,7 +5,7 @@ use shapeflow_shape_fns::Attribute;
 use std::panic::Location;
 
 use super::lu::dtype_of;
-use super::matrix::{Matrix, MatrixBatch, MatrixNumber, broadcast, set_batch, with_field};
+use super::matrix::{Matrix, MatrixBatch, MatrixNumber, broadcast, set_batch, with_number_type};
 use crate::dtype;
 use crate::error::Result;
 use crate::graph::{IntoOperand, Value};
@@ -74,14 +74,15 @@ impl<'g> Value<'g> {
     }
 }
 
-pub(crate) static CHOLESKY: OpDef = OpDef::host("cholesky", |cx| with_field!(dtype_of(cx)?, cholesky(cx)))
-    .operands(&[Operand::Data("input")])
-    .shape_fn(linalg::square_matrix)
-    .dtype_rule(dtype::unary::inexact)
-    .tensorflow(&[TfOp::new("Cholesky"), TfOp::new("BatchCholesky")]);
+pub(crate) static CHOLESKY: OpDef =
+    OpDef::host("cholesky", |cx| with_number_type!(dtype_of(cx)?, cholesky(cx)))
+        .operands(&[Operand::Data("input")])
+        .shape_fn(linalg::square_matrix)
+        .dtype_rule(dtype::unary::inexact)
+        .tensorflow(&[TfOp::new("Cholesky"), TfOp::new("BatchCholesky")]);
 
 pub(crate) static SOLVE: OpDef =
-    OpDef::host("matrix_triangular_solve", |cx| with_field!(dtype_of(cx)?, solve(cx)))
+    OpDef::host("matrix_triangular_solve", |cx| with_number_type!(dtype_of(cx)?, solve(cx)))
         .attrs(&[Attribute::bool_or("lower", true), Attribute::bool_or("adjoint", false)])
         .operands(&[Operand::Data("matrix"), Operand::Data("rhs")])
         .shape_fn(linalg::triangular_solve)

@@ -5,7 +5,7 @@ use std::panic::Location;
 use shapeflow_shape_fns::{Attribute, InferenceContext, ShapeError};
 
 use super::lu::dtype_of;
-use super::matrix::{Matrix, MatrixBatch, MatrixNumber, refuse, set_batch, with_field};
+use super::matrix::{Matrix, MatrixBatch, MatrixNumber, refuse, set_batch, with_number_type};
 use crate::dtype::{self, Class};
 use crate::error::Result;
 use crate::graph::{IntoOperand, Value};
@@ -65,15 +65,16 @@ impl<'g> Value<'g> {
     }
 }
 
-pub(crate) static SOLVE: OpDef = OpDef::host("tridiagonal_solve", |cx| with_field!(dtype_of(cx)?, solve(cx)))
-    .attrs(&[Attribute::bool_or("perturb_singular", false)])
-    .operands(&[Operand::Data("diagonals"), Operand::Data("rhs")])
-    .shape_fn(shape)
-    .dtype_rule(dtype::binary::inexact)
-    .tensorflow(&[TfOp::new("TridiagonalSolve")]);
+pub(crate) static SOLVE: OpDef =
+    OpDef::host("tridiagonal_solve", |cx| with_number_type!(dtype_of(cx)?, solve(cx)))
+        .attrs(&[Attribute::bool_or("perturb_singular", false)])
+        .operands(&[Operand::Data("diagonals"), Operand::Data("rhs")])
+        .shape_fn(shape)
+        .dtype_rule(dtype::binary::inexact)
+        .tensorflow(&[TfOp::new("TridiagonalSolve")]);
 
 pub(crate) static MATMUL: OpDef =
-    OpDef::host("tridiagonal_matmul", |cx| with_field!(dtype_of(cx)?, multiply(cx)))
+    OpDef::host("tridiagonal_matmul", |cx| with_number_type!(dtype_of(cx)?, multiply(cx)))
         .operands(&[
             Operand::Data("superdiag"),
             Operand::Data("maindiag"),

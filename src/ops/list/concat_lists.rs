@@ -7,8 +7,8 @@ use crate::error::{ErrorKind, Result};
 use crate::op::{HostCx, OpDef, Operand};
 use crate::tensor::Tensor;
 
-/// `a variant [..], b variant [..] -> variant [..]`: each list of `a` with the items of the list of `b` at its end. As
-/// TensorFlow's `TensorListConcatLists`.
+/// `variant[..], variant[..] -> variant[..]`: appends to each list of `a` the items of the list of `b` at the same
+/// index. As TensorFlow's `TensorListConcatLists`.
 pub(crate) static DEF: OpDef = OpDef::host("tensor_list_concat_lists", concat)
     .attrs(&[Attribute::dtype("dtype"), Attribute::shape("shape").optional()])
     .operands(&[Operand::Data("a"), Operand::Data("b")])

@@ -138,7 +138,7 @@ mod tests {
     use super::*;
     use crate::ops::testing::{run, tensor};
 
-    /// Joins a list of three items, of which `items` are present, and returns the sizes.
+    /// Joins a list of three items. `items` are the items that are present. Returns the sizes.
     fn joined(declared: [i64; 2], items: &[(usize, usize)], lengths: &[i64]) -> Result<Vec<i64>> {
         let mut list = TensorList::new(DType::F32, None, 3);
         for (index, rows) in items {

@@ -17,7 +17,7 @@ fn stirling_rest(x: f64) -> f64 {
     series.into_iter().fold(-691.0 / 360_360.0, |sum, term| sum * square + term) / x
 }
 
-/// Returns `log Γ(x)` for a positive `x`, with an error that is small beside the larger of the result and 1.
+/// Returns `log Γ(x)` for a positive `x`, with an error that is small compared with the larger of the result and 1.
 pub(crate) fn lgamma(mut x: f64) -> f64 {
     let mut product = 1.0;
     while x < 10.0 {

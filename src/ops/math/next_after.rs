@@ -37,6 +37,7 @@ impl<'g> Value<'g> {
 }
 
 pub(crate) static DEF: OpDef = OpDef::compute("next_after", lower)
+    // The neighbor of a number in a wider dtype is nearer to it.
     .never_widened()
     .operands(&[Operand::Data("x1"), Operand::Data("x2")])
     .shape_fn(shape_fns::common::broadcast)

@@ -13,7 +13,7 @@ use crate::shape_fns;
 impl<'g> Value<'g> {
     /// Decompresses each string. `compression_type` is `"ZLIB"`, `"GZIP"`, or empty for strings as they are.
     ///
-    /// `string[..] -> string[..]`. Strings that end early give what they have. As TensorFlow's `DecodeCompressed`
+    /// `string[..] -> string[..]`. A truncated string gives the bytes that it has. As TensorFlow's `DecodeCompressed`
     /// (`tf.io.decode_compressed`). Runs on the host, with the feature `media`.
     ///
     /// ```
@@ -30,8 +30,8 @@ impl<'g> Value<'g> {
     /// ```
     ///
     /// # Errors
-    /// The elements are not strings. `Attribute`: `compression_type` is another one; TensorFlow also has `"ZSTD"`. The
-    /// run fails if a string is damaged or becomes more than 2³⁰ bytes.
+    /// The elements are not strings, or `compression_type` is not supported (TensorFlow also has `"ZSTD"`). The run
+    /// fails if a string is damaged or becomes more than 2³⁰ bytes.
     #[doc(alias = "decompress")]
     #[track_caller]
     pub fn decode_compressed(self, compression_type: &str) -> Result<Value<'g>> {

@@ -4,7 +4,7 @@ use shapeflow_shape_fns::{Attribute, DType};
 
 use super::attrs;
 use super::codecs;
-use super::dtypes::{file_to, file_to_bytes};
+use super::dtypes::{decodes_to, decodes_to_u8};
 use super::format::ImageOp;
 use crate::error::Result;
 use crate::graph::Value;
@@ -21,9 +21,9 @@ use crate::shape_fns;
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ImageDecoding {
-    /// The number of channels: 1 for gray, 3 for color, 4 for color and alpha, or 0 for those of the file.
+    /// The number of channels: 1 for gray, 3 for color, 4 for color and alpha, or 0 for the channels of the file.
     pub channels: i64,
-    /// `u8`, `u16` or `f32` from 0 to 1.
+    /// `u8`, `u16`, or `f32` with elements from 0 to 1.
     pub dtype: DType,
     /// Whether files with frames give an axis of frames. Otherwise they give their first frame.
     pub expand_animations: bool,
@@ -40,10 +40,10 @@ impl<'g> Value<'g> {
     /// Decodes an image file: JPEG, PNG, GIF, BMP or WebP.
     ///
     /// `string[] -> [height, width, channels]`, or `[frames, height, width, channels]` for GIF and WebP files if
-    /// `expand_animations` is set. An image of 8 bits becomes u16 times 256, and f32 divided by 255; a PNG file becomes
-    /// u16 and f32 with all its bits. GIF files have 3 channels, BMP files 3 or 4, JPEG files 1 or 3. As TensorFlow's
-    /// `DecodeImage` (`tf.io.decode_image`), which also reads JPEG XL; this library does not. Runs on the host, with
-    /// the feature `media`.
+    /// `expand_animations` is set. A sample of 8 bits is multiplied by 256 for u16, and divided by 255 for f32. A PNG
+    /// file is decoded as by [`Value::decode_png`] to u16, and divided by 65535 for f32. GIF files have 3 channels, BMP
+    /// files 1, 3 or 4, JPEG files 1 or 3. As TensorFlow's `DecodeImage` (`tf.io.decode_image`), which also reads JPEG
+    /// XL; this library does not. Runs on the host, with the feature `media`.
     ///
     /// ```
     /// # #[cfg(feature = "media")] {
@@ -59,8 +59,8 @@ impl<'g> Value<'g> {
     /// ```
     ///
     /// # Errors
-    /// `self` is not a scalar string. `Attribute`: there is no such number of channels. `DType`: the dtype is another
-    /// one. The run fails if the bytes are damaged or of another format, the format has no such number of channels, or
+    /// `self` is not a scalar string, no image has this number of channels, or the dtype is not supported. The run
+    /// fails if the bytes are damaged or of another format, the format has no images with this number of channels, or
     /// the image has 2²⁹ elements or more.
     #[doc(alias = "imread")]
     #[track_caller]
@@ -71,11 +71,11 @@ impl<'g> Value<'g> {
 
     /// Decodes a PNG file, whose bit depth may be from 1 to 16, with or without a palette, alpha and interlacing.
     ///
-    /// `string[] -> dtype[height, width, channels]`, u8 or u16. `channels` is 1, 3, 4, or 0 for those of the file: 1 to
-    /// 4. An image of 16 bits becomes u8 by its upper bits, and an image of 8 bits becomes u16 times 257. Color
-    /// becomes gray by `0.299 r + 0.587 g + 0.114 b`, of light if the file has a chunk gAMA or sRGB. As TensorFlow's
-    /// `DecodePng` (`tf.io.decode_png`), bit for bit; as there, the op also reads JPEG files and GIF files of one
-    /// frame. Runs on the host, with the feature `media`.
+    /// `string[] -> dtype[height, width, channels]`, u8 or u16. `channels` is 1, 3, 4, or 0 for the 1 to 4 channels of
+    /// the file. A sample of 16 bits becomes u8 by its upper bits; a sample of 8 bits is multiplied by 257 for u16.
+    /// Color becomes gray by `0.299 r + 0.587 g + 0.114 b`; if the file has a chunk gAMA or sRGB, the sum is computed
+    /// on linear light, not on the stored samples. As TensorFlow's `DecodePng` (`tf.io.decode_png`), bit for bit; as
+    /// there, the op also reads JPEG files and GIF files of one frame. Runs on the host, with the feature `media`.
     ///
     /// ```
     /// # #[cfg(feature = "media")] {
@@ -99,8 +99,8 @@ impl<'g> Value<'g> {
 
     /// Decodes a BMP file of 8, 24 or 32 bits without compression. Files of 8 bits are gray.
     ///
-    /// `string[] -> u8[height, width, channels]`. `channels` is 3, 4, or 0 for those of the file. As TensorFlow's
-    /// `DecodeBmp` (`tf.io.decode_bmp`). Runs on the host, with the feature `media`.
+    /// `string[] -> u8[height, width, channels]`. `channels` is 3, 4, or 0 for the channels of the file. As
+    /// TensorFlow's `DecodeBmp` (`tf.io.decode_bmp`). Runs on the host, with the feature `media`.
     ///
     /// ```
     /// # #[cfg(feature = "media")] {
@@ -126,10 +126,10 @@ impl<'g> Value<'g> {
 
     /// Decodes a GIF file to one picture for each frame.
     ///
-    /// `string[] -> u8[frames, height, width, 3]`, as large as the greatest frame. A picture has the pixels of the
-    /// picture before that its frame does not cover, whatever the frame's disposal; the first one is black there. A
-    /// file that ends early has the whole frames before. As TensorFlow's `DecodeGif` (`tf.io.decode_gif`); as there,
-    /// the op also reads PNG and JPEG files as one frame. Runs on the host, with the feature `media`.
+    /// `string[] -> u8[frames, height, width, 3]`, as large as the greatest frame. Where a frame does not cover the
+    /// picture, the picture keeps the pixels of the previous one (black for the first), whatever the frame's disposal.
+    /// A truncated file gives its complete frames. As TensorFlow's `DecodeGif` (`tf.io.decode_gif`); as there, the op
+    /// also reads PNG and JPEG files as one frame. Runs on the host, with the feature `media`.
     ///
     /// ```
     /// # #[cfg(feature = "media")] {
@@ -145,7 +145,7 @@ impl<'g> Value<'g> {
     /// ```
     ///
     /// # Errors
-    /// `self` is not a scalar string. The run fails as that of [`Value::decode_image`].
+    /// `self` is not a scalar string. The run fails for the reasons of [`Value::decode_image`].
     #[track_caller]
     pub fn decode_gif(self) -> Result<Value<'g>> {
         self.graph().op(&GIF).data(self).finish()
@@ -153,8 +153,8 @@ impl<'g> Value<'g> {
 
     /// Decodes a WebP file with or without loss.
     ///
-    /// `string[] -> u8[frames, height, width, channels]`. `channels` is 3, 4, or 0 for those of the file. The op also
-    /// reads PNG and JPEG files, which give `[height, width, channels]` and may have 1 channel. As TensorFlow's
+    /// `string[] -> u8[frames, height, width, channels]`. `channels` is 3, 4, or 0 for the channels of the file. The op
+    /// also reads PNG and JPEG files, which give `[height, width, channels]` and may have 1 channel. As TensorFlow's
     /// `DecodeWebP`. The pixels are equal, but pixels of blended frames may differ by 1 level. Runs on the host, with
     /// the feature `media`.
     ///
@@ -192,7 +192,7 @@ pub(crate) static ANY: OpDef = OpDef::host("decode_image", |cx| codecs::decode_i
     .shape_fn(shape_fns::media::decode_image)
     .dtype_rule(|operands, attrs| {
         attrs::channels(attrs, CHANNELS)?;
-        file_to(operands, attrs, "dtype", &[DType::U8, DType::U16, DType::F32])
+        decodes_to(operands, attrs, "dtype", &[DType::U8, DType::U16, DType::F32])
     })
     .tensorflow(&[TfOp::new("DecodeImage")]);
 
@@ -202,7 +202,7 @@ pub(crate) static PNG: OpDef = OpDef::host("decode_png", |cx| codecs::decode_ima
     .shape_fn(shape_fns::media::decode_picture)
     .dtype_rule(|operands, attrs| {
         attrs::channels(attrs, CHANNELS)?;
-        file_to(operands, attrs, "dtype", &[DType::U8, DType::U16])
+        decodes_to(operands, attrs, "dtype", &[DType::U8, DType::U16])
     })
     .tensorflow(&[TfOp::new("DecodePng")]);
 
@@ -212,14 +212,14 @@ pub(crate) static BMP: OpDef = OpDef::host("decode_bmp", |cx| codecs::decode_ima
     .shape_fn(shape_fns::media::decode_picture)
     .dtype_rule(|operands, attrs| {
         attrs::channels(attrs, &[0, 3, 4])?;
-        file_to_bytes(operands, attrs)
+        decodes_to_u8(operands, attrs)
     })
     .tensorflow(&[TfOp::new("DecodeBmp")]);
 
 pub(crate) static GIF: OpDef = OpDef::host("decode_gif", |cx| codecs::decode_image(cx, ImageOp::Gif))
     .operands(&[Operand::Data("contents")])
     .shape_fn(shape_fns::media::decode_gif)
-    .dtype_rule(file_to_bytes)
+    .dtype_rule(decodes_to_u8)
     .tensorflow(&[TfOp::new("DecodeGif")]);
 
 pub(crate) static WEBP: OpDef = OpDef::host("decode_webp", |cx| codecs::decode_image(cx, ImageOp::WebP))
@@ -228,6 +228,6 @@ pub(crate) static WEBP: OpDef = OpDef::host("decode_webp", |cx| codecs::decode_i
     .shape_fn(shape_fns::media::decode_frames)
     .dtype_rule(|operands, attrs| {
         attrs::channels(attrs, CHANNELS)?;
-        file_to(operands, attrs, "dtype", &[DType::U8])
+        decodes_to(operands, attrs, "dtype", &[DType::U8])
     })
     .tensorflow(&[TfOp::new("DecodeWebP")]);

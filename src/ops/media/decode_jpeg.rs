@@ -6,7 +6,7 @@ use shapeflow_shape_fns::{Attribute, Attrs, DType};
 
 use super::attrs;
 use super::codecs;
-use super::dtypes::{check, file_to, file_to_bytes};
+use super::dtypes::{check, decodes_to, decodes_to_u8};
 use super::format::ImageOp;
 use crate::error::Result;
 use crate::graph::{IntoOperand, OpBuilder, Value};
@@ -25,7 +25,7 @@ pub struct JpegDecoding {
     pub ratio: i64,
     /// Whether small chroma planes are interpolated. Otherwise their samples are repeated.
     pub fancy_upscaling: bool,
-    /// Whether a file may end early. Blocks that it lacks are gray.
+    /// Whether a file may be truncated. Blocks that it lacks are gray.
     pub try_recover_truncated: bool,
     /// Whether the inverse cosine transform multiplies with 13 bits, instead of 8.
     pub accurate_dct: bool,
@@ -73,12 +73,12 @@ impl<'g> Value<'g> {
 
     /// Decodes a JPEG file: baseline or progressive, gray, RGB, YCbCr or CMYK.
     ///
-    /// `string[] -> u8[height, width, channels]`. `channels` is 1 for the luma, 3, or 0 for those of the file. As
-    /// TensorFlow's `DecodeJpeg` (`tf.io.decode_jpeg`), bit for bit: the transforms, the interpolation and the colors
-    /// are those of libjpeg-turbo. A file that ends early may give other pixels after its last whole block, and
+    /// `string[] -> u8[height, width, channels]`. `channels` is 1 for the luma, 3, or 0 for the channels of the file.
+    /// As TensorFlow's `DecodeJpeg` (`tf.io.decode_jpeg`), bit for bit: the transforms, the interpolation and the
+    /// colors are those of libjpeg-turbo. A truncated file may give other pixels after its last whole block, and
     /// `acceptable_fraction` changes nothing, because every row is filled. As in TensorFlow, the op also reads PNG
-    /// files and GIF files of one frame; unlike there, it refuses WebP files. Files with arithmetic codes or with 12
-    /// bits are refused too. Runs on the host, with the feature `media`.
+    /// files and GIF files of one frame; unlike TensorFlow, it refuses WebP files. Files with arithmetic codes or with
+    /// 12 bits are refused too. Runs on the host, with the feature `media`.
     ///
     /// ```
     /// # #[cfg(feature = "media")] {
@@ -94,10 +94,10 @@ impl<'g> Value<'g> {
     /// ```
     ///
     /// # Errors
-    /// `self` is not a scalar string. `Attribute`: `channels` is not 0, 1, 3 or 4, or `ratio` is not 1, 2, 4 or 8. The
-    /// run fails if the bytes are damaged or of another format, a JPEG file shall have 4 channels, the file ends early
-    /// and `try_recover_truncated` is not set, the image has 2²⁹ elements or more, or a progressive one has more than
-    /// 2³⁰ coefficients.
+    /// `self` is not a scalar string, `channels` is not 0, 1, 3 or 4, or `ratio` is not 1, 2, 4 or 8. The run fails if
+    /// the bytes are damaged or of another format, `channels` is 4 for a JPEG file, the file is truncated and
+    /// `try_recover_truncated` is not set, the image has 2²⁹ elements or more, or a progressive one has more than 2³⁰
+    /// coefficients.
     #[track_caller]
     pub fn decode_jpeg_with(self, channels: i64, options: &JpegDecoding) -> Result<Value<'g>> {
         with_options(self.graph().op(&DEF).data(self), channels, options).finish()
@@ -125,8 +125,8 @@ impl<'g> Value<'g> {
     /// ```
     ///
     /// # Errors
-    /// As [`Value::decode_jpeg_with`], but `channels` is not 4, or the window has another shape. The run fails if the
-    /// window is empty or not inside of the image, or the file is not a JPEG file.
+    /// As [`Value::decode_jpeg_with`]; also if `channels` is 4, or `crop_window` is not an i32 vector of 4 elements.
+    /// The run fails if the window is empty or not inside the image, or the file is not a JPEG file.
     #[track_caller]
     pub fn decode_and_crop_jpeg(
         self,
@@ -157,8 +157,8 @@ impl<'g> Value<'g> {
     /// ```
     ///
     /// # Errors
-    /// `self` is not a scalar string, or `dtype` is another one. The run fails if the bytes are not a JPEG file, or end
-    /// in front of its pixels.
+    /// `self` is not a scalar string, or `dtype` is neither i32 nor i64. The run fails if the bytes are not a JPEG
+    /// file, or end before its pixels.
     #[track_caller]
     pub fn extract_jpeg_shape(self, dtype: DType) -> Result<Value<'g>> {
         self.graph().op(&SHAPE).data(self).attr("output_type", dtype).finish()
@@ -190,7 +190,7 @@ pub(crate) static DEF: OpDef = OpDef::host("decode_jpeg", |cx| codecs::decode_im
     .dtype_rule(|operands, attrs| {
         // The op also reads PNG files, which have 4 channels.
         check_attrs(attrs, &[0, 1, 3, 4])?;
-        file_to_bytes(operands, attrs)
+        decodes_to_u8(operands, attrs)
     })
     .tensorflow(&[TfOp::new("DecodeJpeg")]);
 
@@ -209,5 +209,5 @@ pub(crate) static SHAPE: OpDef = OpDef::host("extract_jpeg_shape", codecs::jpeg_
     .attrs(&[Attribute::dtype_or("output_type", DType::I32)])
     .operands(&[Operand::Data("contents")])
     .shape_fn(shape_fns::media::extract_shape)
-    .dtype_rule(|operands, attrs| file_to(operands, attrs, "output_type", &[DType::I32, DType::I64]))
+    .dtype_rule(|operands, attrs| decodes_to(operands, attrs, "output_type", &[DType::I32, DType::I64]))
     .tensorflow(&[TfOp::new("ExtractJpegShape")]);

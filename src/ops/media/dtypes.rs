@@ -19,14 +19,14 @@ pub(super) fn check(operands: &[DType], expected: &[(&str, DType)]) -> Result<()
     Ok(())
 }
 
-/// A file gives bytes.
-pub(super) fn file_to_bytes(operands: &[DType], _: &Attrs) -> Result<Vec<DType>> {
+/// The dtype rule of an op that decodes a file to u8.
+pub(super) fn decodes_to_u8(operands: &[DType], _: &Attrs) -> Result<Vec<DType>> {
     check(operands, &[("contents", DType::String)])?;
     Ok(vec![DType::U8])
 }
 
-/// A file gives the dtype of an attribute, which must be one of a list.
-pub(super) fn file_to(
+/// The dtype rule of an op that decodes a file to the dtype in attribute `name`, which must be one of `choices`.
+pub(super) fn decodes_to(
     operands: &[DType],
     attrs: &Attrs,
     name: &str,

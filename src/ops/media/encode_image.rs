@@ -73,8 +73,8 @@ impl<'g> Value<'g> {
     /// ```
     ///
     /// # Errors
-    /// The dtype is another one, or there are fewer than 3 axes. The run fails if an image is empty, has another number
-    /// of channels, or 2²⁹ elements or more.
+    /// The element type is neither u8 nor u16, or there are fewer than 3 axes. The run fails if an image is empty, or
+    /// has more than 4 channels, or 2²⁹ elements or more.
     #[doc(alias = "imwrite")]
     #[track_caller]
     pub fn encode_png(self) -> Result<Value<'g>> {
@@ -101,9 +101,9 @@ impl<'g> Value<'g> {
     /// ```
     ///
     /// # Errors
-    /// The dtype is another one, or there are not 3 axes. `Attribute`: the quality is not from 0 to 100, or a density
-    /// is not from 0 to 65,535. TensorFlow writes the lower 16 bits of any density. The run fails if the image is
-    /// empty, has another number of channels or more than 65,535 rows or columns, or the metadata are too long.
+    /// The element type is not u8, there are not 3 axes, the quality is not from 0 to 100, or a density is not from 0
+    /// to 65,535 (TensorFlow writes the lower 16 bits of any density). The run fails if the image is empty, has neither
+    /// 1 nor 3 channels, has more than 65,535 rows or columns, or the metadata are too long.
     #[track_caller]
     pub fn encode_jpeg(self, options: &JpegEncoding) -> Result<Value<'g>> {
         let unit = if options.density_in_cm { "cm" } else { "in" };
@@ -132,8 +132,8 @@ impl<'g> Value<'g> {
     /// ```
     ///
     /// # Errors
-    /// As [`Value::encode_jpeg`], or the quality is not a scalar i32. The run fails if the quality is not from 0 to
-    /// 100.
+    /// As [`Value::encode_jpeg`]; also if the quality is not an i32 scalar. The run fails if the quality is not from 0
+    /// to 100.
     #[track_caller]
     pub fn encode_jpeg_variable_quality(self, quality: impl IntoOperand<'g>) -> Result<Value<'g>> {
         let location = Location::caller();

@@ -15,8 +15,8 @@ use crate::shape_fns;
 impl<'g> Value<'g> {
     /// Decodes a WAV file with samples of 16 bits. Returns the sound, from -1 to 1, and its sample rate.
     ///
-    /// `string[] -> f32[samples, channels], i32[]`. `samples` and `channels` choose the sizes; `None` takes those of
-    /// the file. A sound that is too short ends with zeros, and its last channel stands for channels that it lacks. As
+    /// `string[] -> f32[samples, channels], i32[]`. `samples` and `channels` choose the sizes; `None` takes the size
+    /// from the file. A sound that is too short ends with zeros, and channels that it lacks repeat its last one. As
     /// TensorFlow's `DecodeWav` (`tf.audio.decode_wav`). Runs on the host, with the feature `media`.
     ///
     /// ```

@@ -135,7 +135,7 @@ fn labels_of(cx: &HostCx<'_>, batch: usize) -> Result<Vec<Vec<i32>>> {
         let sequence = usize::try_from(pair[0]).ok().and_then(|sequence| labels.get_mut(sequence));
         let Some(sequence) = sequence.filter(|_| pair[1] >= 0) else {
             return refuse(format!(
-                "an index of a label must be a sequence from 0 to {} and a place of at least 0, got {pair:?}",
+                "a row of labels_indices must be a sequence from 0 to {} and an index of at least 0, got {pair:?}",
                 batch as i64 - 1
             ));
         };
@@ -480,7 +480,7 @@ mod tests {
             ([0i64, 1, 0, 0], "the indices of labels must ascend, got [0, 0] after [0, 1]"),
             ([0, 0, 0, 0], "must ascend"),
             ([0, 0, 1, 0], "must be a sequence from 0 to 0"),
-            ([0, -1, 0, 0], "a place of at least 0, got [0, -1]"),
+            ([0, -1, 0, 0], "an index of at least 0, got [0, -1]"),
         ] {
             let operands = [
                 tensor(&[2, 1, 3], &scores),

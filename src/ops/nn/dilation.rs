@@ -59,7 +59,7 @@ impl<'g> Value<'g> {
     ///
     /// `[n, h, w, c], filter [kh, kw, c] -> [n, oh, ow, c]`, signed integers (which wrap) and floats of one dtype. As
     /// TensorFlow's `tf.nn.erosion2d`: the dilation of `-self` by the reversed filter, negated. With
-    /// [`WindowPadding::Same`] and an odd number of elements of padding, the larger part is behind the image. Fuses
+    /// [`WindowPadding::Same`] and an odd number of elements of padding, the larger part is after the image. Fuses
     /// into kernels.
     ///
     /// ```

@@ -36,7 +36,7 @@ impl<'g> Value<'g> {
     /// ```
     ///
     /// # Errors
-    /// An operand is no matrix of f32, the numbers of columns differ, or `k` is negative.
+    /// An operand is not an f32 matrix, the numbers of columns differ, or `k` is negative.
     #[doc(alias = "knn")]
     #[doc(alias = "cdist")]
     #[track_caller]

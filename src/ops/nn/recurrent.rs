@@ -20,13 +20,13 @@ pub struct LstmWeights<'g> {
     /// `[4 * cell]`: the bias of each gate.
     pub b: Value<'g>,
     /// The weights by which the input gate, the forget gate and the output gate read the state of the cell, each
-    /// `[cell]`. They do not read it without these weights.
+    /// `[cell]`. `None`: the gates do not read the state.
     pub peepholes: Option<[Value<'g>; 3]>,
 }
 
 impl<'g> LstmWeights<'g> {
-    /// Returns the operands `w, wci, wcf, wco, b`, and whether the peepholes are used. TensorFlow's op has three
-    /// vectors of the size of the cell, also if it does not read them.
+    /// Returns the operands `w, wci, wcf, wco, b`, and whether the peepholes are used. TensorFlow's op needs three
+    /// peephole operands even if it does not read them; a block of `b` then stands in for each.
     pub(super) fn operands(self) -> Result<([Value<'g>; 5], bool)> {
         let [i, f, o] = match self.peepholes {
             Some(peepholes) => peepholes,
@@ -39,14 +39,15 @@ impl<'g> LstmWeights<'g> {
 impl<'g> Value<'g> {
     /// Computes one step of a long short-term memory (LSTM) for the inputs `self` and the last state `cs_prev, h_prev`.
     ///
-    /// With `[i, c, f, o] = concat([x, h_prev], 1) · w + b`, split into four gates along the columns, the outputs are
+    /// With `[i', c', f', o'] = concat([x, h_prev], 1) · w + b`, split into four gates along the columns, the outputs,
+    /// in this order, are
     ///
     /// ```text
-    /// i  = sigmoid(i + cs_prev * wci)
+    /// i  = sigmoid(i' + cs_prev * wci)
     /// cs = clip(ci * i + cs_prev * f)
-    /// f  = sigmoid(f + forget_bias + cs_prev * wcf)
-    /// o  = sigmoid(o + cs * wco)
-    /// ci = tanh(c)
+    /// f  = sigmoid(f' + forget_bias + cs_prev * wcf)
+    /// o  = sigmoid(o' + cs * wco)
+    /// ci = tanh(c')
     /// co = tanh(cs)
     /// h  = co * o
     /// ```

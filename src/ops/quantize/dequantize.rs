@@ -46,8 +46,9 @@ impl<'g> Value<'g> {
         options: QuantizeOptions,
     ) -> Result<Value<'g>> {
         let location = Location::caller();
-        let number = self.graph().constant(0.0f32)?;
-        let (min, max) = (min.into_operand(number, location), max.into_operand(number, location));
+        // Rust scalars and dimensions take the dtype of this value.
+        let f32_peer = self.graph().constant(0.0f32)?;
+        let (min, max) = (min.into_operand(f32_peer, location), max.into_operand(f32_peer, location));
         options.add_to(self.graph().op(&DEF).data(self).data(min).data(max)).finish_at(location)
     }
 }

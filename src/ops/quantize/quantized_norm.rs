@@ -16,8 +16,8 @@ use crate::{QuantizeMode, QuantizeOptions, shape_fns};
 
 /// `qu8[n, h, w, c], f32[], f32[] -> qu8[n, h, w, c], f32[], f32[]`: `(x - mean) / sqrt(variance + epsilon)`, where
 /// mean and variance are those of a channel of an image. The range of the result is given, or reaches from the least to
-/// the greatest number, and has at least the width `min_separation`. As TensorFlow's `QuantizedInstanceNorm`; the order
-/// of the sums is another one, so an integer may differ by 1.
+/// the greatest number, and has at least the width `min_separation`. As TensorFlow's `QuantizedInstanceNorm`, which
+/// adds in another order, so an integer may differ by 1.
 pub(crate) static INSTANCE: OpDef = OpDef::composite("quantized_instance_norm", |cx, values| {
     let &[x, min, max] = values else { return Err(Error::msg("an image and its range must be given")) };
     bytes(&[x.dtype(), min.dtype(), max.dtype()])?;

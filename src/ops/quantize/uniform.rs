@@ -362,9 +362,9 @@ impl<'g> Parameters<'g> {
     }
 }
 
-/// Reads the element of operand `operand` that belongs to the element at `index`: the operand is a scalar, or a vector
-/// with one element per slice along `axis`.
-pub(super) fn of_slice(cx: &mut dyn LowerCx, operand: usize, index: &[Index], axis: i64) -> Expr {
+/// Reads the element of operand `operand` for the element at `index`. The operand is a scalar, or a vector with one
+/// element per slice along `axis`.
+pub(super) fn operand_of_slice(cx: &mut dyn LowerCx, operand: usize, index: &[Index], axis: i64) -> Expr {
     match usize::try_from(axis) {
         Ok(axis) if !cx.dims(operand).is_empty() => cx.operand(operand, &index[axis..=axis]),
         _ => cx.operand(operand, &[]),
@@ -377,8 +377,8 @@ fn lower_quantize(cx: &mut dyn LowerCx, output: usize, index: &[Index]) -> Expr 
     let [low, high] = bounds_of(cx.attrs(), BOUNDS, dtype)
         .expect("the dtype rule has checked the bounds")
         .map(Expr::constant);
-    let scale = of_slice(cx, 1, index, axis);
-    let zero = of_slice(cx, 2, index, axis).cast(DType::I64);
+    let scale = operand_of_slice(cx, 1, index, axis);
+    let zero = operand_of_slice(cx, 2, index, axis).cast(DType::I64);
     let x = cx.operand(0, index);
     let number = |value: f64| Expr::number(DType::F32, value);
     let steps = (x * (number(1.0) / scale) + number(0.5)).floor().cast(DType::I64);
@@ -387,8 +387,8 @@ fn lower_quantize(cx: &mut dyn LowerCx, output: usize, index: &[Index]) -> Expr 
 
 fn lower_numbers(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
     let axis = cx.attrs().int("quantization_axis");
-    let scale = of_slice(cx, 1, index, axis);
-    let zero = of_slice(cx, 2, index, axis).cast(DType::I64);
+    let scale = operand_of_slice(cx, 1, index, axis);
+    let zero = operand_of_slice(cx, 2, index, axis).cast(DType::I64);
     let steps = cx.operand(0, index).cast(DType::I64) - zero;
     steps.cast(DType::F32) * scale
 }

@@ -159,7 +159,7 @@ fn sum_shape(cx: &mut InferenceContext<'_>) -> shapeflow_shape_fns::Result<()> {
             && own + wide != to + rank
         {
             return Err(ShapeError::new(format_args!(
-                "the quantized axis of {name} must be that of the sum, got axis {own} of {operand} and axis {to} of {shape}"
+                "the quantized axis of {name} must be the axis of the sum, got axis {own} of {operand} and axis {to} of {shape}"
             )));
         }
         match (to, own) {
@@ -256,8 +256,7 @@ mod tests {
         let of = |axis| UniformQuantization::of_slices(&g, DType::QI32, axis, &[1.0; 2], &[0; 2]).unwrap();
         let x = integers(&g, [[1, 2], [3, 4]]);
         let error = x.uniform_quantized_add(x, of(0), one, of(1)).unwrap_err();
-        let expected =
-            "the quantized axis of lhs must be that of the sum, got axis 0 of [2, 2] and axis 1 of [2, 2]";
+        let expected = "the quantized axis of lhs must be the axis of the sum, got axis 0 of [2, 2] and axis 1 of [2, 2]";
         assert!(error.message().contains(expected), "{error}");
     }
 }

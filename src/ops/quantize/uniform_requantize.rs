@@ -6,7 +6,8 @@ use shapeflow_shape_fns::{Attribute, Attrs, DType};
 
 use super::options::{quantized_and_ranges, quantized_attr};
 use super::uniform::{
-    Parameters, T_OUT, UniformQuantization, axis_of, bounds_of, missing, of_slice, scales_and_zero_points,
+    Parameters, T_OUT, UniformQuantization, axis_of, bounds_of, missing, operand_of_slice,
+    scales_and_zero_points,
 };
 use super::uniform_rescale::{BOUNDS, Rescaling, ratio_of};
 use crate::dtype;
@@ -157,7 +158,7 @@ pub(crate) static CLIP: OpDef = OpDef::compute("uniform_quantized_clip", lower_c
 
 fn lower_clip(cx: &mut dyn LowerCx, output: usize, index: &[Index]) -> Expr {
     let axis = cx.attrs().int("quantization_axis");
-    let [min, max] = [1, 2].map(|operand| of_slice(cx, operand, index, axis).cast(DType::I64));
+    let [min, max] = [1, 2].map(|operand| operand_of_slice(cx, operand, index, axis).cast(DType::I64));
     cx.operand(0, index).cast(DType::I64).maximum(min).minimum(max).cast(cx.output_dtype(output))
 }
 

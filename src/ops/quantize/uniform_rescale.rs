@@ -1,9 +1,9 @@
-//! The arithmetic of `uniform_requantize`: products of integers and of quotients of scales.
+//! The arithmetic of `uniform_requantize`: multiplies integers by quotients of scales, in integers.
 
 use shapeflow_shape_fns::{Attribute, Attrs, DType, InferenceContext, ShapeError, TensorShape};
 
 use super::options::quantized_attr;
-use super::uniform::{Parameters, bounds_of, missing, of_slice};
+use super::uniform::{Parameters, bounds_of, missing, operand_of_slice};
 use crate::dtype;
 use crate::error::Result;
 use crate::expr::{BinaryOp, Expr, Index, LowerCx};
@@ -72,11 +72,12 @@ fn lower_ratio(cx: &mut dyn LowerCx, output: usize, index: &[Index]) -> Expr {
     is_tiny.select(tiny, is_huge.select(huge, regular)).cast(DType::I32)
 }
 
-/// Returns `difference * factor * 2^(exponent - 31)`, rounded, or the nearest i32, as an i64.
+/// Returns `difference * factor * 2^(exponent - 31)`, rounded and clamped to the range of i32, as an i64.
 pub(super) fn rescaled(difference: Expr, factor: Expr, exponent: Expr) -> Expr {
     let number = |value: i64| Expr::constant(value);
     let product = difference * factor.cast(DType::I64);
-    // One bit more than the result. The difference has 33 bits, so the product fits 64 bits; plus a half, it might not.
+    // The difference has 33 bits, so the product fits 64 bits; the product plus a half might not. So the shift leaves
+    // one bit more than the result has, and the result is rounded afterwards.
     let twice = product.binary(BinaryOp::Shr, number(30) - exponent.cast(DType::I64));
     let rounded = (twice + number(1)).binary(BinaryOp::Shr, number(1));
     rounded.maximum(number(i64::from(i32::MIN))).minimum(number(i64::from(i32::MAX)))
@@ -106,8 +107,10 @@ impl<'g> Rescaling<'g> {
     }
 }
 
-/// A part of ops that requantize: `x[..], zero_points, factors, exponents, new_zero_points -> dtype[..]`. All operands
-/// but the first are scalars, or vectors with one element per slice along `axis`.
+/// A part of ops that requantize: `x[..], zero_points, factors, exponents, new_zero_points -> dtype[..]`, the integers
+/// `round((x - zero_points) * ratio) + new_zero_points`, clamped to `low..=high`, where `ratio` is the [`Ratio`] of
+/// `factors` and `exponents`. All operands but the first are scalars, or vectors with one element per slice along
+/// `axis`.
 pub(crate) static INTEGERS: OpDef = OpDef::compute("uniform_integers", lower_integers)
     .internal()
     .attrs(&[
@@ -128,7 +131,7 @@ pub(crate) static INTEGERS: OpDef = OpDef::compute("uniform_integers", lower_int
         [x, DType::I32, DType::I32, DType::I32, DType::I32] if x.is_quantized() || *x == DType::I32 => {
             Ok(vec![quantized_attr(attrs)?])
         }
-        _ => dtype::refuse("the operands must be integers and four times i32".to_string()),
+        _ => dtype::refuse("x must be quantized or i32, and the other four operands must be i32".to_string()),
     });
 
 fn shape_of_slices(cx: &mut InferenceContext<'_>) -> shapeflow_shape_fns::Result<()> {
@@ -150,7 +153,7 @@ fn shape_of_slices(cx: &mut InferenceContext<'_>) -> shapeflow_shape_fns::Result
                     cx.agree("the number of slices and the size of the axis", &slices, &dims[axis])?;
                 shape = TensorShape::from(dims);
             }
-            _ => return Err(cx.blame(operand, "must be a scalar, or with an axis a vector")),
+            _ => return Err(cx.blame(operand, "must be a scalar, or a vector if axis is given")),
         }
     }
     cx.set_output(0, shape);
@@ -160,7 +163,8 @@ fn shape_of_slices(cx: &mut InferenceContext<'_>) -> shapeflow_shape_fns::Result
 fn lower_integers(cx: &mut dyn LowerCx, output: usize, index: &[Index]) -> Expr {
     let axis = cx.attrs().int("axis");
     let [low, high] = ["low", "high"].map(|name| Expr::constant(cx.attrs().int(name)));
-    let [zero, factor, exponent, new_zero] = [1, 2, 3, 4].map(|operand| of_slice(cx, operand, index, axis));
+    let [zero, factor, exponent, new_zero] =
+        [1, 2, 3, 4].map(|operand| operand_of_slice(cx, operand, index, axis));
     let difference = cx.operand(0, index).cast(DType::I64) - zero.cast(DType::I64);
     let integer = rescaled(difference, factor, exponent) + new_zero.cast(DType::I64);
     integer.minimum(high).maximum(low).cast(cx.output_dtype(output))
@@ -178,10 +182,10 @@ mod tests {
     shape_table! { integers: INTEGERS, {"dtype": DType::QI8, "axis": 1, "low": -128, "high": 127},
         "i32[n, ?]; i32[]; i32[4]; i32[4]; i32[]" => "qi8[n, 4]",
         "qi32[n, 3]; i32[]; i32[4]; i32[4]; i32[]" => error "the number of slices and the size of the axis must agree, got 4 and 3",
-        "f32[n]; i32[]; i32[]; i32[]; i32[]" => error "the operands must be integers and four times i32",
+        "f32[n]; i32[]; i32[]; i32[]; i32[]" => error "x must be quantized or i32, and the other four operands must be i32",
     }
     shape_table! { one_slice: INTEGERS, {"dtype": DType::QI8, "low": -128, "high": 127},
-        "i32[n, 4]; i32[]; i32[4]; i32[4]; i32[]" => error "must be a scalar, or with an axis a vector",
+        "i32[n, 4]; i32[]; i32[4]; i32[4]; i32[]" => error "must be a scalar, or a vector if axis is given",
     }
 
     #[test]

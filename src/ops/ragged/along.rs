@@ -28,11 +28,11 @@ pub(super) struct Lines<'g> {
     order: Option<LineOrder<'g>>,
 }
 
-/// How flat values are reordered, so that the flat values of each line follow one another.
+/// An order of the flat values in which the flat values of each line follow one another.
 struct LineOrder<'g> {
-    /// The number of the flat value at each place.
+    /// For each flat value in the new order: its number in the old order.
     sources: Value<'g>,
-    /// The index along the axis of the flat value at each place.
+    /// For each flat value in the new order: its index along the axis.
     indices: Value<'g>,
 }
 
@@ -106,8 +106,7 @@ impl<'g> Lines<'g> {
         self.in_flat_order(order.indices_at(starts, positions)?)
     }
 
-    /// Returns one element for each line, with their partitions. The elements are positions in the line, which become
-    /// indices along the axis.
+    /// Converts one position in each line to an index along the axis. Returns the indices with their partitions.
     pub fn reduced_positions(&self, positions: Value<'g>) -> Result<AnyValue<'g>> {
         let indices = match &self.order {
             Some(order) => order.indices_at(self.starts()?, positions)?,

@@ -1,4 +1,5 @@
-//! Operands beside ragged values: their elements are repeated for the flat values of the ragged value.
+//! Broadcasts an operand of a ragged op, dense or with fewer partitions: repeats its elements so that each flat value
+//! of the ragged operand has one.
 
 use std::panic::Location;
 
@@ -11,7 +12,7 @@ use super::numbers::{dim_value, own_dim};
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::{RaggedValue, Value};
 
-/// Returns the error about operands whose partitions cannot be equal.
+/// Returns the error of operands whose partitions cannot be equal.
 pub(super) fn unequal(a: RaggedValue<'_>, b: RaggedValue<'_>, location: &'static Location<'static>) -> Error {
     let message = format!(
         "ragged operands must have the same partitions, got {} and {}",
@@ -27,15 +28,16 @@ fn is_one(size: &Dim) -> bool {
 
 /// An axis of a dense operand that is not known to have size 1.
 struct DenseAxis {
-    number: usize,
+    /// The axis of the ragged value with which this axis lines up.
+    ragged_axis: usize,
     size: Dim,
-    /// The dense operand is known to have an item for every item of the ragged value along the axis.
+    /// Whether the dense operand is known to have the size of the ragged value along the axis, not size 1.
     is_whole: bool,
 }
 
 impl<'g> RaggedValue<'g> {
-    /// Returns the value. The run of the users of each of its parts fails unless `other` has the same partitions, if
-    /// this is not known now. Both have the same number of inner axes, so that their flat values have the same axes.
+    /// Returns `self`, guarded by the check that `other` has the same partitions, unless this is known now. Both must
+    /// have the same number of inner axes, so that their flat values have the same axes.
     pub(super) fn matched(
         self,
         other: RaggedValue<'g>,
@@ -60,8 +62,8 @@ impl<'g> RaggedValue<'g> {
     }
 
     /// Repeats the flat values of `other`, which has fewer partitions, for the flat values of `self`. `other` has the
-    /// outer partitions of `self`, and size 1 along the axes of the other partitions. Returns `self` too. The run of
-    /// the users of each of its parts fails unless the outer partitions are equal.
+    /// outer partitions of `self`, and size 1 along the axes of the other partitions. Also returns `self`, guarded by
+    /// the check that the outer partitions are equal.
     pub(super) fn spread_ragged(
         self,
         other: RaggedValue<'g>,
@@ -84,13 +86,13 @@ impl<'g> RaggedValue<'g> {
 
     /// Spreads a dense operand over the flat values. Along axis 0, its size is 1 or the number of rows. Along a
     /// partitioned axis, its size is 1 or the length of every row; the run compares them if they are not known now. It
-    /// broadcasts along the other axes. Returns `self` too, whose partitions the run checks with the operand, and whose
-    /// axes of size 1 are repeated for the operand.
+    /// broadcasts along the other axes. Also returns `self`, with its partitioned axes of size 1 stretched to the
+    /// operand, and guarded by these checks.
     pub(super) fn spread(self, dense: Value<'g>) -> Result<(RaggedValue<'g>, Value<'g>)> {
         self.spread_once(dense, true)
     }
 
-    /// Spreads as [`spread`](Self::spread) does. `is_stretched` says whether axes of size 1 are repeated.
+    /// Spreads as [`spread`](Self::spread) does. `is_stretched` says whether axes of `self` of size 1 are stretched.
     fn spread_once(self, dense: Value<'g>, is_stretched: bool) -> Result<(RaggedValue<'g>, Value<'g>)> {
         let (flat_rank, rank) = (self.flat_values().shape().rank(), dense.shape().rank());
         if rank == Some(0) {
@@ -108,9 +110,9 @@ impl<'g> RaggedValue<'g> {
         }
         let shape = dense.shape();
         let Some(missing) = (self.ragged_rank() + flat_rank).checked_sub(rank) else {
-            let beside = self.shape_text();
             let message = format!(
-                "a dense operand must have at most the rank of the ragged one, got {shape} beside {beside}"
+                "a dense operand must have at most the rank of the ragged one, got {shape} with {}",
+                self.shape_text()
             );
             return Err(refuse(self.graph(), ErrorKind::Shape, message));
         };
@@ -125,33 +127,32 @@ impl<'g> RaggedValue<'g> {
             return stretched.spread_once(dense, false);
         }
         let (mut axes, mut checked, mut rows) = (Vec::new(), dense, self);
-        for (number, size) in (missing..).zip(&outer).filter(|(_, size)| !is_one(size)) {
-            let count = match number.checked_sub(1) {
+        for (axis, size) in (missing..).zip(&outer).filter(|(_, size)| !is_one(size)) {
+            let count = match axis.checked_sub(1) {
                 None => Some(self.own_nrows()?),
                 Some(level) => self.partitions()[level].uniform_row_length(),
             };
-            let splits = self.partitions()[number.saturating_sub(1)].row_splits();
+            let splits = self.partitions()[axis.saturating_sub(1)].row_splits();
             let known = match &count {
                 Some(count) => Known::of(&[dense, splits], count, size)?,
                 None => Known::Nothing,
             };
             if known == Known::Different {
-                let beside = self.shape_text();
                 let requirement =
                     "a dense operand must have size 1 or the ragged operand's size along each outer axis";
-                let message = format!("{requirement}, got {shape} beside {beside}");
+                let message = format!("{requirement}, got {shape} with {}", self.shape_text());
                 return Err(refuse(self.graph(), ErrorKind::Shape, message)
                     .with_help("make a ragged operand from it with from_tensor or the same row splits"));
             }
             if known != Known::Equal {
-                let check = self.axis_check(number, size, rank)?;
-                let pass = |part: Value<'g>| check.pass(part);
-                checked = pass(checked)?;
-                let partitions = rows.partitions().into_iter().map(|rows| rows.passed(&pass));
+                let check = self.axis_check(axis, size, rank)?;
+                let guard = |part: Value<'g>| check.guard(part);
+                checked = guard(checked)?;
+                let partitions = rows.partitions().into_iter().map(|rows| rows.guarded(&guard));
                 rows = RaggedValue::new(self.flat_values(), &partitions.collect::<Result<Vec<_>>>()?);
             }
             let is_whole = known == Known::Equal || size.as_known().is_some();
-            axes.push(DenseAxis { number, size: size.clone(), is_whole });
+            axes.push(DenseAxis { ragged_axis: axis, size: size.clone(), is_whole });
         }
         let is_whole = axes.len() == self.ragged_rank() + 1 && axes.iter().all(|axis| axis.is_whole);
         let count = match axes.is_empty() {
@@ -162,7 +163,7 @@ impl<'g> RaggedValue<'g> {
         let items = checked.reshape(TensorShape::new(count.into_iter().chain(inner.iter().cloned())))?;
         match axes.is_empty() || is_whole {
             true => Ok((rows, items)),
-            false => Ok((rows, items.gather(self.places(&axes)?, 0)?)),
+            false => Ok((rows, items.gather(self.item_indices(&axes)?, 0)?)),
         }
     }
 
@@ -184,26 +185,28 @@ impl<'g> RaggedValue<'g> {
         Ok(DenseCheck::new(fits, size_value, axis, rank))
     }
 
-    /// Returns, for each flat value, the place of its item of a dense operand whose axes are joined.
-    fn places(self, axes: &[DenseAxis]) -> Result<Value<'g>> {
+    /// Returns, for each flat value, the index of its item in the dense operand, whose axes `axes` are joined into one.
+    fn item_indices(self, axes: &[DenseAxis]) -> Result<Value<'g>> {
         let partitions = self.partitions();
-        let mut places: Option<Value<'g>> = None;
+        let mut joined: Option<Value<'g>> = None;
         for axis in axes {
-            let rows = RaggedValue::new(self.flat_values(), &partitions[axis.number.saturating_sub(1)..]);
-            let index = if axis.number == 0 { rows.value_rowids()? } else { rows.columns()? };
-            let index = self.at_flat_values(index, axis.number.max(1))?.cast(DType::I64)?;
+            let rows =
+                RaggedValue::new(self.flat_values(), &partitions[axis.ragged_axis.saturating_sub(1)..]);
+            let index = if axis.ragged_axis == 0 { rows.value_rowids()? } else { rows.columns()? };
+            let index = self.at_flat_values(index, axis.ragged_axis.max(1))?.cast(DType::I64)?;
             let size = dim_value(self.graph(), axis.size.clone())?;
             // An axis of size 1 has the item 0 for every index.
             let index = if axis.is_whole { index } else { index.minimum((size - 1i64).ok()?)? };
-            places = Some(match places {
+            joined = Some(match joined {
                 None => index,
-                Some(places) => ((places * size).ok()? + index).ok()?,
+                Some(joined) => ((joined * size).ok()? + index).ok()?,
             });
         }
-        Ok(places.expect("an axis has a size that is not 1"))
+        Ok(joined.expect("an axis has a size that is not 1"))
     }
 
-    /// Gives each flat value the item of its value of partition `level - 1`.
+    /// `items` has one item for each value of partition `level - 1`. Repeats them for the flat values: each flat value
+    /// gets the item of the value that contains it.
     fn at_flat_values(self, items: Value<'g>, level: usize) -> Result<Value<'g>> {
         let partitions = self.partitions();
         (level..partitions.len()).try_fold(items, |items, level| {

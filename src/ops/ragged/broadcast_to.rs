@@ -7,8 +7,8 @@ use crate::graph::RaggedValue;
 use crate::ops::IntoRaggedOperand;
 
 impl<'g> RaggedValue<'g> {
-    /// Returns `other` with the rows and the inner axes of `self`: the result of `other` beside `self` in an operator.
-    /// `other` is ragged, a scalar, or a dense value. Its axes of size 1 are repeated.
+    /// Broadcasts `other` to the rows and the inner axes of `self`, as an operator of both does. `other` is ragged, a
+    /// scalar, or a dense value. Its axes of size 1 are repeated.
     ///
     /// `[n, (r), ..], [n, 1, ..] -> [n, (r), ..]`; the dtypes may differ. As TensorFlow's `tf.broadcast_to` with the
     /// shape of `self`. It is composed of gathers and broadcasts, which fuse into kernels.

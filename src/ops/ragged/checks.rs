@@ -1,7 +1,8 @@
-//! Checks of a run that every part of a ragged value passes: its flat values, and the row splits of each partition.
+//! Run-time checks that guard every part of a ragged value: its flat values, and the row splits of each partition.
 //!
-//! A run computes only the parts that it returns. So a check of two ragged values stands before each part of the
-//! result, and a run fails whichever part it returns.
+//! A value guarded by a check is the output of a node that passes the value on, or fails the run. A run computes only
+//! the parts that it needs. So a check of two ragged values guards each part of the result, and fails whichever part a
+//! run needs.
 
 use super::in_tensorflow;
 use super::numbers::{dim_param, dim_value};
@@ -13,8 +14,8 @@ use crate::op::{HostCx, OpDef, Operand, TfFunction};
 use shapeflow_shape_fns::{Attribute, Dim};
 
 impl<'g> RowPartitionValue<'g> {
-    /// Returns the partition with row splits that `check` passes on.
-    pub(super) fn passed(
+    /// Returns the partition with row splits guarded by `check`.
+    pub(super) fn guarded(
         self,
         check: &dyn Fn(Value<'g>) -> Result<Value<'g>>,
     ) -> Result<RowPartitionValue<'g>> {
@@ -22,8 +23,8 @@ impl<'g> RowPartitionValue<'g> {
         if given.index()? == passed.index()? { Ok(self) } else { self.with_splits(passed) }
     }
 
-    /// Keeps `data`, the encoding that the partition was made from. The run of its users fails unless the row splits
-    /// are right.
+    /// Keeps `data`, the encoding that the partition was made from. A run that reads it fails unless the row splits are
+    /// right.
     pub(super) fn keep_source(
         self,
         encoding: fn(&mut Encodings) -> &mut Option<ValueIx>,
@@ -36,23 +37,22 @@ impl<'g> RowPartitionValue<'g> {
 }
 
 impl<'g> AnyValue<'g> {
-    /// Returns the value whose parts `check` passes on: the flat values and the row splits of each partition.
-    pub(super) fn passed(self, check: &dyn Fn(Value<'g>) -> Result<Value<'g>>) -> Result<AnyValue<'g>> {
-        let partitions = self.partitions().into_iter().map(|rows| rows.passed(check));
+    /// Returns the value with each part guarded by `check`: the flat values and the row splits of each partition.
+    pub(super) fn guarded(self, check: &dyn Fn(Value<'g>) -> Result<Value<'g>>) -> Result<AnyValue<'g>> {
+        let partitions = self.partitions().into_iter().map(|rows| rows.guarded(check));
         let partitions = partitions.collect::<Result<Vec<_>>>()?;
         Ok(AnyValue::of(check(self.flat_values())?, &partitions))
     }
 }
 
 impl<'g> RaggedValue<'g> {
-    /// Returns the value. The run of the users of each of its parts fails unless its first `count` partitions are those
-    /// of `other`, if this is not known now.
+    /// Returns `self`, guarded by the check that its first `count` partitions equal those of `other`, unless this is
+    /// known now.
     pub(super) fn with_rows_of(self, other: RaggedValue<'g>, count: usize) -> Result<RaggedValue<'g>> {
         self.with_equal_pairs(&self.unequal_splits(other, count))
     }
 
-    /// Returns both values. The run of the users of each part of them fails unless their outermost partitions are
-    /// equal, if this is not known now.
+    /// Returns both values, guarded by the check that their outermost partitions are equal, unless this is known now.
     pub(super) fn with_equal_rows(self, other: RaggedValue<'g>) -> Result<[RaggedValue<'g>; 2]> {
         let pairs = self.unequal_splits(other, 1);
         Ok([self.with_equal_pairs(&pairs)?, other.with_equal_pairs(&pairs)?])
@@ -65,17 +65,17 @@ impl<'g> RaggedValue<'g> {
         unequal.flat_map(|(ours, theirs)| [ours.row_splits(), theirs.row_splits()]).collect()
     }
 
-    /// Returns the value. The run of the users of each of its parts fails unless the row splits of each pair are equal.
+    /// Returns `self`, guarded by the check that the row splits of each pair are equal.
     fn with_equal_pairs(self, pairs: &[Value<'g>]) -> Result<RaggedValue<'g>> {
         if pairs.is_empty() {
             return Ok(self);
         }
         let check = |part: Value<'g>| part.graph().op(&SAME).data(part).data_all(pairs).finish();
-        AnyValue::from(self).passed(&check)?.ragged()
+        AnyValue::from(self).guarded(&check)?.ragged()
     }
 }
 
-/// A check of a run that a dense operand fits a ragged one along an axis.
+/// The run-time check that a dense operand fits a ragged one along an axis.
 pub(super) struct DenseCheck<'g> {
     fits: Value<'g>,
     size: Value<'g>,
@@ -89,8 +89,8 @@ impl<'g> DenseCheck<'g> {
         DenseCheck { fits, size, axis, rank }
     }
 
-    /// Passes a value on. The run of its users fails unless the dense operand fits.
-    pub(super) fn pass(&self, value: Value<'g>) -> Result<Value<'g>> {
+    /// Returns `value`, guarded by the check that the dense operand fits.
+    pub(super) fn guard(&self, value: Value<'g>) -> Result<Value<'g>> {
         let call = value.graph().op(&DENSE_FITS).data(value).data(self.fits).data(self.size);
         call.attr("axis", self.axis as i64).attr("rank", self.rank as i64).finish()
     }
@@ -126,7 +126,7 @@ fn run_dense_fits(cx: &mut HostCx<'_>) -> Result<()> {
     })
 }
 
-/// A comparison of two numbers in a run.
+/// The run-time check that two numbers are equal.
 pub(super) struct CountCheck<'g> {
     numbers: [Value<'g>; 2],
     requirement: String,
@@ -139,8 +139,8 @@ impl<'g> CountCheck<'g> {
         Ok(CountCheck { numbers, requirement: requirement.to_string() })
     }
 
-    /// Passes a value on. The run of its users fails unless the numbers are equal.
-    pub(super) fn pass(&self, value: Value<'g>) -> Result<Value<'g>> {
+    /// Returns `value`, guarded by the check that the numbers are equal.
+    pub(super) fn guard(&self, value: Value<'g>) -> Result<Value<'g>> {
         let call = value.graph().op(&EQUAL_COUNTS).data(value).data_all(&self.numbers);
         call.attr("requirement", self.requirement.as_str()).finish()
     }

@@ -21,7 +21,7 @@ impl<'g> AnyValue<'g> {
     }
 }
 
-/// What every graph knows that has the values which two numbers count.
+/// What is known about two numbers of values in every graph that has the values.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Known {
     Equal,
@@ -30,7 +30,7 @@ pub(super) enum Known {
 }
 
 impl Known {
-    /// Compares two numbers that `values` give.
+    /// Compares two numbers that depend on `values`.
     pub fn of(values: &[Value<'_>], a: &Dim, b: &Dim) -> Result<Known> {
         let Some(graph) = values.first().map(|value| value.graph()) else { return Ok(Known::Nothing) };
         Ok(match graph.same_dim_given(values, a, b)? {
@@ -42,9 +42,8 @@ impl Known {
     }
 }
 
-/// Returns values whose number is the number of `peer`. The run of the users of each part of them fails unless this is
-/// their number, if it is not known now. Dense values have the size of `peer` too. `requirement` names what must have
-/// this number.
+/// Returns `values`, guarded by the check that there are as many as in `peer`, unless this is known now. Dense values
+/// get the size of `peer`. `requirement` names in the error what must have this number.
 pub(super) fn with_count_of<'g>(
     values: AnyValue<'g>,
     peer: AnyValue<'g>,
@@ -57,11 +56,11 @@ pub(super) fn with_count_of<'g>(
         Known::Different => return Err(not_equal(graph, requirement, &count, &got)),
         Known::Nothing => CountCheck::new(graph, &count, &got, requirement)?,
     };
-    with_size(values.passed(&|part| check.pass(part))?, &count)
+    with_size(values.guarded(&|part| check.guard(part))?, &count)
 }
 
 /// Returns the check that `count` is the number of values; `None` if every graph that has the values knows this.
-/// `requirement` names what must have this number.
+/// `requirement` names in the error what must have this number.
 pub(super) fn count_check<'g>(
     values: AnyValue<'g>,
     count: &Dim,
@@ -79,7 +78,7 @@ fn not_equal(graph: &Graph, requirement: &str, count: &Dim, got: &Dim) -> Error 
     refuse(graph, ErrorKind::Shape, format!("{requirement} {count}, got {got}"))
 }
 
-/// Returns dense values with another expression of their number. Ragged values stay.
+/// Returns dense values with the size `count` along axis 0. Ragged values stay.
 fn with_size<'g>(values: AnyValue<'g>, count: &Dim) -> Result<AnyValue<'g>> {
     match values {
         AnyValue::Dense(dense) => resized(dense, count).map(AnyValue::Dense),
@@ -87,8 +86,8 @@ fn with_size<'g>(values: AnyValue<'g>, count: &Dim) -> Result<AnyValue<'g>> {
     }
 }
 
-/// Returns both values. The run of the users of each part of them fails unless `values` has the number of `peer`, if
-/// this is not known now. `requirement` names what must have this number.
+/// Returns both, guarded by the check that there are as many values in `values` as rows in `peer`, unless this is known
+/// now. `requirement` names in the error what must have this number.
 pub(super) fn with_equal_counts<'g>(
     values: AnyValue<'g>,
     peer: RaggedValue<'g>,
@@ -101,9 +100,9 @@ pub(super) fn with_equal_counts<'g>(
         Known::Different => return Err(not_equal(graph, requirement, &count, &got)),
         Known::Nothing => CountCheck::new(graph, &count, &got, requirement)?,
     };
-    let pass = |part: Value<'g>| check.pass(part);
-    let made = with_size(values.passed(&pass)?, &count)?;
-    Ok((made, AnyValue::from(peer).passed(&pass)?.ragged()?))
+    let guard = |part: Value<'g>| check.guard(part);
+    let made = with_size(values.guarded(&guard)?, &count)?;
+    Ok((made, AnyValue::from(peer).guarded(&guard)?.ragged()?))
 }
 
 /// Returns `value` with the dim of `peer` along axis 0. The caller knows that the run gives both axes the same size. An

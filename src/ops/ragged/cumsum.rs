@@ -19,8 +19,8 @@ impl<'g> RaggedValue<'g> {
     /// the end. An infinity or a NaN stays in its row.
     ///
     /// `[n, (r), ..] -> [n, (r), ..]`, integers (which wrap), floats and complex numbers; f16 and bf16 are added as
-    /// f32. Along an axis before the last partitioned one, an element adds to the elements of the same place in later
-    /// rows that are long enough. As TensorFlow's `tf.cumsum`. Runs on the host.
+    /// f32. Along an axis before the last partitioned one, an element is added to the elements at the same index in
+    /// later rows that are long enough. As TensorFlow's `tf.cumsum`. Runs on the host.
     ///
     /// ```
     /// use shapeflow::{AnyValue, Graph, ragged};

@@ -13,7 +13,8 @@ use crate::op::OpDef;
 use crate::ops::operators::operators;
 use crate::ops::{logical, math};
 
-/// An operand beside a ragged value: another ragged value, or what can be an operand beside a dense value.
+/// The other operand of an op on a ragged value: a ragged value, or anything that can be the other operand of a dense
+/// value.
 ///
 /// Axis 0 and uniform axes are repeated for the other operand if their size is known to be 1.
 pub trait IntoRaggedOperand<'g> {
@@ -67,8 +68,8 @@ impl<'g, T: IntoOperand<'g>> IntoRaggedOperand<'g> for T {
 }
 
 impl<'g> Beside<'g> {
-    /// Returns the ragged operand `peer` with the checks of both, and the flat values of the other operand, which must
-    /// not have more partitions.
+    /// Returns the ragged operand `peer`, guarded by the checks of both operands, and the flat values of the other
+    /// operand, which must not have more partitions.
     pub(super) fn with_rows(
         self,
         peer: RaggedValue<'g>,
@@ -278,7 +279,7 @@ impl<'g> RaggedValue<'g> {
 
 operators!(RaggedValue, IntoRaggedOperand);
 
-/// Implements operators of a dense operand beside a ragged one.
+/// Implements operators of a dense and a ragged operand.
 macro_rules! dense_beside_ragged {
     ($($Trait:ident $method:ident $DEF:path;)*) => {$(
         impl<'g> std::ops::$Trait<RaggedValue<'g>> for Value<'g> {

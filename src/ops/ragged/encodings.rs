@@ -59,7 +59,7 @@ impl<'g> RaggedValue<'g> {
     /// Makes a ragged value of the elements of a sparse matrix:
     /// `indices i64[k, 2], values [k], shape i64[2] -> [shape[0], (r)]`.
     ///
-    /// As TensorFlow's `RaggedTensor.from_sparse`, which refuses other ranks than 2 too.
+    /// As TensorFlow's `RaggedTensor.from_sparse`, which also refuses ranks other than 2.
     ///
     /// Any dtype. It is composed of other ops; the row splits are computed on the host.
     ///
@@ -93,7 +93,7 @@ impl<'g> RaggedValue<'g> {
             let ragged = RaggedValue::from_value_rowids(values, column(0)?, Some(nrows))?;
             let follow = ragged.columns()?.equal(column(1)?)?.reduce_all(0)?;
             let message = "the elements of a row must start at column 0 and follow each other";
-            AnyValue::from(ragged).passed(&|part| part.checked(follow, message))?.ragged()
+            AnyValue::from(ragged).guarded(&|part| part.checked(follow, message))?.ragged()
         })
     }
 

@@ -14,7 +14,7 @@ pub(super) fn refuse(graph: &Graph, kind: ErrorKind, message: String) -> Error {
 
 impl<'g> RaggedValue<'g> {
     /// Runs the body of the method `name` of this value, which the caller calls. A refused body leaves the graph as it
-    /// was, and its error names the call of the program and has the line of this call.
+    /// was, and its error names the call in the program and has the line of this call.
     #[track_caller]
     pub(super) fn in_call<T>(self, name: &'static str, body: impl FnOnce() -> Result<T>) -> Result<T> {
         self.in_call_at(name, Location::caller(), body)

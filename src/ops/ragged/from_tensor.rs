@@ -158,8 +158,8 @@ impl<'g> RaggedValue<'g> {
     ///
     /// # Errors
     /// The rank is unknown, `lengths` is empty or has as many vectors as the dense value has axes, or the vectors
-    /// differ in dtype. The run fails if a vector has not one length for each row, or a length is negative or more than
-    /// the size of its axis.
+    /// differ in dtype. The run fails if a vector does not have one length for each row, or a length is negative or
+    /// more than the size of its axis.
     #[track_caller]
     pub fn from_tensor_nested_lengths(dense: Value<'g>, lengths: &[Value<'g>]) -> Result<RaggedValue<'g>> {
         let graph = dense.graph();
@@ -171,9 +171,8 @@ impl<'g> RaggedValue<'g> {
                 );
                 return Err(refuse(graph, ErrorKind::Shape, message));
             };
-            // The first axes, flattened to one axis, have `places` positions. `kept` are the positions of the kept
-            // elements.
-            let (mut kept, mut places) = (graph.range(0i64, &sizes[0], 1i64)?, sizes[0].clone());
+            // `kept` are the positions of the kept elements along the first axes, flattened to one axis of size `len`.
+            let (mut kept, mut len) = (graph.range(0i64, &sizes[0], 1i64)?, sizes[0].clone());
             let mut checks = Vec::with_capacity(depth);
             for (lengths, size) in lengths.iter().zip(&sizes[1..]) {
                 check_encoding(graph, "lengths", *lengths)?;
@@ -185,13 +184,13 @@ impl<'g> RaggedValue<'g> {
                 let limits = (starts + counts).ok()?.checked(fits, &message)?;
                 checks.push((fits, message));
                 (_, kept) = range_parts(starts, limits, number(graph, DType::I64, 1)?)?;
-                places = places * size.clone();
+                len = len * size.clone();
             }
-            let flat = dense.reshape([&[places], &sizes[depth + 1..]].concat())?.gather(kept, 0)?;
+            let flat = dense.reshape([&[len], &sizes[depth + 1..]].concat())?.gather(kept, 0)?;
             let ragged = AnyValue::from(RaggedValue::from_nested_row_lengths(flat, lengths)?);
             let checked = checks
                 .iter()
-                .try_fold(ragged, |value, (fits, message)| value.passed(&|part| part.checked(*fits, message)));
+                .try_fold(ragged, |value, (fits, message)| value.guarded(&|part| part.checked(*fits, message)));
             checked?.ragged()
         })
     }
@@ -214,8 +213,8 @@ impl<'g> RaggedValue<'g> {
     /// ```
     ///
     /// # Errors
-    /// The rank of the dense value is unknown or less than 2, its dtype is not that of `padding`, or `padding` is no
-    /// scalar and its axes differ from the inner axes. A run checks sizes that are unknown when the graph is built.
+    /// The rank of the dense value is unknown or less than 2, `padding` has another dtype, or `padding` is not a scalar
+    /// and its axes differ from the inner axes. A run checks sizes that are unknown when the graph is built.
     #[track_caller]
     pub fn from_tensor_padding(dense: Value<'g>, padding: impl IntoOperand<'g>) -> Result<RaggedValue<'g>> {
         let location = std::panic::Location::caller();

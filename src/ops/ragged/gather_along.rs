@@ -201,8 +201,8 @@ fn gather<'g>(x: AnyValue<'g>, indices: AnyValue<'g>, axis: usize, batch: usize)
     }
 }
 
-/// Returns a ragged value and an operand, which errors call `what`. The run of the users of each part of them fails
-/// unless the operand has one entry along axis 0 for each row.
+/// Returns a ragged value and an operand, which errors call `what`, guarded by the check that the operand has one entry
+/// along axis 0 for each row.
 pub(super) fn same_count<'g>(
     rows: RaggedValue<'g>,
     operand: AnyValue<'g>,
@@ -248,7 +248,7 @@ impl<'g> AnyValue<'g> {
 
 fn known_rank(value: Value<'_>) -> Result<usize> {
     value.shape().rank().ok_or_else(|| {
-        let message = "a dense operand beside a ragged one must have a known rank".to_string();
+        let message = "a dense operand of a ragged op must have a known rank".to_string();
         refuse(value.graph(), ErrorKind::Shape, message)
     })
 }

@@ -1,4 +1,4 @@
-//! How TensorFlow computes the ops on row partitions that it lacks. An export writes these functions.
+//! Functions of TensorFlow ops for the ops on row partitions, for which TensorFlow has no op. An export writes them.
 //!
 //! Every function gives the results of the op for row splits that a check has passed, and fails if the op fails.
 

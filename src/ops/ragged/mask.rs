@@ -80,7 +80,7 @@ fn masked<'g>(x: AnyValue<'g>, mask: AnyValue<'g>, dtype: DType) -> Result<AnyVa
     if mask.ragged_rank() > 1 || mask.flat_values().shape().rank() != Some(1) {
         return Ok(x.with_values_unchecked(values).into());
     }
-    // Each row has as many items as its flags are true.
+    // A row has as many items as true flags.
     let counts = mask.map_flat_values(|flags| flags.cast(DType::I64))?.reduce_sum(1)?.dense()?;
     let splits = splits_of_lengths(counts.cast(dtype)?)?;
     Ok(values.split_by(RowPartitionValue::new("splits", splits, splits, None)?).into())

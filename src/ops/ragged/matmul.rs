@@ -22,8 +22,8 @@ impl<'g> RaggedValue<'g> {
     /// `[n, (r), (k)], [n, (k), m] -> [n, (r), m]`. Each axis before the last two is a batch axis. Matrices of rank 2
     /// have rows of one length and give a dense product: `[n, (r)], [m, (s)] -> [n, s]`. Integers, floats and complex
     /// numbers of one dtype. As TensorFlow's `tf.matmul`, which runs row by row. Runs on the host, which multiplies the
-    /// matrices in place and pads none. The product of the flat values with
-    /// one dense matrix, and a dense product of rank 2, run as [`Value::matmul`] does.
+    /// matrices where they are, without padding. The product of the flat values with one dense matrix, and a dense
+    /// product of rank 2, run as [`Value::matmul`] does.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor, ragged};
@@ -93,8 +93,8 @@ impl<'g> RaggedValue<'g> {
     }
 }
 
-/// Multiplies matrices of one rank, of which each axis before the last two is a batch axis. `flags` say which matrices
-/// are transposed.
+/// Multiplies matrices of one rank. Each axis before the last two is a batch axis. `flags` say which matrices are
+/// transposed.
 fn multiplied<'g>([a, b]: [AnyValue<'g>; 2], flags: [bool; 2], dtype: DType) -> Result<AnyValue<'g>> {
     let ranks = [a, b].map(any_rank);
     if ranks[0] != ranks[1] {
@@ -160,7 +160,7 @@ struct Matrices<'g> {
     /// The sizes of the axes as they are stored.
     axes: [MatrixAxis<'g>; 2],
     is_transposed: bool,
-    /// Passes a value on if every matrix has rows of one length.
+    /// A bool scalar: whether every matrix has rows of one length. `None` if this is known.
     rows_agree: Option<Value<'g>>,
 }
 
@@ -253,7 +253,9 @@ impl<'g> Matrices<'g> {
         let agree = [self.rows_agree, other.rows_agree];
         let partitions = product.partitions().into_iter().map(|rows| {
             let checks = agree.iter().flatten();
-            checks.copied().try_fold(rows, |rows, agree| rows.passed(&|part| part.checked(agree, ONE_LENGTH)))
+            checks
+                .copied()
+                .try_fold(rows, |rows, agree| rows.guarded(&|part| part.checked(agree, ONE_LENGTH)))
         });
         Ok(AnyValue::of(product.flat_values(), &partitions.collect::<Result<Vec<_>>>()?))
     }

@@ -332,9 +332,9 @@ impl<'g> RaggedValue<'g> {
             let Some(check) = count_check(values, &needed, &requirement)? else {
                 return Ok(values.split_by(uniform_partition(values, rows, length)?));
             };
-            let pass = |part: Value<'g>| check.pass(part);
-            let partition = uniform_partition(values, rows, length)?.passed(&pass)?;
-            Ok(values.passed(&pass)?.split_by(partition))
+            let guard = |part: Value<'g>| check.guard(part);
+            let partition = uniform_partition(values, rows, length)?.guarded(&guard)?;
+            Ok(values.guarded(&guard)?.split_by(partition))
         })
     }
 

@@ -1,4 +1,4 @@
-//! How TensorFlow computes reductions and running sums of rows. An export writes these functions.
+//! Functions of TensorFlow ops for reductions and running sums of rows. An export writes them.
 
 use shapeflow_shape_fns::DType;
 

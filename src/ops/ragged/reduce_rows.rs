@@ -227,7 +227,7 @@ fn unknown(name: &str) -> Error {
 /// The number of partial results of a row of scalars. The compiler keeps them in vector registers.
 const LANES: usize = 8;
 
-/// The cost of a row beside its values, in values: its bounds are read, and its partial results are combined.
+/// The cost of a row besides its values, in values: its bounds are read, and its partial results are combined.
 const ROW_COST: usize = 8;
 
 /// Calls `f` on pieces of `y` with the ranges of their rows, on several threads if the rows hold many values. Every

@@ -42,7 +42,8 @@ impl<'g> RaggedValue<'g> {
     /// Refuses: a slice of one size does not fit rows of different lengths. [`slice_with`](Self::slice_with) cuts each
     /// row to a range, as in `rt.slice_with(&slice![.., 1..3])`.
     ///
-    /// It is there for its message, for every shape and dtype. Adds no op. TensorFlow has no such op.
+    /// This method exists only for its error message, which is the same for every shape and dtype. TensorFlow has no
+    /// such op.
     ///
     /// ```
     /// use shapeflow::{Graph, ragged};
@@ -66,7 +67,8 @@ impl<'g> RaggedValue<'g> {
 
     /// Refuses: rows of different lengths are not compared. `flat_values().unique()` finds the unique elements.
     ///
-    /// It is there for its message, for every shape and dtype. Adds no op. TensorFlow has no such op.
+    /// This method exists only for its error message, which is the same for every shape and dtype. TensorFlow has no
+    /// such op.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor, ragged};

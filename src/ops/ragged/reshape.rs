@@ -127,7 +127,7 @@ impl<'g> RaggedValue<'g> {
                     }
                     let ones = rows.row_lengths()?.equal(1)?.reduce_all(0)?;
                     let message = format!("every row along axis {axis} must have length 1");
-                    value = value.passed(&|part| part.checked(ones, &message))?;
+                    value = value.guarded(&|part| part.checked(ones, &message))?;
                 }
             }
             if chosen.contains(&0) && !is_one(0) {
@@ -135,7 +135,7 @@ impl<'g> RaggedValue<'g> {
                     return Err(not_one(self, 0, &sizes[0].to_string()));
                 }
                 let one = dim_value(self.graph(), sizes[0].clone())?.equal(1)?;
-                value = value.passed(&|part| part.checked(one, "axis 0 must have size 1"))?;
+                value = value.guarded(&|part| part.checked(one, "axis 0 must have size 1"))?;
             }
             let mut flat = value.flat_values();
             let inner: Vec<i64> =

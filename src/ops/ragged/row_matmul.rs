@@ -43,7 +43,7 @@ pub(super) static DEF: OpDef = OpDef::host("ragged_matmul", run)
         Ok(vec![dtype::common(dtypes, 0, 2, dtype::Class::Number)?])
     });
 
-/// The sizes and the places of the matrices of one product.
+/// The sizes of the matrices of one product, and where they start.
 #[derive(Clone, Copy)]
 struct RowProduct {
     /// The rows of the result, the inner size, and the columns of the result.

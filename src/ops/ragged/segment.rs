@@ -20,9 +20,9 @@ macro_rules! segments {
             /// computed on the host, and a reduction of the flat values.
             ///
             /// # Errors
-            /// Dense `ids` are no vector, the value has fewer ragged axes than `ids`, or the numbers of rows are known
-            /// to differ; else as the method of [`Value`] with this name. The run fails if the rows differ, or if an id
-            /// is not in `[0, num_segments)`.
+            /// Dense `ids` are not a vector, the value has fewer ragged axes than `ids`, or the numbers of rows are
+            /// known to differ; else as the method of [`Value`] with this name. The run fails if the rows differ, or if
+            /// an id is not in `[0, num_segments)`.
             #[track_caller]
             pub fn $method(
                 self,

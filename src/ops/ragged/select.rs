@@ -12,7 +12,7 @@ use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::{AnyValue, IntoParam, RaggedValue, RowPartitionValue, Value};
 use crate::ops::{SliceItem, concat as concat_dense, stack};
 
-/// Selects positions along axis 0, which are numbers within the axis.
+/// Selects along axis 0 by positions that lie within the axis.
 pub(super) fn take<'g>(value: AnyValue<'g>, indices: Value<'g>) -> Result<AnyValue<'g>> {
     let ragged = match value {
         AnyValue::Dense(value) => return value.gather(indices, 0).map(AnyValue::Dense),
@@ -27,7 +27,7 @@ pub(super) fn take<'g>(value: AnyValue<'g>, indices: Value<'g>) -> Result<AnyVal
     Ok(values.split_by(RowPartitionValue::new("splits", splits, splits, uniform)?).into())
 }
 
-/// Joins values along axis 0, which are all dense, or all ragged with the same number of partitions.
+/// Joins values along axis 0. All are dense, or all are ragged with the same number of partitions.
 fn join_rows<'g>(values: &[AnyValue<'g>]) -> Result<AnyValue<'g>> {
     let ragged: Vec<RaggedValue<'g>> = values.iter().filter_map(|value| value.ragged().ok()).collect();
     let Some(first) = ragged.first() else {
@@ -239,7 +239,7 @@ fn with_equal_ranks<'g>(values: &[AnyValue<'g>]) -> Result<Vec<RaggedValue<'g>>>
     values.iter().map(|value| deepened(*value, depth, dtype)?.ragged()).collect()
 }
 
-/// Returns a value with `depth` partitions, the innermost of which may be new and uniform.
+/// Returns a value with `depth` partitions. The innermost ones may be new and uniform.
 fn deepened<'g>(value: AnyValue<'g>, depth: usize, dtype: DType) -> Result<AnyValue<'g>> {
     if depth <= value.partitions().len() {
         return Ok(value);

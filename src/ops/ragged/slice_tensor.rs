@@ -195,7 +195,7 @@ fn joined(partition: RowPartition, values: RaggedItem, is_dense: bool) -> Result
     }
 }
 
-/// A range of Python within a row: the positions from `begin` on, which stop before `end`.
+/// A Python range within a row: the positions from `begin` on, which stop before `end`.
 struct PythonRange {
     begin: i64,
     end: i64,
@@ -241,7 +241,7 @@ impl PythonRange {
     }
 }
 
-/// Returns the positions of a range of Python within `row`, as ranges of positions.
+/// Returns the positions of a Python range within `row`, as ranges of positions.
 fn positions(
     row: Range<usize>,
     begin: Option<i64>,

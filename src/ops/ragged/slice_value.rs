@@ -139,8 +139,8 @@ fn positions_of<'g>(size: Dim, item: &SliceItem<'g>, x: AnyValue<'g>) -> Result<
     x.graph().range(0i64, size, 1i64)?.slice_with(std::slice::from_ref(item))
 }
 
-/// Applies a range of Python to each row of the outermost partition. Returns the partition of the kept values, and the
-/// kept values' positions.
+/// Applies a Python range to each row of the outermost partition. Returns the partition of the kept values, and their
+/// positions.
 pub(super) fn cut<'g>(
     x: RaggedValue<'g>,
     begin: Option<&Position<'g>>,

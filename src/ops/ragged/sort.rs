@@ -23,7 +23,7 @@ impl<'g> RaggedValue<'g> {
     /// Sorts the elements along `axis`, in ascending or in descending order. A negative `axis` counts from the end.
     ///
     /// `[n, (r), ..] -> [n, (r), ..]`; bool, integers and floats. Equal elements keep their order. NaN counts as the
-    /// largest. Along an axis before the last partitioned one, the elements of the same place in all rows that are long
+    /// largest. Along an axis before the last partitioned one, the elements at one index in all rows that are long
     /// enough are sorted. TensorFlow's `tf.sort` refuses ragged values. Runs on the host.
     ///
     /// As [`Value::sort`](crate::Value::sort) of every row.
@@ -96,7 +96,7 @@ impl<'g> RaggedValue<'g> {
     /// ```
     ///
     /// # Errors
-    /// `k` is negative or no integer scalar, or the axis is before the last partitioned one; else as
+    /// `k` is negative or not an integer scalar, or the axis is before the last partitioned one; else as
     /// [`RaggedValue::sort`]. The run fails if a `k` that it feeds or computes is negative.
     #[track_caller]
     pub fn top_k(self, k: impl IntoParam<'g>, axis: impl IntoParam<'g>) -> Result<[RaggedValue<'g>; 2]> {
@@ -136,7 +136,7 @@ impl<'g> RaggedValue<'g> {
 /// Returns `k` as the end of a range of positions. The run fails if a `k` that is not known now is negative.
 ///
 /// # Errors
-/// `k` is no integer scalar, is negative, or belongs to another graph.
+/// `k` is not an integer scalar, is negative, or belongs to another graph.
 fn count_of<'g>(graph: &'g Graph, k: Param<'g>) -> Result<Position<'g>> {
     let position = match &k {
         Param::Value(value) => {

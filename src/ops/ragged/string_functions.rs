@@ -187,8 +187,8 @@ impl<'g> RaggedValue<'g> {
                 flats.push(if is_scalar { flat } else { flat.broadcast_to(rows.flat_values().shape())? });
             }
             // `rows` is the first ragged value with all checks: its flat values depend on them.
-            let place = values.iter().position(|value| value.ragged().is_ok()).expect("one value is ragged");
-            flats[place] = rows.flat_values();
+            let index = values.iter().position(|value| value.ragged().is_ok()).expect("one value is ragged");
+            flats[index] = rows.flat_values();
             rows.with_flat_values(string_join(&flats, separator)?)
         })
     }

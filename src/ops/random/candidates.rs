@@ -195,7 +195,7 @@ fn fixed(attrs: &Attrs, classes: u64) -> std::result::Result<Distribution, Strin
 }
 
 /// The tables of the alias method of Walker, "An efficient method for generating discrete random variables with general
-/// distributions" (1977): a column of each class, a part of which belongs to another class.
+/// distributions" (1977): one column for each class. A part of the column may belong to another class.
 struct Aliases {
     /// The part of the column of a class that is its own, and the class of the rest.
     columns: Vec<(f32, usize)>,

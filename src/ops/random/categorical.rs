@@ -37,8 +37,8 @@ impl<'g> Value<'g> {
     /// ```
     ///
     /// # Errors
-    /// The seed does not hold two integers, the logits are no matrix of floats, or the count is negative. The run fails
-    /// if there are no classes.
+    /// The seed does not hold two integers, the logits are not a matrix of floats, or the count is negative. The run
+    /// fails if there are no classes.
     #[doc(alias = "multinomial")]
     #[doc(alias = "stateless_categorical")]
     #[track_caller]

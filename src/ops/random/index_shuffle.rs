@@ -1,4 +1,4 @@
-//! `random_index_shuffle`: the place of an index in a random order of all indices.
+//! `random_index_shuffle`: the position of an index in a random order of all indices.
 
 use std::panic::Location;
 
@@ -14,14 +14,14 @@ use crate::tensor::{Tensor, TensorView};
 pub(crate) static ALL: &[&OpDef] = &[&DEF];
 
 impl<'g> Value<'g> {
-    /// Returns the place of each index in a random order of the integers from 0 to `max_index`. It does not make the
-    /// order, so that it takes few operations for any `max_index`. `self` is the seed.
+    /// Returns the position of each index in a random order of the integers from 0 to `max_index`. It does not make the
+    /// order, so it takes few operations for any `max_index`. `self` is the seed.
     ///
     /// `seed [3], index [], max_index [] -> []`, or vectors: `[n, 3], [n], [n] -> [n]`, where a single entry of one
     /// operand serves all entries of the others. The seed is i32, i64, u32 or u64; the index and `max_index` have one
-    /// dtype of these. Different indices have different places, with the exception of TensorFlow's: if `max_index` is a
-    /// power of 2 that is at least 65536, and its exponent is even, then `max_index` and another index may share a
-    /// place. As TensorFlow's `RandomIndexShuffle` with 4 rounds. Runs on the host.
+    /// dtype of these. Different indices have different positions, except as in TensorFlow: if `max_index` is a power
+    /// of 2 that is at least 65536, and its exponent is even, then `max_index` and another index may share a position.
+    /// As TensorFlow's `RandomIndexShuffle` with 4 rounds. Runs on the host.
     ///
     /// ```
     /// let g = shapeflow::Graph::new();

@@ -211,7 +211,7 @@ pub(crate) static ALL: &[&OpDef] = &[
     &INT_WITH_STATE,
 ];
 
-/// Checks the dtypes of the key, the counter and the algorithm. `after` is the number of operands behind the algorithm.
+/// Checks the dtypes of the key, the counter and the algorithm. `after` is the number of operands after the algorithm.
 pub(crate) fn check_state(operands: &[DType], after: usize) -> Result<()> {
     let end = operands.len().saturating_sub(after);
     match operands.get(..end) {

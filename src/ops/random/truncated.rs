@@ -269,7 +269,7 @@ enum Method {
     Normal,
     /// A uniform number between the bounds is accepted with the ratio of the densities, `exp((square - z²) / 2)`.
     Uniform { square: f64 },
-    /// An exponential number with rate `alpha`, behind the lower bound.
+    /// An exponential number with rate `alpha`, beyond the lower bound.
     Exponential { alpha: f64 },
 }
 

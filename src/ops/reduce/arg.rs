@@ -32,7 +32,7 @@ macro_rules! arg_ops {
             /// that the dtype does not hold wrap.
             ///
             /// # Errors
-            #[doc = concat!("As [`Value::", stringify!($method), "`]; also if `dtype` is another one.")]
+            #[doc = concat!("As [`Value::", stringify!($method), "`]; also if `dtype` is not one of these.")]
             #[track_caller]
             pub fn $method_as(self, axis: impl IntoParam<'g>, dtype: DType) -> Result<Value<'g>> {
                 let call = self.graph().op(&$DEF).data(self).structure("axis", axis);

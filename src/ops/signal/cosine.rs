@@ -157,7 +157,7 @@ fn first<'g>(x: Value<'g>, count: &Dim) -> Result<Value<'g>> {
     mirrored.rfft([count.clone() * 2 - 2])?.real()?.ensure_shape(x.shape())
 }
 
-/// Type 2 of the samples and zeros behind them, `padded` numbers together.
+/// Type 2 of the samples and zeros after them, `padded` numbers together.
 fn second<'g>(x: Value<'g>, padded: &Dim) -> Result<Value<'g>> {
     let spectrum =
         x.rfft([padded.clone() * 2])?.slice_with(&[SliceItem::Rest, SliceItem::from(..padded.clone())])?;

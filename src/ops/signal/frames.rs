@@ -11,7 +11,7 @@ use crate::ops::SliceItem;
 
 impl<'g> Value<'g> {
     /// Cuts the samples of the last axis into frames of `frame_length` samples, which start `frame_step` samples apart.
-    /// Samples behind the last whole frame are dropped.
+    /// Samples after the last whole frame are dropped.
     ///
     /// `[.., samples] -> [.., frames, frame_length]`, any dtype. The number `frames` is
     /// `1 + (samples - frame_length) / frame_step`, where the quotient is rounded down, or 0 if
@@ -39,7 +39,7 @@ impl<'g> Value<'g> {
         })
     }
 
-    /// Cuts the samples as [`Value::frame`] does, and completes the frames that reach behind the last sample with
+    /// Cuts the samples as [`Value::frame`] does, and completes the frames that reach beyond the last sample with
     /// `pad_value`.
     ///
     /// `[.., samples] -> [.., frames, frame_length]`, where `frames` is `samples / frame_step`, rounded up; any dtype.

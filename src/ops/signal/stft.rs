@@ -32,7 +32,7 @@ pub struct StftOptions<'g> {
     pub fft_length: Option<i64>,
     /// The window.
     pub window: StftWindow<'g>,
-    /// Whether zeros complete the frames that reach behind the last sample. [`Value::inverse_stft`] ignores this.
+    /// Whether zeros complete the frames that reach beyond the last sample. [`Value::inverse_stft`] ignores this.
     pub pad_end: bool,
 }
 

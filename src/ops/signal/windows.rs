@@ -11,8 +11,8 @@ use crate::ops::array::range::dim_value;
 use crate::ops::{SliceItem, concat};
 
 impl Graph {
-    /// Makes a Hann window: element `i` is `0.5 - 0.5 cos(2π i / n)`, where `n` is `length - 1`; with `periodic`, `n`
-    /// is `length` if that is even. A window of length 1 is `[1]`.
+    /// Makes a Hann window: element `i` is `0.5 - 0.5 cos(2π i / n)`, where `n` is `length` if `periodic` is set and
+    /// `length` is even, and `length - 1` otherwise. A window of length 1 is `[1]`.
     ///
     /// `-> [length]`, a float, computed in f64 and rounded once. As TensorFlow's `tf.signal.hann_window`, whose default
     /// is `periodic`. Fuses into kernels.
@@ -58,8 +58,9 @@ impl Graph {
     /// `(length - 1) / 2`. A window of length 1 is `[1]`. A larger `beta` gives a narrower window; TensorFlow's default
     /// is 12.
     ///
-    /// `-> [length]`, a float, computed in f64 and rounded once. As TensorFlow's `tf.signal.kaiser_window`, whose
-    /// result for a negative `beta` is not a window. The Bessel function runs on the host.
+    /// `-> [length]`, a float, computed in f64 and rounded once. As TensorFlow's `tf.signal.kaiser_window`, but a
+    /// negative `beta` counts as `-beta`; TensorFlow's result for it is not a window. The Bessel function runs on the
+    /// host.
     ///
     /// ```
     /// use shapeflow::{DType, Graph, Tensor};

@@ -77,9 +77,9 @@ sorts! {
 }
 
 impl Columns {
-    /// Sorts each column, and writes it to the places of its elements, which are `inner` apart. `item` makes what is
-    /// sorted from the number of an element in the tensor and its position in the column. `key` gives the sort key of
-    /// an item, of `bits` bits. `result` makes what is written.
+    /// Sorts each column, whose elements are `inner` apart in the tensor. `item` makes an item from the index of an
+    /// element in the tensor and its index in the column. `key` gives the sort key of an item, of `bits` bits. `result`
+    /// makes the element that is written from an item.
     fn sort<I: Copy, T>(
         &self,
         bits: u32,

@@ -98,8 +98,8 @@ fn real(x: &TensorView<'_>, position: usize) -> f64 {
     Scalar::from_bytes(x.dtype(), element).expect("the dtype rule accepts floats only").to_f64()
 }
 
-/// Returns the softmax of a row. Each difference from the greatest element is rounded to `dtype`, as TensorFlow does,
-/// but differences of f16 are rounded to f32.
+/// Returns the softmax of a row. Each difference from the greatest element is rounded to `dtype`, as in TensorFlow. For
+/// f16 it is rounded to f32 instead, so that the result is rounded to f16 only once.
 fn softmax(row: &[f64], dtype: DType) -> Vec<f64> {
     let dtype = if dtype == DType::F16 { DType::F32 } else { dtype };
     let greatest = row.iter().copied().fold(f64::NEG_INFINITY, f64::max);

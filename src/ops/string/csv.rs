@@ -176,7 +176,7 @@ impl<'a> Dialect<'a> {
 
     /// Appends the wanted fields of a line to `found`: the bytes to `text`, and where each field ends to `ends`.
     ///
-    /// Line ends in front of a field are skipped, and a delimiter at the end of the line is followed by an empty field.
+    /// Line ends before a field are skipped, and a delimiter at the end of the line is followed by an empty field.
     fn split(&self, line: &[u8], text: &mut Vec<u8>, ends: &mut Vec<usize>) -> Result<(), &'static str> {
         text.clear();
         ends.clear();

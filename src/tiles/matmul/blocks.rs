@@ -28,8 +28,7 @@ pub(super) fn joins_runs(k: usize, run: usize) -> bool {
 }
 
 /// Yields the blocks `(step, depth)` of a sum of `k` terms: the first term of a block and its number of terms. `run`
-/// divides `k`. The blocks depend only on the arguments, because the order
-/// of additions depends on the blocks.
+/// divides `k`. The order of additions depends on the blocks, so the blocks depend only on the arguments.
 pub(super) fn depth_blocks(k: usize, run: usize) -> impl Iterator<Item = (usize, usize)> {
     let run = joined_run(k, run);
     let blocks = move |start| parts(run, Blocks::depth(run)).map(move |(step, depth)| (start + step, depth));

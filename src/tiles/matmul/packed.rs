@@ -37,8 +37,8 @@ impl<T: Float> PackedMatrix<T> {
         PackedMatrix { start, width: n.next_multiple_of(kernel.panel()), column: 0 }
     }
 
-    /// Packs a matrix of `k` rows and `n` columns. It is for left operands of which `run` columns lie side by side in
-    /// memory, then the next `run` columns elsewhere. No block of rows here crosses such a run.
+    /// Packs a matrix of `k` rows and `n` columns. `run` is the number of columns of the left operand that are evenly
+    /// spaced in memory. It determines the blocks of rows, see [`depth_blocks`].
     ///
     /// # Safety
     /// The matrix is readable, with all memory between its elements. [`PackedMatrix::packed_len`] elements are writable

@@ -1,8 +1,8 @@
 //! [`Lanes`]: a vector of keys; [`sort_few`]: sorts the keys of a few vectors in registers.
 //!
 //! Every function is inlined into a caller with `#[target_feature]` for the vector instructions. In debug builds, the
-//! functions that sort several vectors are not inlined: without optimization, each vector of each step takes its own
-//! place on the stack.
+//! functions that sort several vectors are not inlined: without optimization, each vector of each step takes stack
+//! memory of its own.
 
 use super::SortKey;
 
@@ -98,9 +98,9 @@ pub(super) trait Lanes: Copy {
 }
 
 /// Runs a block for every number below `$count`, which is at most 16. Each number is a constant in its copy of the
-/// block, so the elements of an array of vectors stay in registers. The compiler leaves some loops as loops, and keeps
-/// the arrays that they index in memory. It also may not inline closures around vector instructions. The conditions are
-/// `const` blocks, so that the compiler makes no code for the copies that do not run.
+/// block, so the elements of an array of vectors stay in registers. In a loop that the compiler does not unroll, they
+/// would be in memory; and it may not inline closures around vector instructions. The conditions are `const` blocks, so
+/// that the compiler makes no code for the copies that do not run.
 macro_rules! unrolled {
     ($number:ident < $count:expr, $body:block) => {
         unrolled!(@ $number < $count, $body, 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15)
@@ -232,7 +232,8 @@ unsafe fn sort_matrix<V: Lanes, const N: usize, const ROWS: usize>(vectors: &mut
         if const { V::COUNT > 8 } {
             merge_columns::<V, ROWS, 15, 8>(&mut rows);
         }
-        // Each round moves the highest bit of the row number below the bits of the column number.
+        // The index of a key has the bits of its row, then the bits of its column. Each round moves the highest row bit
+        // to the end.
         unrolled!(round < ROWS.ilog2() as usize, {
             let _ = round;
             let before = rows;
@@ -350,8 +351,8 @@ unsafe fn merge<V: Lanes, const N: usize, const LOW: usize, const HIGH: usize>(v
         let (mut low, mut high) = ([vectors[0]; LOW], [vectors[0]; HIGH]);
         unrolled!(i < LOW, { low[i] = vectors[i] });
         unrolled!(i < HIGH, { high[i] = vectors[N - 1 - i].reversed() });
-        // `high` stands for LOW vectors: the vectors before it would hold the largest keys only. They would meet the
-        // first LOW - HIGH vectors of `low`, and change nothing.
+        // Think of LOW - HIGH vectors of the largest key in front of the reversed `high`. They would be compared with
+        // the first vectors of `low` and change nothing, so these comparisons are left out.
         unrolled!(i < HIGH, {
             let (a, b) = (low[LOW - HIGH + i], high[i]);
             (low[LOW - HIGH + i], high[i]) = (a.min(b), a.max(b));

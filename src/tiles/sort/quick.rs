@@ -6,7 +6,7 @@ use super::lanes::{Lanes, sort_all, sort_few, unrolled};
 /// The number of vectors from which the pivot of many keys is chosen.
 const SAMPLE: usize = 4;
 
-/// From this number of vectors on, keys are many.
+/// The number of vectors from which on keys count as many.
 const MANY: usize = 64;
 
 /// The largest number of keys of a vector.
@@ -130,10 +130,10 @@ impl<V: Lanes> Stored<V> {
     /// Stores a key.
     ///
     /// # Safety
-    /// At least one place from `low` to `high` is free.
+    /// There is room for a key between `low` and `high`.
     #[inline(always)]
     unsafe fn store_key(&mut self, key: V::Key, pivot: V::Key) {
-        // SAFETY: the caller's promise. The key stays at one of the places; the other one is still free.
+        // SAFETY: the caller's promise. The key stays where it belongs; the other copy is overwritten later.
         unsafe {
             self.keys.add(self.low).write(key);
             self.keys.add(self.high - 1).write(key);
@@ -146,7 +146,7 @@ impl<V: Lanes> Stored<V> {
     /// Stores a vector of keys.
     ///
     /// # Safety
-    /// A vector's places after `low` and a vector's places before `high` are free. They are the same places, or do not
+    /// A vector's width after `low` and a vector's width before `high` are free. Both are the same memory, or do not
     /// overlap.
     #[inline(always)]
     unsafe fn store(&mut self, vector: V, pivots: V) {
@@ -185,7 +185,7 @@ unsafe fn split<V: Lanes, const BLOCK: usize>(keys: &mut [V::Key], pivot: V::Key
     // places are two gaps: from `low` to `begin` and from `end` to `high`. When the first and the last block and the
     // rest are read, the gaps have `2 * block + rest_len` places, and `block` or more each. When the last keys of the
     // rest are stored, one by one, the gaps have a multiple of `COUNT` places, at least `2 * block`, and keep that sum:
-    // a round reads a block and stores it. It reads beside the smaller gap, so both gaps have `block` places or more
+    // a round reads a block and stores it. It reads next to the smaller gap, so both gaps have `block` places or more
     // when its first vector is stored, and `COUNT` or more when its last vector is stored. In the end the gaps are one.
     // It has as many places as vectors are left to store, so the places of a store are the same or do not overlap.
     unsafe {

@@ -76,7 +76,7 @@ fn dense_operands_broadcast_along_uniform_axes() -> Result<()> {
     let refused = message((square + g.constant([1, 2, 3])?).ok());
     assert_eq!(
         refused,
-        "add(i32[2, 2]): a dense operand must have size 1 or the ragged operand's size along each outer axis, got [3] beside [2, 2]"
+        "add(i32[2, 2]): a dense operand must have size 1 or the ragged operand's size along each outer axis, got [3] with [2, 2]"
     );
     Ok(())
 }
@@ -274,7 +274,7 @@ fn numbers_of_rows_must_fit_row_ids() -> Result<()> {
 /// The splits of the rows that one great id asks for would need gigabytes.
 #[test]
 fn a_large_row_id_needs_an_explicit_number_of_rows() -> Result<()> {
-    let expected = "2 value_rowids without nrows must be less than 16777216, got 2147483647";
+    let expected = "without nrows, each of 2 value_rowids must be less than 16777216, got 2147483647";
     let ids = Tensor::from([0, i32::MAX]);
     assert_eq!(message(RaggedTensor::from_value_rowids([1, 2], &ids, None)), expected);
     assert_eq!(message(RaggedTensor::from_value_rowids([1, 2], Unchecked(&ids), None)), expected);

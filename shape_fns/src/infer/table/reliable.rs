@@ -17,7 +17,7 @@ impl DimTable {
         self.reliable.used_others
     }
 
-    /// Says which guards may simplify the dims of the current node, beside the guards that the node itself requires.
+    /// Says which guards may simplify the dims of the current node, besides the guards that the node itself requires.
     pub fn rely_only_on(&mut self, guards: &[Guard]) {
         self.reliable = ReliableBounds { is_complete: true, ..ReliableBounds::default() };
         for guard in guards {

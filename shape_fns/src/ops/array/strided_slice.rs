@@ -7,10 +7,11 @@ use crate::{Dim, Guard, InferenceContext, List, Result, ShapeError, TensorShape,
 /// Extracts strided ranges. Entry `i` of `begin`, `end` and `strides` describes a range along the next axis. Negative
 /// positions count from the end of the axis, and ranges are clamped to the axis.
 ///
-/// Bit `i` of a mask changes entry `i`. `begin_mask` and `end_mask`: the range starts or ends where the axis starts or
-/// ends. `ellipsis_mask`: the entry stands for all axes without an entry of their own. `new_axis_mask`: the entry
-/// inserts an axis of size 1. `shrink_axis_mask`: the entry selects position `begin` and drops the axis. If several
-/// bits are set, the ellipsis wins over the new axis, which wins over the dropped axis.
+/// Bit `i` of a mask changes entry `i`. `begin_mask` and `end_mask`: the range starts or ends at the border of the
+/// axis; with a negative stride, it starts at the last element and ends after the first. `ellipsis_mask`: the entry
+/// stands for all axes without an entry of their own. `new_axis_mask`: the entry inserts an axis of size 1.
+/// `shrink_axis_mask`: the entry selects position `begin` and drops the axis. If several bits are set, the ellipsis
+/// wins over the new axis, which wins over the dropped axis.
 ///
 /// `[n, 4], begin=[1, 0], end=[n, 2] -> [max(0, n-1), 2]`.
 ///
@@ -215,10 +216,10 @@ impl Masks {
 /// One entry of `begin`, `end` and `strides`. A value is `None` if it is unknown, or if a mask replaces it.
 struct Range {
     begin: Option<Dim>,
-    /// Whether `begin_mask` makes the range start where the axis starts.
+    /// Whether `begin_mask` makes the range start at the border of the axis.
     begins_open: bool,
     end: Option<Dim>,
-    /// Whether `end_mask` makes the range end where the axis ends.
+    /// Whether `end_mask` makes the range end at the border of the axis.
     ends_open: bool,
     stride: Option<Dim>,
 }
@@ -242,7 +243,7 @@ impl Range {
         if let Some(stride) = &self.stride {
             cx.require(Guard::Ge(stride.clone(), Dim::known(1))).map_err(|_| {
                 ShapeError::new(format_args!(
-                    "only stride 1 allowed on non-range indexing, got {stride} at axis {axis}"
+                    "the stride of a dropped axis must be positive, got {stride} at axis {axis}"
                 ))
             })?;
         }
@@ -294,8 +295,8 @@ impl Range {
             None => Dim::known(-1),
         };
         // For a positive stride, the extent is `min(end, dim) - max(begin, 0)`; for a negative stride, it is
-        // `min(begin, last) - max(end, -1)`. Each extent is the least of four differences. Clamping the other bounds as
-        // well would only change ranges that are empty.
+        // `min(begin, last) - max(end, -1)`. Each extent is the least of four differences. Clamping `begin` and `end`
+        // at the other border as well would change empty ranges only.
         let (low, floor, high, ceiling) = if step > 0 {
             (&begin, Dim::known(0), &end, dim.clone())
         } else {
@@ -376,7 +377,7 @@ mod tests {
         {begin: [3], end: [0], strides: [1], shrink_axis_mask: 1} "[3]" => "error index 3 must lie within axis 0 of size 3";
         {begin: [-4], end: [0], strides: [1], shrink_axis_mask: 1} "[3]" => "error index -4 must lie within axis 0";
         {begin: [0], end: [0], strides: [0]} "[3]" => "error strides must not be 0, got 0 at entry 0";
-        {begin: [0], end: [0], strides: [-1], shrink_axis_mask: 1} "[3]" => "error only stride 1 allowed";
+        {begin: [0], end: [0], strides: [-1], shrink_axis_mask: 1} "[3]" => "error the stride of a dropped axis must be positive, got -1 at axis 0";
         {begin: [0, 0], end: [0, 0], strides: [1, 1]} "[3]" => "error must have entries for at most the 1 axis of [3], got 2";
         {begin: [0, 0], end: [0], strides: [1, 1]} "[3, 3]" => "error end must have the same length as begin, got 1 and 2";
         {begin: [0, 0], end: [0, 0], strides: [1, 1], ellipsis_mask: 3} "[3]" => "error at most one ellipsis, got 2";

@@ -2,7 +2,7 @@
 
 use crate::{Dim, InferenceContext, PartialElements, Result, common};
 
-/// Combines two tracked elements.
+/// Combines an element of each operand, see [`PartialElements`].
 type Binary = fn(&Dim, &Dim) -> Result<Dim>;
 
 macro_rules! binary {
@@ -87,14 +87,14 @@ pub(super) fn propagate_binary(cx: &mut InferenceContext<'_>, function: Binary) 
     if count > PartialElements::MAX || sizes.len() > 1 || cx.len() != 2 {
         return;
     }
-    // With an untracked operand, only known results count, such as 0 * ?. A symbolic result would mention a symbol
-    // that no operand's elements define at run time.
+    // An operand without tracked elements gets fresh symbols below, which nothing defines at run time. So only results
+    // that are numbers are kept, such as 0 * ?.
     let is_untracked = cx.input_value(0).is_none() || cx.input_value(1).is_none();
     let elements_of = |cx: &InferenceContext<'_>, index: usize| {
         cx.input_value(index).map(|value| value.elements().to_vec())
     };
     let (x, y) = (elements_of(cx, 0), elements_of(cx, 1));
-    // The scalar result of a comparison of operands that do not broadcast ([`common::equality`]) is unknown here.
+    // Operands that do not broadcast: [`common::equality`] gives a scalar for them, whose element stays unknown.
     if [&x, &y].into_iter().flatten().any(|side| side.len() != 1 && side.len() != count) {
         return;
     }

@@ -35,7 +35,10 @@ fn unify_channels(cx: &mut InferenceContext<'_>, shape: TensorShape) -> Result<(
         let Some(index) = cx.operand(name) else { continue };
         let [length] = cx.axes::<1>(index)?;
         channels = Some(match channels {
-            Some(channels) => cx.agree("the numbers of channels and of ranges", &channels, &length)?,
+            Some(channels) => {
+                let what = format!("the number of channels and the length of {name}");
+                cx.agree(&what, &channels, &length)?
+            }
             None => length,
         });
     }
@@ -89,7 +92,7 @@ mod tests {
     shape_table! { per_channel: fake_quantize_channels, ["inputs", "min", "max"];
         {} "[n, ?]; [?]; [3]" => "[n, 3]";
         {} "?; [?]; [3]" => "?";
-        {} "[n, 3]; [2]; [3]" => "error the numbers of channels and of ranges must agree, got 3 and 2";
+        {} "[n, 3]; [2]; [3]" => "error the number of channels and the length of min must agree, got 3 and 2";
         {} "[]; ?; ?" => "error inputs must have rank at least 1";
     }
     shape_table! { per_channel_gradient: fake_quantize_channels_grad, ["gradients", "inputs", "min", "max"];

@@ -18,8 +18,8 @@ fn quantized_axis(cx: &InferenceContext<'_>, attr: &str) -> Result<Option<usize>
     }
 }
 
-/// Requires each of the operands `parameters` to be a scalar, or with an axis a vector with one element per slice of
-/// `shape` along this axis. Returns `shape`, in which the size of the axis is the number of elements.
+/// Requires each of the operands `parameters` to be a scalar, or, if `axis` is given, a vector with one element per
+/// slice of `shape` along this axis. Returns `shape`, in which the size of the axis is the number of elements.
 fn with_parameters(
     cx: &mut InferenceContext<'_>,
     shape: &TensorShape,
@@ -112,7 +112,7 @@ pub fn uniform_quantized_add(cx: &mut InferenceContext<'_>) -> Result<()> {
             && axis + wide != to + rank
         {
             bail!(
-                "the quantized axis of {name} must be that of the output, got axis {axis} of {operand} and axis {to} of {shape}"
+                "the quantized axis of {name} must be the axis of the output, got axis {axis} of {operand} and axis {to} of {shape}"
             );
         }
     }
@@ -228,7 +228,7 @@ mod tests {
     shape_table! { sums: uniform_quantized_add, ["lhs", "rhs", "lhs_scales", "lhs_zero_points", "rhs_scales", "rhs_zero_points", "output_scales", "output_zero_points"];
         {} "[n, 4]; [4]; []; []; []; []; []; []" => "[n, 4]";
         {lhs_quantization_axis: 1, rhs_quantization_axis: 0, output_quantization_axis: 1} "[n, ?]; [4]; [m]; [m]; [4]; [4]; [4]; [4]" => "[n, 4]";
-        {rhs_quantization_axis: 0, output_quantization_axis: 0} "[n, 4]; [4]; []; []; [4]; [4]; [n]; [n]" => "error the quantized axis of rhs must be that of the output, got axis 0 of [4] and axis 0 of [n, 4]";
+        {rhs_quantization_axis: 0, output_quantization_axis: 0} "[n, 4]; [4]; []; []; [4]; [4]; [n]; [n]" => "error the quantized axis of rhs must be the axis of the output, got axis 0 of [4] and axis 0 of [n, 4]";
     }
     shape_table! { clipped: uniform_quantized_clip, ["operand", "min", "max", "scales", "zero_points"];
         {quantization_axis: 1} "[n, ?]; [4]; [?]; [?]; [4]" => "[n, 4]";

@@ -36,8 +36,8 @@ pub(crate) struct ValueUses {
     pub next_uses: [u32; 3],
     /// The first use of the result.
     pub first: u32,
-    /// For a load: whether nothing writes memory or moves slots up to the last use of the result. If so, the use may
-    /// read memory itself.
+    /// For a load: whether nothing writes memory or advances the address of a slot up to the last use of the result. If
+    /// so, the use may read memory itself.
     pub postponable: bool,
 }
 
@@ -105,7 +105,7 @@ impl<'a> Allocator<'a> {
     fn find_uses(&mut self) {
         let unused = ValueUses { next_uses: [NEVER; 3], first: NEVER, postponable: false };
         self.uses.resize(self.block.insts.len(), unused);
-        // The next instruction that may write memory or move a slot.
+        // The next instruction that may write memory or advance the address of a slot.
         let mut effect = NEVER;
         let mut live = 0u32;
         for ((index, inst), uses) in self.block.insts.iter().enumerate().zip(&mut self.uses).rev() {
@@ -305,9 +305,9 @@ impl<'a> Allocator<'a> {
     }
 
     /// Chooses which of its three sources the result of instruction `inst` overwrites. Returns the result's register,
-    /// which then holds that source, and the source's number. A pinned result that is a source overwrites itself.
-    /// Otherwise the choice is a source without a later use, then a source that must be loaded anyway, then a copy of
-    /// the last source.
+    /// which then holds that source, and the source's number. A pinned result that is a source overwrites itself. A
+    /// result that is not pinned overwrites a source without a later use, if there is one. Otherwise a source is copied
+    /// to the result's register: a source in memory, which must be loaded anyway, or else the last source.
     pub fn overwritten_source(
         &mut self,
         index: usize,

@@ -51,9 +51,11 @@ impl Selector<'_> {
     pub fn load(&mut self, slot: u32) -> VectorIds {
         let access = self.code.slots[slot as usize];
         let dtype = access.dtype;
+        // Each copy of a body has address registers of its own for the slots that it loads.
         let slot = self.copy * self.code.slots.len() as u32 + slot;
         let memory_bytes = size_of(dtype);
         let op = Selector::load_op(dtype);
+        // Outside the inner loop: one element, repeated in every lane.
         let SelectMode::Step { ahead: first_element, masked, .. } = self.plan.mode else {
             let mem = MemRef::Slot(slot, 0);
             let one = match memory_bytes {
@@ -85,7 +87,7 @@ impl Selector<'_> {
                     self.load_from(op, mem)
                 } else if self.isa == VectorIsa::Avx512 {
                     let (len, tail) = (self.vector_len(), tail_mask(j, lane_bytes));
-                    // The mask counts lanes, so that it needs an instruction with 8-byte lanes.
+                    // The mask has one bit for each lane of the instruction, so 8-byte elements need 8-byte lanes.
                     let op = if lane_bytes == 8 { opcode::MOV_LOAD_Q } else { op };
                     self.block.push(VectorInstKind::Load { op, len, mem, tail }, &[])
                 } else {
@@ -117,7 +119,8 @@ impl Selector<'_> {
         let lane_bytes = Repr::of(dtype).bytes();
         let lanes_per_vector = self.vector_len().bytes() / lane_bytes;
         if access.pattern == AccessPattern::Splat {
-            // All elements have one address, so only the last is stored. `last` holds the last `isa.step()` elements.
+            // All elements have one address, so only the last is stored. `last` holds the elements of the last step:
+            // one vector of 4-byte lanes, or two of 8-byte lanes.
             let last = &x[x.len() - (lane_bytes / 4) as usize..];
             for (j, x) in last.iter().enumerate() {
                 let mem = MemRef::Frame(self.layout.staging + j as u32 * lanes_per_vector * memory_bytes);

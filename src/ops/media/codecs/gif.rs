@@ -47,7 +47,7 @@ fn wrong(what: impl std::fmt::Display) -> Error {
 
 /// Decodes a file to `[frames, height, width, 3]`, or one frame to `[height, width, 3]`. As in TensorFlow, a picture is
 /// as large as the greatest frame, and the first one starts black; a frame stays until another one covers it, whatever
-/// its disposal. A file that ends early has the frames before.
+/// its disposal. A truncated file gives its complete frames.
 ///
 /// # Errors
 /// The file is damaged in its first frame or in a color, or has more frames than it may, or memory is refused.

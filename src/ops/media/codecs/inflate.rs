@@ -8,8 +8,8 @@ use crate::error::Result;
 /// The greatest number of bytes that one string may become.
 const MAX_BYTES: usize = 1 << 30;
 
-/// Calls `append` with the decompressed bytes, piece by piece. Bytes that end early give what they have. gzip files may
-/// follow each other.
+/// Calls `append` with the decompressed bytes, piece by piece. Truncated data gives the bytes that it has. Several gzip
+/// files may follow each other.
 ///
 /// # Errors
 /// The bytes are damaged or become more than 2³⁰ bytes, or `append` fails.

@@ -70,7 +70,7 @@ fn frames(op: ImageOp, attrs: &Attrs) -> Frames {
 pub(super) fn decode_image(cx: &mut HostCx<'_>, op: ImageOp) -> Result<()> {
     let (bytes, attrs) = (file(cx)?, cx.attrs());
     let format = Format::of(bytes).ok_or_else(|| {
-        damage("the bytes must be a JPEG, PNG, GIF, BMP or WebP file, but their start is of no such format")
+        damage("the bytes must be a JPEG, PNG, GIF, BMP or WebP file, but start as none of these does")
     })?;
     if !formats(op).contains(&format) {
         return Err(damage(format!("{op} reads no {format} file: use {format}'s own op or decode_image")));

@@ -26,10 +26,11 @@ pub(super) struct Pixels {
 }
 
 impl Pixels {
-    /// Returns a tensor of u8, u16 or f32. Elements of 8 bits become u16 times 256; f32 are from 0 to 1.
+    /// Returns a tensor of u8, u16 or f32. Samples of 8 bits are multiplied by 256 for u16. f32 elements are from 0 to
+    /// 1.
     ///
     /// # Errors
-    /// The dtype is another one, or memory is refused.
+    /// The dtype is not supported, or memory is refused.
     pub(super) fn into_tensor(self, dtype: DType) -> Result<Tensor> {
         let sizes = &self.sizes;
         match (self.samples, dtype) {

@@ -19,9 +19,9 @@ pub(super) struct Bits<'a> {
     count: u32,
     /// The marker that was reached; [`END`] at the end of the data.
     marker: Option<u8>,
-    /// Whether bits were needed behind a marker. These bits are zeros.
+    /// Whether bits were needed after a marker. These bits are zeros.
     pub(super) is_exhausted: bool,
-    /// Whether the data ended in front of a marker.
+    /// Whether the data ended before a marker.
     is_cut: bool,
     /// Whether the end of the data counts as the end of the file.
     recovers: bool,
@@ -36,7 +36,7 @@ impl<'a> Bits<'a> {
     /// Refuses a file whose data ended, unless this counts as the end of the file.
     ///
     /// # Errors
-    /// The data ended in front of a marker.
+    /// The data ended before a marker.
     pub(super) fn check(&self) -> Result<()> {
         match self.is_cut && !self.recovers {
             true => Err(damage("a JPEG file must be complete, but this one ends inside its pixels")),
@@ -103,7 +103,7 @@ impl<'a> Bits<'a> {
         }
     }
 
-    /// Makes at least `count` bits available, up to 16. Adds zeros behind a marker.
+    /// Makes at least `count` bits available, up to 16. Adds zeros after a marker.
     fn ensure(&mut self, count: u32) {
         if self.count < count {
             self.fill();
@@ -186,7 +186,7 @@ impl<'a> Bits<'a> {
         }
     }
 
-    /// Returns the next marker, and skips other bytes in front of it.
+    /// Returns the next marker, and skips other bytes before it.
     fn scan_to_marker(&mut self) -> u8 {
         let mut is_after_ff = false;
         loop {
@@ -199,7 +199,7 @@ impl<'a> Bits<'a> {
         }
     }
 
-    /// Returns the marker behind the scan, and the position behind it.
+    /// Returns the marker after the scan, and the position after it.
     ///
     /// # Errors
     /// As [`Bits::check`].

@@ -2,7 +2,7 @@
 //! transform, transforms to fewer samples, interpolated and repeated chroma.
 //!
 //! In: the bytes of a file. Out: pixels. The kernels of the ops call [`decode`] and [`shape`]. Absent: arithmetic
-//! codes, lossless and hierarchical files, samples of 12 bits; files that say their height behind their pixels.
+//! codes, lossless and hierarchical files, samples of 12 bits; files whose height comes after their pixels.
 
 mod bits;
 mod header;
@@ -25,7 +25,7 @@ pub(super) struct JpegSettings {
     /// The image gets smaller by this factor: 1, 2, 4 or 8.
     pub ratio: usize,
     pub is_fancy: bool,
-    /// Whether a file may end early. What is missing is gray.
+    /// Whether a file may be truncated. The missing pixels are gray.
     pub recovers: bool,
     pub method: DctMethod,
     /// The window to decode: top, left, height, width.
@@ -43,7 +43,7 @@ impl JpegSettings {
 /// Returns the height, the width and the number of components of a file.
 ///
 /// # Errors
-/// The file is damaged in front of its pixels.
+/// The file is damaged before its pixels.
 pub(super) fn shape(data: &[u8]) -> Result<[usize; 3]> {
     let mut header = Header::new(data, false)?;
     header.next_scan(None)?;

@@ -226,7 +226,7 @@ impl<'h> ScanDecoder<'h> {
                     }
                     until_restart -= 1;
                 }
-                // The blocks of units behind a marker stay as they are.
+                // The blocks of units after a marker stay as they are.
                 if !bits.is_exhausted {
                     self.unit(planes, scan, bits, [row, column], single.is_some());
                 }
@@ -366,7 +366,7 @@ fn band(
 }
 
 /// Adds a bit to the magnitude of every coefficient from `first` on that is not 0, if the file says so. Stops at the
-/// zero after `zeros` zeros, or behind `last`. Returns the index of the coefficient there.
+/// zero after `zeros` zeros, or after `last`. Returns the index of the coefficient there.
 fn refine_up_to(
     bits: &mut Bits<'_>,
     [first, last]: [usize; 2],
