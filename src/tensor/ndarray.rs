@@ -133,7 +133,7 @@ impl<'a> TensorView<'a> {
     {
         at_caller(|| {
             if array.is_empty() {
-                return TensorView::new(array.shape(), &[]);
+                return TensorView::new::<T>(array.shape(), &[]);
             }
             let Some(elements) = array.as_slice_memory_order() else {
                 let (sizes, strides) = (array.shape(), array.strides());
