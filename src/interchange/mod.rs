@@ -51,6 +51,8 @@ mod imported;
 #[cfg(feature = "graphdef")]
 mod limits;
 #[cfg(feature = "graphdef")]
+mod list_ops;
+#[cfg(feature = "graphdef")]
 mod model;
 #[cfg(feature = "graphdef")]
 mod node_usage;
