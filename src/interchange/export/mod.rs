@@ -77,7 +77,7 @@ const WRONG_SHAPES: [&str; 1] = ["ExtractVolumePatches"];
 /// a constant is a tensor list. Otherwise, an output is poisoned or belongs to another graph.
 #[track_caller]
 pub fn to_graphdef(graph: &Graph, outputs: &[Value<'_>]) -> Result<Vec<u8>> {
-    at_caller(|| Ok(export(graph, outputs)?.0.encode_to_vec()))
+    at_caller(|| Ok(Exported::new(graph, outputs)?.to_bytes()))
 }
 
 /// Returns the graph as protobuf text, with the same content as [`to_graphdef`].
@@ -86,7 +86,7 @@ pub fn to_graphdef(graph: &Graph, outputs: &[Value<'_>]) -> Result<Vec<u8>> {
 /// As [`to_graphdef`].
 #[track_caller]
 pub fn to_pbtxt(graph: &Graph, outputs: &[Value<'_>]) -> Result<String> {
-    at_caller(|| Ok(text_print::print(&to_graphdef(graph, outputs)?, &GRAPH)))
+    at_caller(|| Ok(Exported::new(graph, outputs)?.to_text()))
 }
 
 /// Returns the names that values have in the exported graph: `NAME` for output 0, else `NAME:i`.
@@ -134,15 +134,58 @@ fn indices(graph: &Graph, values: &[Value<'_>]) -> Result<Vec<ValueIx>> {
 /// As [`to_graphdef`].
 #[track_caller]
 pub fn ops_missing_in_tensorflow(graph: &Graph, outputs: &[Value<'_>]) -> Result<Vec<String>> {
-    at_caller(|| Ok(export(graph, outputs)?.1.into_iter().collect()))
+    at_caller(|| Ok(Exported::new(graph, outputs)?.missing_ops))
 }
 
-/// Returns the exported graph, and the ops in it that TensorFlow lacks.
-fn export(graph: &Graph, outputs: &[Value<'_>]) -> Result<(GraphDef, BTreeSet<String>)> {
+/// A graph that is exported once: [`to_graphdef`], [`to_pbtxt`] and [`ops_missing_in_tensorflow`] export it each time.
+///
+/// ```
+/// use shapeflow::interchange::Exported;
+/// use shapeflow::{DType, Graph, Unknown};
+///
+/// let graph = Graph::new();
+/// let x = graph.input("x", DType::F32, [Unknown])?;
+/// let exported = Exported::new(&graph, &[x.sort(0, false)?])?;
+/// assert!(exported.missing_ops().is_empty() && exported.to_text().contains("TopKV2"));
+/// # Ok::<(), shapeflow::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Exported {
+    graph: GraphDef,
+    missing_ops: Vec<String>,
+}
+
+impl Exported {
+    /// Exports a graph: see [`to_graphdef`].
+    ///
+    /// # Errors
+    /// As [`to_graphdef`].
+    #[track_caller]
+    pub fn new(graph: &Graph, outputs: &[Value<'_>]) -> Result<Exported> {
+        at_caller(|| export(graph, outputs))
+    }
+
+    /// Returns the bytes of the GraphDef, as [`to_graphdef`] does.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        self.graph.encode_to_vec()
+    }
+
+    /// Returns the GraphDef as protobuf text, as [`to_pbtxt`] does.
+    pub fn to_text(&self) -> String {
+        text_print::print(&self.to_bytes(), &GRAPH)
+    }
+
+    /// Returns the ops that TensorFlow lacks, as [`ops_missing_in_tensorflow`] does.
+    pub fn missing_ops(&self) -> &[String] {
+        &self.missing_ops
+    }
+}
+
+fn export(graph: &Graph, outputs: &[Value<'_>]) -> Result<Exported> {
     let wanted = indices(graph, outputs)?;
     let data = graph.read();
     let mut exporter = Exporter::new(&data, std::iter::empty());
-    exporter.exported = exported_nodes(&data, &wanted);
+    exporter.exported = exported_nodes(&data, &wanted, &exporter.sources);
     for number in 0..data.nodes.len() {
         if exporter.exported[number] {
             exporter.node(NodeIx(number as u32))?;
@@ -154,12 +197,12 @@ fn export(graph: &Graph, outputs: &[Value<'_>]) -> Result<(GraphDef, BTreeSet<St
         versions: Some(VersionDef { producer: PRODUCER, min_consumer: 0 }),
         ..GraphDef::default()
     };
-    Ok((graph, exporter.missing))
+    Ok(Exported { graph, missing_ops: exporter.missing.into_iter().collect() })
 }
 
 /// Returns, by node, whether it is exported: the nodes that the `wanted` values need, and inputs whose sizes the
 /// attributes of these nodes mention. All nodes are exported if `wanted` is empty.
-fn exported_nodes(data: &GraphData, wanted: &[ValueIx]) -> Vec<bool> {
+fn exported_nodes(data: &GraphData, wanted: &[ValueIx], sources: &OnceCell<SizeSources>) -> Vec<bool> {
     if wanted.is_empty() {
         return vec![true; data.nodes.len()];
     }
@@ -179,7 +222,7 @@ fn exported_nodes(data: &GraphData, wanted: &[ValueIx]) -> Vec<bool> {
     if symbols.is_empty() {
         return exported;
     }
-    let sources = SizeSources::of(data);
+    let sources = sources.get_or_init(|| SizeSources::of(data));
     let mut number = 0;
     while let Some(&(symbol, before)) = symbols.get(number) {
         number += 1;
