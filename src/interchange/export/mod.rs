@@ -35,9 +35,6 @@ use unique_name::unique_name;
 /// The producer version of exported graphs. TensorFlow 2.21 writes this version.
 const PRODUCER: i32 = 2474;
 
-/// The ops whose shape functions in TensorFlow give wrong ranks. TensorFlow refuses a node with the right ranks.
-const WRONG_SHAPES: [&str; 1] = ["ExtractVolumePatches"];
-
 /// Returns the graph as the bytes of a TensorFlow GraphDef: the nodes that `outputs` need, or all nodes if `outputs` is
 /// empty.
 ///
@@ -55,7 +52,8 @@ const WRONG_SHAPES: [&str; 1] = ["ExtractVolumePatches"];
 /// ragged matrices, `reduce_prod` of complex numbers, convolutions in groups, `max_pool` and `avg_pool` with windows
 /// that are known only in a run, `max_pool_with_argmax` and gradients of max pools, `dilation_2d` and its gradients,
 /// resizes with antialias or with a kernel such as Lanczos, `quantize`, `dequantize`, `quantize_and_dequantize`,
-/// quantized and uniform layers, `parse_example`, and draws with the state of a generator. `softmax` and `log_softmax`
+/// quantized and uniform layers, `parse_example`, `extract_volume_patches` of volumes of unknown sizes, and draws with
+/// the state of a generator. `softmax` and `log_softmax`
 /// along another axis than the last one need a known rank and axis.
 ///
 /// Names in TensorFlow have ASCII letters, digits and `_./-`, and begin with a letter, a digit or a dot. The export
@@ -343,7 +341,7 @@ impl<'a> Exporter<'a> {
             }
         };
         // A loop has more outputs in TensorFlow, and has their shapes already.
-        if !def.attr.contains_key(OUTPUT_SHAPES) && !WRONG_SHAPES.contains(&&*def.op) {
+        if !def.attr.contains_key(OUTPUT_SHAPES) {
             let shapes = node
                 .values()
                 .map(|value| shape::to_proto(&data.table.resolve_shape(&data.values[value.index()].shape)));
