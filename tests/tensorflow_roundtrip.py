@@ -3,9 +3,10 @@
 Run: pip install tensorflow-cpu==2.21.0 && python tests/tensorflow_roundtrip.py
 
 tests/interchange/roundtrip.rs and control.rs write the graphs, with the feeds of each and this crate's results. With
---dtypes, the release command line writes graphs of every op with every dtype instead: see tensorflow_dtypes.py. Arguments
-after --dtypes are the ops to try. The script exits with 1 if a graph does not load, does not run, or has another result,
-except for the differences that tests/data/tensorflow_differences.txt lists.
+--dtypes, the release command line writes graphs of every op with every dtype instead: see tensorflow_dtypes.py.
+Arguments after --dtypes are the ops to try; the environment variable SHAPEFLOW names another command line. The script
+exits with 1 if a graph does not load, does not run, or has another result, except for the differences that
+tests/data/tensorflow_differences.txt lists.
 """
 
 import fnmatch

@@ -6,8 +6,8 @@ use shapeflow::interchange::{
     ImportOptions, Model, ops_missing_in_tensorflow, tensor_names, to_graphdef, to_pbtxt, write_npz,
 };
 use shapeflow::{
-    Attr, DType, Graph, IntoParam, LoopOptions, RaggedValue, Result, Tensor, TensorShape, TensorView,
-    Unknown, Value, WindowPadding, ragged, shape,
+    Attr, DType, FractionalPool, Graph, IntoParam, LoopOptions, RaggedValue, Result, Tensor, TensorShape,
+    TensorView, Unknown, Value, WindowPadding, ragged, shape,
 };
 
 use crate::control_samples::control_samples;
@@ -292,6 +292,18 @@ fn volume_patches_of_unknown_sizes_are_missing() -> Result<()> {
     assert_eq!(missing("b", DType::F32, shape!["n", "p", 4, 4, 1])?, ["extract_volume_patches"]);
     // The function that computes the op in f32 does not know the sizes.
     assert_eq!(missing("c", DType::Bool, shape!["n", 4, 4, 4, 1])?, ["extract_volume_patches on bool"]);
+    Ok(())
+}
+
+/// The shape functions of TensorFlow's fractional pools say that the starts of the windows have one entry less.
+#[test]
+fn fractional_pools_are_written_without_sizes_that_tensorflow_refuses() -> Result<()> {
+    let g = Graph::new();
+    let x = g.input("x", DType::F32, shape![1, 6, 6, 1])?;
+    let pools = x.fractional_max_pool(FractionalPool::new([1.5, 1.5]))?;
+    let text = to_pbtxt(&g, &pools)?;
+    let node = text.split("node {").find(|node| node.contains("op: \"FractionalMaxPool\""));
+    assert!(node.is_some_and(|node| !node.contains("_output_shapes")), "{text}");
     Ok(())
 }
 

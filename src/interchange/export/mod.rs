@@ -35,6 +35,9 @@ use unique_name::unique_name;
 /// The producer version of exported graphs. TensorFlow 2.21 writes this version.
 const PRODUCER: i32 = 2474;
 
+/// The ops whose shape functions in TensorFlow give wrong sizes. TensorFlow refuses a node with the right sizes.
+const WRONG_SHAPES: [&str; 2] = ["FractionalAvgPool", "FractionalMaxPool"];
+
 /// Returns the graph as the bytes of a TensorFlow GraphDef: the nodes that `outputs` need, or all nodes if `outputs` is
 /// empty.
 ///
@@ -341,7 +344,7 @@ impl<'a> Exporter<'a> {
             }
         };
         // A loop has more outputs in TensorFlow, and has their shapes already.
-        if !def.attr.contains_key(OUTPUT_SHAPES) {
+        if !def.attr.contains_key(OUTPUT_SHAPES) && !WRONG_SHAPES.contains(&&*def.op) {
             let shapes = node
                 .values()
                 .map(|value| shape::to_proto(&data.table.resolve_shape(&data.values[value.index()].shape)));
