@@ -69,7 +69,7 @@ class Graph:
         return feeds, changed
 
     def nodes(self, prefix, dtypes=(), shapes="unknown"):
-        """Returns the nodes as text. Results whose dtypes an npz file lacks are cast; `dtypes` are those of results.
+        """Returns the nodes as text. The nodes `r0`, `r1` and so on have the results, whose dtypes are `dtypes`.
         `shapes` says what is known of the data: `unknown`, `ranked` or `sized`."""
         lines, inputs = [], []
         for number, text in enumerate(self.inputs):
@@ -94,13 +94,13 @@ class Graph:
         inputs = "".join(f'input: "{name}" ' for name in inputs)
         lines.append(f'node {{ name: "{prefix}y" op: "{self.op}" {inputs} {self.attrs} }}')
         for number, name in enumerate(dtypes):
+            result, source = f"{prefix}r{number}", f"{prefix}y:{number}"
             if name in CARRIER:
-                lines.append(cast(f"{prefix}r{number}", f"{prefix}y:{number}", name, CARRIER[name]))
+                lines.append(cast(result, source, name, CARRIER[name]))
+            else:
+                lines.append(node(result, "Identity", [source], {"T": f"type: DT_{name}"}))
         return "\n".join(lines)
 
-    def fetches(self, dtypes):
-        results = ["y", *(f"y:{number}" for number in range(1, len(dtypes)))]
-        return [f"r{number}" if name in CARRIER else results[number] for number, name in enumerate(dtypes)]
 
 
 def dtype_name(text):
@@ -193,7 +193,7 @@ def runs(command, folder, ops):
         for written, lacks in pool.map(lambda tries: write(command, folder, tries), chosen):
             yield from written
             missing |= lacks
-    print(f"TensorFlow lacks {', '.join(sorted(missing))}", flush=True)
+    print(f"TensorFlow lacks {', '.join(sorted(missing)) or 'no op'}", flush=True)
 
 
 def accepted(command, folder, to, candidates):
@@ -229,7 +229,7 @@ VERSIONS = "\nversions { producer: 1882 }\n"
 def write(command, folder, tries):
     """Writes the first of the graphs that this crate can run. Returns its runs, and the ops that TensorFlow lacks."""
     for graph, dtypes in tries:
-        fetches = graph.fetches(dtypes)
+        fetches = [f"r{number}" for number in range(len(dtypes))]
         path = folder / f"{graph.name}.pbtxt"
         path.write_text(graph.nodes("", dtypes) + VERSIONS)
         feeds, changed = graph.values()

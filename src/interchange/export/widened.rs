@@ -149,7 +149,7 @@ mod tests {
                 continue;
             }
             for dtype in def.dtypes().into_iter().filter(|dtype| !wider(*dtype).is_empty()) {
-                assert!(!lacks(def, dtype), "{name} on {dtype}");
+                assert!(!lacks(&def, dtype), "{name} on {dtype}");
             }
         }
     }
