@@ -78,7 +78,7 @@ const WRONG_SHAPES: [&str; 2] = ["FractionalAvgPool", "FractionalMaxPool"];
 /// a constant is a tensor list. Otherwise, an output is poisoned or belongs to another graph.
 #[track_caller]
 pub fn to_graphdef(graph: &Graph, outputs: &[Value<'_>]) -> Result<Vec<u8>> {
-    at_caller(|| Ok(Exported::new(graph, outputs)?.to_bytes()))
+    at_caller(|| Ok(export(graph, outputs)?.to_bytes()))
 }
 
 /// Returns the graph as protobuf text, with the same content as [`to_graphdef`].
@@ -87,7 +87,7 @@ pub fn to_graphdef(graph: &Graph, outputs: &[Value<'_>]) -> Result<Vec<u8>> {
 /// As [`to_graphdef`].
 #[track_caller]
 pub fn to_pbtxt(graph: &Graph, outputs: &[Value<'_>]) -> Result<String> {
-    at_caller(|| Ok(Exported::new(graph, outputs)?.to_text()))
+    at_caller(|| Ok(export(graph, outputs)?.to_text()))
 }
 
 /// Returns the names that values have in the exported graph: `NAME` for output 0, else `NAME:i`.
@@ -135,7 +135,7 @@ fn indices(graph: &Graph, values: &[Value<'_>]) -> Result<Vec<ValueIx>> {
 /// As [`to_graphdef`].
 #[track_caller]
 pub fn ops_missing_in_tensorflow(graph: &Graph, outputs: &[Value<'_>]) -> Result<Vec<String>> {
-    at_caller(|| Ok(Exported::new(graph, outputs)?.missing_ops))
+    at_caller(|| Ok(export(graph, outputs)?.missing_ops))
 }
 
 /// A graph that is exported once: [`to_graphdef`], [`to_pbtxt`] and [`ops_missing_in_tensorflow`] export it each time.
