@@ -51,8 +51,6 @@ mod imported;
 #[cfg(feature = "graphdef")]
 mod limits;
 #[cfg(feature = "graphdef")]
-mod list_ops;
-#[cfg(feature = "graphdef")]
 mod model;
 #[cfg(feature = "graphdef")]
 mod node_usage;

@@ -3,14 +3,67 @@
 
 use shapeflow_shape_fns::{Attr, DType};
 
-use super::super::list_ops::{ListOperand, written_row};
 use super::super::proto::{AttrKind, NodeDef};
 use super::attrs::{add_own, value_of};
 use super::{Exporter, node_def, put};
 use crate::error::Result;
 use crate::graph::Node;
+use crate::op::OpDef;
 use crate::op::dtype_number::number_of;
-use crate::ops::list::ragged;
+use crate::ops::list::{concat_lists, gather, item, join, make, push, ragged, size};
+
+/// How an op on lists is written. Its operands are the inputs of TensorFlow's op, in the same order.
+struct ListOp {
+    def: &'static OpDef,
+    op: &'static str,
+    /// The inputs whose dtype TensorFlow fixes, each as its number and the dtype.
+    fixed: &'static [(usize, DType)],
+    /// The number of the input whose dtype is TensorFlow's attribute `shape_type`.
+    shape: Option<usize>,
+    /// The number of the input that gives `element_dtype` its value: an item, or rows that become items. `None` for an
+    /// op without such an input.
+    item: Option<usize>,
+    /// Whether TensorFlow's op has the attribute `element_dtype`.
+    has_dtype: bool,
+}
+
+const fn row(def: &'static OpDef, op: &'static str, fixed: &'static [(usize, DType)]) -> ListOp {
+    ListOp { def, op, fixed, shape: None, item: None, has_dtype: true }
+}
+
+impl ListOp {
+    const fn shape(self, input: usize) -> ListOp {
+        ListOp { shape: Some(input), ..self }
+    }
+
+    const fn item(self, input: usize) -> ListOp {
+        ListOp { item: Some(input), ..self }
+    }
+
+    const fn without_dtype(self) -> ListOp {
+        ListOp { has_dtype: false, ..self }
+    }
+}
+
+static ROWS: &[ListOp] = &[
+    row(&make::EMPTY, "EmptyTensorList", &[(1, DType::I32)]).shape(0),
+    row(&make::RESERVE, "TensorListReserve", &[(1, DType::I32)]).shape(0),
+    row(&make::FROM_TENSOR, "TensorListFromTensor", &[]).shape(1).item(0),
+    row(&item::GET, "TensorListGetItem", &[(1, DType::I32), (2, DType::I32)]),
+    row(&item::SET, "TensorListSetItem", &[(1, DType::I32)]).item(2),
+    row(&gather::STACK, "TensorListStack", &[(1, DType::I32)]),
+    row(&gather::GATHER, "TensorListGather", &[(1, DType::I32), (2, DType::I32)]),
+    row(&gather::SCATTER, "TensorListScatterV2", &[(1, DType::I32), (3, DType::I32)]).shape(2).item(0),
+    row(&gather::SCATTER_INTO, "TensorListScatterIntoExistingList", &[(2, DType::I32)]).item(1),
+    row(&push::PUSH, "TensorListPushBack", &[]).item(1),
+    row(&push::POP, "TensorListPopBack", &[(1, DType::I32)]),
+    row(&join::CONCAT, "TensorListConcatV2", &[(2, DType::I64)]).shape(1),
+    row(&join::SPLIT, "TensorListSplit", &[(2, DType::I64)]).shape(1).item(0),
+    row(&concat_lists::DEF, "TensorListConcatLists", &[]),
+    row(&size::LENGTH, "TensorListLength", &[]).without_dtype(),
+    row(&size::RESIZE, "TensorListResize", &[(1, DType::I32)]).without_dtype(),
+    row(&size::ELEMENT_SHAPE, "TensorListElementShape", &[]).without_dtype(),
+];
 
 impl Exporter<'_> {
     /// Exports an op on lists; `None` if TensorFlow has no such op, or cannot express the node. The import finds the
@@ -19,12 +72,9 @@ impl Exporter<'_> {
     /// The lists of TensorFlow grow where a `TensorArray` fails: if a graph writes an item twice, or outside of an
     /// array of fixed size. Attributes of this crate tell the import of the difference.
     pub(super) fn list_op(&mut self, node: &Node, name: &str) -> Result<Option<NodeDef>> {
-        let Some(row) = written_row(&node.op) else { return Ok(self.ragged_variant(node)) };
-        let fixed = row.written.unwrap_or_default();
-        let shape = row.operands.iter().find_map(|operand| match operand {
-            ListOperand::Shape(input) => Some(*input),
-            _ => None,
-        });
+        let Some(row) = ROWS.iter().find(|row| row.def.name() == node.op.name()) else {
+            return Ok(self.ragged_variant(node));
+        };
         let attrs = node.attrs();
         let is_set = |name: &str| matches!(attrs.get(name), Some(Attr::Bool(true)));
         let dtype_of = |input: usize| node.operands.get(input).map(|operand| self.dtype(*operand));
@@ -37,18 +87,12 @@ impl Exporter<'_> {
         if row.has_dtype {
             let dtype = match attrs.get("dtype") {
                 Some(Attr::DType(dtype)) => Some(*dtype),
-                // An item, or rows that become items.
-                _ => {
-                    let is_fixed = |input: usize| fixed.iter().any(|(fixed, _)| *fixed == input);
-                    let others =
-                        (0..node.operands.len()).filter(|input| !is_fixed(*input) && shape != Some(*input));
-                    others.filter_map(dtype_of).find(|dtype| *dtype != DType::Variant)
-                }
+                _ => row.item.and_then(dtype_of),
             };
             let Some(dtype) = dtype else { return Ok(None) };
             put(&mut def, "element_dtype", AttrKind::Type(number_of(dtype)));
         }
-        let shape_type = match (shape, attrs.get("out_type")) {
+        let shape_type = match (row.shape, attrs.get("out_type")) {
             (Some(input), _) => dtype_of(input),
             (None, Some(Attr::DType(dtype))) if op == "TensorListElementShape" => Some(*dtype),
             _ => None,
@@ -70,7 +114,7 @@ impl Exporter<'_> {
         }
         for (number, operand) in node.operands.iter().enumerate() {
             let (tensor, own) = (self.tensor_name(*operand), self.dtype(*operand));
-            def.input.push(match fixed.iter().find(|(fixed, _)| *fixed == number) {
+            def.input.push(match row.fixed.iter().find(|(fixed, _)| *fixed == number) {
                 Some((_, dtype)) if *dtype != own => self.cast_value(name, tensor, own, *dtype),
                 _ => tensor,
             });

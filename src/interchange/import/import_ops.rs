@@ -1,7 +1,7 @@
 //! `import_ops`: the op types of TensorFlow that the import builds without a definition of their own.
 
-use super::super::list_ops::list_ops;
 use super::super::signature::op_types;
+use super::lists::list_ops;
 use super::random_ops::is_random_op;
 use super::structural::is_structural;
 

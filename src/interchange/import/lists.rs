@@ -6,7 +6,6 @@
 
 use shapeflow_shape_fns::{Attr, Attrs, DType, Dim, IntoDim, TensorShape, Unknown, counted};
 
-use super::super::list_ops::{ListOperand, row_of};
 use super::super::proto::AttrKind;
 use super::super::shape;
 use super::attrs::exported_attrs;
@@ -15,11 +14,123 @@ use super::frame::{Frame, damaged};
 use super::importer::Importer;
 use crate::error::Result;
 use crate::graph::Value;
+use crate::op::OpDef;
 use crate::op::dtype_number::dtype_of;
+use crate::ops::list::{concat_lists, gather, item, join, make, push, ragged, size};
 use crate::tensor::Tensor;
+
+/// An operand of a list op.
+#[derive(Clone, Copy)]
+enum ListOperand {
+    /// An input of the node.
+    Input(usize),
+    /// The input with the shape of the items.
+    Shape(usize),
+    /// The shape of the items that attribute `element_shape` or `element_shape_except0` of the node gives.
+    ShapeAttr,
+    /// A vector without elements.
+    Nothing,
+    /// All inputs.
+    All,
+}
+use ListOperand::{All, Input, Nothing, Shape, ShapeAttr};
+
+/// How a node becomes a list op.
+struct ListOp {
+    op: &'static str,
+    def: &'static OpDef,
+    operands: &'static [ListOperand],
+    /// The number of the input that is a list, if the node keeps the shape of the list's items.
+    list: Option<usize>,
+    /// The number of the input whose rows are the items.
+    rows: Option<usize>,
+    /// The input that becomes an item, and the number of its axes before the axes of items.
+    item: Option<(usize, i64)>,
+    /// The node's output contains the dims of the items' axes from this axis on; `None` if the output contains no dims
+    /// of items.
+    axes_from: Option<i64>,
+    /// An attribute of the list op that every such node sets.
+    flag: Option<(&'static str, bool)>,
+}
+
+const fn row(op: &'static str, def: &'static OpDef, operands: &'static [ListOperand]) -> ListOp {
+    ListOp { op, def, operands, list: None, rows: None, item: None, axes_from: None, flag: None }
+}
+
+impl ListOp {
+    const fn list(self, input: usize) -> ListOp {
+        ListOp { list: Some(input), ..self }
+    }
+
+    const fn axes_from(self, axis: i64) -> ListOp {
+        ListOp { axes_from: Some(axis), ..self }
+    }
+
+    const fn item(self, input: usize) -> ListOp {
+        ListOp { item: Some((input, 0)), ..self }
+    }
+
+    const fn item_rows(self, input: usize) -> ListOp {
+        ListOp { item: Some((input, 1)), ..self }
+    }
+
+    const fn flag(self, attr: &'static str, value: bool) -> ListOp {
+        ListOp { flag: Some((attr, value)), ..self }
+    }
+
+    const fn rows(self, input: usize) -> ListOp {
+        ListOp { rows: Some(input), ..self }
+    }
+}
 
 /// The greatest number of ragged axes of a tensor from a variant.
 const MAX_RAGGED_RANK: i64 = 64;
+
+static ROWS: &[ListOp] = &[
+    row("EmptyTensorList", &make::EMPTY, &[Shape(0), Input(1)]),
+    row("RaggedTensorFromVariant", &ragged::FROM_VARIANT, &[Input(0)]),
+    row("RaggedTensorToVariant", &ragged::TO_VARIANT, &[All]),
+    row("TensorArrayConcatV3", &join::CONCAT, &[Input(1), ShapeAttr, Nothing]).axes_from(1),
+    row("TensorArrayGatherV3", &gather::GATHER, &[Input(2), Input(1), ShapeAttr]).axes_from(0).list(2),
+    row("TensorArrayReadV3", &item::GET, &[Input(2), Input(1), ShapeAttr]).axes_from(0).list(2),
+    row("TensorArrayScatterV3", &gather::SCATTER_INTO, &[Input(3), Input(2), Input(1)])
+        .list(3)
+        .item_rows(2)
+        .flag("resizes", false),
+    row("TensorArraySizeV3", &size::LENGTH, &[Input(1)]),
+    row("TensorArraySplitV3", &join::SPLIT, &[Input(1), ShapeAttr, Input(2)]),
+    row("TensorArrayV3", &make::RESERVE, &[ShapeAttr, Input(0)]),
+    row("TensorArrayWriteV3", &item::SET, &[Input(3), Input(1), Input(2)]).list(3).item(2).flag("once", true),
+    row("TensorListConcat", &join::CONCAT, &[Input(0), ShapeAttr, Nothing]).axes_from(1),
+    row("TensorListConcatLists", &concat_lists::DEF, &[Input(0), Input(1)]).list(0),
+    row("TensorListConcatV2", &join::CONCAT, &[Input(0), Shape(1), Input(2)]).axes_from(1),
+    row("TensorListElementShape", &size::ELEMENT_SHAPE, &[Input(0)]),
+    row("TensorListFromTensor", &make::FROM_TENSOR, &[Input(0), Shape(1)]).rows(0),
+    row("TensorListGather", &gather::GATHER, &[Input(0), Input(1), Shape(2)]).axes_from(0).list(0),
+    row("TensorListGetItem", &item::GET, &[Input(0), Input(1), Shape(2)]).axes_from(0).list(0),
+    row("TensorListLength", &size::LENGTH, &[Input(0)]),
+    row("TensorListPopBack", &push::POP, &[Input(0), Shape(1)]).axes_from(0).list(0),
+    row("TensorListPushBack", &push::PUSH, &[Input(0), Input(1)]).list(0).item(1),
+    row("TensorListReserve", &make::RESERVE, &[Shape(0), Input(1)]),
+    row("TensorListResize", &size::RESIZE, &[Input(0), Input(1)]).list(0),
+    row("TensorListScatter", &gather::SCATTER, &[Input(0), Input(1), Shape(2)]).rows(0),
+    row("TensorListScatterIntoExistingList", &gather::SCATTER_INTO, &[Input(0), Input(1), Input(2)])
+        .list(0)
+        .item_rows(1),
+    row("TensorListScatterV2", &gather::SCATTER, &[Input(0), Input(1), Shape(2), Input(3)]).rows(0),
+    row("TensorListSetItem", &item::SET, &[Input(0), Input(1), Input(2)]).list(0).item(2),
+    row("TensorListSplit", &join::SPLIT, &[Input(0), Shape(1), Input(2)]),
+    row("TensorListStack", &gather::STACK, &[Input(0), Shape(1)]).axes_from(0).list(0),
+];
+
+fn row_of(op: &str) -> Option<&'static ListOp> {
+    ROWS.binary_search_by(|row| row.op.cmp(op)).ok().map(|index| &ROWS[index])
+}
+
+/// Returns the op types on lists, sorted by name.
+pub(super) fn list_ops() -> impl Iterator<Item = &'static str> {
+    ROWS.iter().map(|row| row.op)
+}
 
 /// Returns whether the op type is an op on lists.
 pub(super) fn is_list_op(op: &str) -> bool {
@@ -67,24 +178,22 @@ impl<'a, 'g> Importer<'a, 'g> {
         let mut operands = Vec::with_capacity(row.operands.len());
         for operand in row.operands {
             operands.push(match *operand {
-                ListOperand::All => {
+                All => {
                     operands.extend(inputs.iter().map(|input| input.value));
                     continue;
                 }
-                ListOperand::Input(number) => input(number)?,
-                ListOperand::Shape(number) => {
+                Input(number) => input(number)?,
+                Shape(number) => {
                     let value = input(number)?;
                     known = joined(&known, &self.shape_in(value));
                     value
                 }
-                ListOperand::ShapeAttr => {
+                ShapeAttr => {
                     let shape = self.declared_item_shape(frame, index)?;
                     known = joined(&known, &shape);
                     self.graph.constant_at(shape_tensor(&shape)?, self.location)
                 }
-                ListOperand::Nothing => {
-                    self.graph.constant_at(Tensor::zeros(DType::I64, &[0])?, self.location)
-                }
+                Nothing => self.graph.constant_at(Tensor::zeros(DType::I64, &[0])?, self.location),
             });
         }
         let dtype =
@@ -230,5 +339,15 @@ fn shape_tensor(shape: &TensorShape) -> Result<Tensor> {
             Tensor::from_slice(&[sizes.len()], &sizes)
         }
         None => Ok(Tensor::scalar(-1i64)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_sorted() {
+        assert!(ROWS.is_sorted_by_key(|row| row.op));
     }
 }
