@@ -40,8 +40,8 @@ FOLDER = Path(__file__).resolve().parent.parent / "src" / "interchange"
 INTEGERS = [tf.int32.as_datatype_enum, tf.int64.as_datatype_enum]
 # Inputs that must be vectors, but whose rank an op checks only if it knows the rank of another input.
 VECTORS = {"Transpose": [1], "ConjugateTranspose": [1]}
-# Dtypes with a kernel that gives wrong results: 0 for every integer.
-WRONG = {"Round": INTEGERS}
+# Dtypes with a kernel that gives wrong results, 0 for every integer, or that fails in every run.
+WRONG = {"Round": INTEGERS, "Where": [tf.float16.as_datatype_enum]}
 OPAQUE = {"resource", "variant"}
 # Ops that the optimizers of graphs write.
 OPTIMIZED = {"_FusedBatchNormEx", "_FusedConv2D", "_FusedDepthwiseConv2dNative", "_FusedMatMul"}

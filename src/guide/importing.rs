@@ -86,7 +86,7 @@
 //! [`Graph::scan`](crate::Graph::scan), becomes a `While` that fills tensor lists. An op that TensorFlow lacks, such as
 //! a sort, becomes a call of a function of TensorFlow's ops;
 //! [`ops_missing_in_tensorflow`](crate::interchange::ops_missing_in_tensorflow) returns the ops without such a
-//! function.
+//! function. [`Exported`](crate::interchange::Exported) has the graph and these ops from one export.
 //!
 //! A compiled program cannot be saved: its code is made for the processor that runs it. A program stores its graph, or
 //! the code that builds it, and compiles when it starts. A small graph compiles in milliseconds; `benches/README.md`

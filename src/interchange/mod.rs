@@ -89,7 +89,7 @@ mod usage;
 mod vocabulary;
 
 #[cfg(feature = "graphdef")]
-pub use export::{ops_missing_in_tensorflow, tensor_names, to_graphdef, to_pbtxt};
+pub use export::{Exported, ops_missing_in_tensorflow, tensor_names, to_graphdef, to_pbtxt};
 #[cfg(feature = "graphdef")]
 #[doc(hidden)]
 pub use fuzz::{fuzz, fuzz_checkpoint};

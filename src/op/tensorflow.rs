@@ -42,6 +42,8 @@ pub struct TfOp {
     pub(crate) attrs: &'static [(&'static str, &'static str)],
     pub(crate) output_type: Option<&'static str>,
     pub(crate) rank: Option<usize>,
+    pub(crate) known_from: Option<usize>,
+    pub(crate) magnitudes: Option<(usize, usize)>,
     pub(crate) absent: &'static [(&'static str, Absent)],
     pub(crate) pairs: &'static [&'static str],
     pub(crate) fixed: &'static [(&'static str, i64)],
@@ -69,6 +71,8 @@ impl TfOp {
             attrs: &[],
             output_type: None,
             rank: None,
+            known_from: None,
+            magnitudes: None,
             absent: &[],
             pairs: &[],
             fixed: &[],
@@ -114,6 +118,21 @@ impl TfOp {
     #[must_use]
     pub const fn of_rank(mut self, rank: usize) -> TfOp {
         self.rank = Some(rank);
+        self
+    }
+
+    /// Restricts the spelling to data operands and results whose sizes are known before a run, from this axis on.
+    #[must_use]
+    pub(crate) const fn known_from(mut self, axis: usize) -> TfOp {
+        self.known_from = Some(axis);
+        self
+    }
+
+    /// Restricts the spelling to calls in which operand `magnitude` has the dtype of operand `values`, or the dtype of
+    /// the parts of complex values. TensorFlow's op takes other dtypes too, but gives other results than our op.
+    #[must_use]
+    pub(crate) const fn with_magnitudes(mut self, values: usize, magnitude: usize) -> TfOp {
+        self.magnitudes = Some((values, magnitude));
         self
     }
 

@@ -41,22 +41,22 @@ const COMMUTATIVE: [&str; 24] = [
 ];
 
 /// A line of `tests/data/FILE.jsonl`. Attributes and tensors are protobuf text.
-pub(crate) struct Case {
+struct Case {
     file: &'static str,
     line: usize,
-    pub(crate) op: String,
-    pub(crate) attrs: String,
-    pub(crate) inputs: Vec<String>,
+    op: String,
+    attrs: String,
+    inputs: Vec<String>,
     /// For each input: whether the input is data, which a graph may feed. Other inputs stay constants.
-    pub(crate) fed: Vec<bool>,
+    fed: Vec<bool>,
     /// Whether the node must learn the shapes and the elements of its inputs when it runs.
     is_unknown: bool,
     /// The results of TensorFlow; `None` if TensorFlow refuses the node.
-    pub(crate) outputs: Option<Vec<String>>,
+    outputs: Option<Vec<String>>,
 }
 
 /// Reads all recorded cases.
-pub(crate) fn cases() -> Vec<Case> {
+fn cases() -> Vec<Case> {
     ["imports", "strings", "media"].into_iter().flat_map(cases_of).collect()
 }
 
@@ -84,11 +84,11 @@ fn cases_of(file: &'static str) -> Vec<Case> {
 }
 
 /// Returns the name of a tensor's dtype: `DT_FLOAT` of `dtype: DT_FLOAT tensor_shape { .. } ..`.
-pub(crate) fn dtype(tensor: &str) -> &str {
+fn dtype(tensor: &str) -> &str {
     tensor.split(" tensor_shape").next().unwrap().trim_start_matches("dtype: ")
 }
 
-pub(crate) fn constant(name: &str, tensor: &str) -> String {
+fn constant(name: &str, tensor: &str) -> String {
     format!(
         r#"node {{ name: "{name}" op: "Const" attr {{ key: "dtype" value {{ type: {} }} }}
            attr {{ key: "value" value {{ tensor {{ {tensor} }} }} }} }}"#,
@@ -146,7 +146,7 @@ impl Case {
 }
 
 /// Parses the text of a tensor.
-pub(crate) fn value(tensor: &str) -> Tensor {
+fn value(tensor: &str) -> Tensor {
     let imported = Model::from_text(&constant("v", tensor)).unwrap();
     let imported = imported.import(None, &ImportOptions::new()).unwrap();
     imported.value("v").unwrap().static_value().unwrap()

@@ -3,7 +3,6 @@
 mod control;
 mod control_samples;
 mod damage;
-mod dtypes_in_tensorflow;
 mod feeds;
 mod file_errors;
 mod given_model;

@@ -6,8 +6,8 @@ use shapeflow::interchange::{
     ImportOptions, Model, ops_missing_in_tensorflow, tensor_names, to_graphdef, to_pbtxt, write_npz,
 };
 use shapeflow::{
-    Attr, DType, Graph, IntoParam, LoopOptions, RaggedValue, Result, Tensor, TensorView, Unknown, Value,
-    ragged, shape,
+    Attr, DType, FractionalPool, Graph, IntoParam, LoopOptions, RaggedValue, Result, Tensor, TensorShape,
+    TensorView, Unknown, Value, WindowPadding, ragged, shape,
 };
 
 use crate::control_samples::control_samples;
@@ -192,6 +192,128 @@ fn missing_ops_have_their_dtypes() -> Result<()> {
     assert_eq!(ops_missing_in_tensorflow(&g, &[x.diag()?])?, ["diag on u64"]);
     assert!(ops_missing_in_tensorflow(&g, &[x.cast(DType::U32)?.diag()?])?.is_empty());
     Ok(())
+}
+
+/// A sum that wraps around or is rounded may pass a threshold that the sum in a wider dtype does not pass.
+#[test]
+fn sums_with_a_threshold_are_not_computed_in_a_wider_dtype() -> Result<()> {
+    let g = Graph::new();
+    let indices = g.input("indices", DType::I64, shape!["n", 1])?;
+    let sizes = g.constant([9i64])?;
+    let missing = |values: DType, threshold: DType| -> Result<Vec<String>> {
+        let values = g.input(&format!("values_{values}_{threshold}"), values, shape!["n"])?;
+        let threshold = g.constant(Tensor::zeros(threshold, &[])?)?;
+        let sum = indices.sparse_add(values, sizes, [indices, values, sizes], threshold)?;
+        ops_missing_in_tensorflow(&g, &sum)
+    };
+    for (dtype, threshold) in [(DType::F32, DType::F32), (DType::I8, DType::I8), (DType::C64, DType::F32)] {
+        assert!(missing(dtype, threshold)?.is_empty(), "{dtype}");
+    }
+    for dtype in [DType::U8, DType::F16] {
+        assert_eq!(missing(dtype, dtype)?, [format!("sparse_add on {dtype}")]);
+    }
+    // TensorFlow reads the bits of the threshold as if they were a float.
+    assert_eq!(missing(DType::F32, DType::I32)?, ["sparse_add"]);
+    Ok(())
+}
+
+/// A tolerance and a difference are rounded to the dtype of the operands, for which TensorFlow lacks the op.
+#[test]
+fn a_tolerance_is_rounded_in_tensorflow_too() -> Result<()> {
+    let g = Graph::new();
+    let x = g.input("x", DType::BF16, shape![?])?;
+    let equal = x.approximate_equal(x.zeros_like()?, 0.1)?;
+    let exe = inlined(&g, &[equal])?;
+    // The second number is 0.1 in bf16, which is greater than 0.1.
+    let x = Tensor::from_bits(DType::BF16, &[3], &[0x3dccu16, 0x3dcd, 0x3dce])?;
+    for exe in [exe, g.compile(equal)?] {
+        let [got] = exe.run(&[x.view()])?;
+        assert_eq!(got, Tensor::from([true, true, false]));
+    }
+    Ok(())
+}
+
+/// TensorFlow registers a kernel of `Where` for f16, which fails in every run.
+#[test]
+fn the_positions_of_f16_are_found_in_a_wider_dtype() -> Result<()> {
+    let g = Graph::new();
+    let x = g.input("x", DType::F16, shape![?])?;
+    let positions = x.where_indices()?;
+    let text = to_pbtxt(&g, &[positions])?;
+    let found = text.split("node_def {").find(|node| node.contains("op: \"Where\""));
+    assert!(found.is_some_and(|node| node.contains("type: DT_FLOAT")), "{text}");
+    let x = Tensor::from_bits(DType::F16, &[4], &[0x0001u16, 0x8000, 0x3c00, 0])?;
+    let [got] = inlined(&g, &[positions])?.run(&[x.view()])?;
+    assert_eq!(got, Tensor::from([[0i64], [2]]));
+    Ok(())
+}
+
+/// TensorFlow's `ParallelConcat` takes only operands and results of known sizes.
+#[test]
+fn rows_of_unknown_sizes_are_joined_by_another_op() -> Result<()> {
+    let text = |size: i64| {
+        let placeholder = |name: &str| {
+            format!(
+                "node {{ name: \"{name}\" op: \"Placeholder\" attr {{ key: \"dtype\" value {{ type: DT_FLOAT }} }}
+                 attr {{ key: \"shape\" value {{ shape {{ dim {{ size: 1 }} dim {{ size: {size} }} }} }} }} }}"
+            )
+        };
+        format!(
+            "{} {} node {{ name: \"y\" op: \"ParallelConcat\" input: \"a\" input: \"b\"
+             attr {{ key: \"N\" value {{ i: 2 }} }} attr {{ key: \"T\" value {{ type: DT_FLOAT }} }}
+             attr {{ key: \"shape\" value {{ shape {{ dim {{ size: 2 }} dim {{ size: {size} }} }} }} }} }}",
+            placeholder("a"),
+            placeholder("b")
+        )
+    };
+    for (size, is_spelled) in [(2, true), (-1, false)] {
+        let imported = Model::from_text(&text(size))?.import(None, &ImportOptions::new())?;
+        let y = imported.value("y")?;
+        assert!(ops_missing_in_tensorflow(imported.graph(), &[y])?.is_empty());
+        let written = to_pbtxt(imported.graph(), &[y])?;
+        assert_eq!(written.contains("op: \"ParallelConcat\""), is_spelled, "{written}");
+        let rows = [Tensor::from([[1.0f32, 2.0]]), Tensor::from([[3.0f32, 4.0]])];
+        let [got] = inlined(imported.graph(), &[y])?.run(&rows.each_ref().map(|row| row.view()))?;
+        assert_eq!(got, Tensor::from([[1.0f32, 2.0], [3.0, 4.0]]));
+    }
+    Ok(())
+}
+
+/// The shape function of TensorFlow's `ExtractVolumePatches` gives 4 axes if it does not know the sizes.
+#[test]
+fn volume_patches_of_unknown_sizes_are_missing() -> Result<()> {
+    let g = Graph::new();
+    let missing = |name: &str, dtype: DType, shape: TensorShape| -> Result<Vec<String>> {
+        let x = g.input(name, dtype, shape)?;
+        let patches = x.extract_volume_patches([2, 2, 2], [2, 2, 2], WindowPadding::Valid)?;
+        ops_missing_in_tensorflow(&g, &[patches])
+    };
+    assert!(missing("a", DType::F32, shape!["n", 4, 4, 4, 1])?.is_empty());
+    assert_eq!(missing("b", DType::F32, shape!["n", "p", 4, 4, 1])?, ["extract_volume_patches"]);
+    // The function that computes the op in f32 does not know the sizes.
+    assert_eq!(missing("c", DType::Bool, shape!["n", 4, 4, 4, 1])?, ["extract_volume_patches on bool"]);
+    Ok(())
+}
+
+/// The shape functions of TensorFlow's fractional pools say that the starts of the windows have one entry less.
+#[test]
+fn fractional_pools_are_written_without_sizes_that_tensorflow_refuses() -> Result<()> {
+    let g = Graph::new();
+    let x = g.input("x", DType::F32, shape![1, 6, 6, 1])?;
+    let pools = x.fractional_max_pool(FractionalPool::new([1.5, 1.5]))?;
+    let text = to_pbtxt(&g, &pools)?;
+    let node = text.split("node {").find(|node| node.contains("op: \"FractionalMaxPool\""));
+    assert!(node.is_some_and(|node| !node.contains("_output_shapes")), "{text}");
+    Ok(())
+}
+
+/// Compiles the functions that the export writes: an import that does not know this crate's attributes inlines them.
+fn inlined(graph: &Graph, outputs: &[Value<'_>]) -> Result<shapeflow::Executable> {
+    let text = to_pbtxt(graph, outputs)?.replace("_shapeflow_", "_unknown_");
+    let imported = Model::from_text(&text)?.import(None, &ImportOptions::new())?;
+    let names = tensor_names(graph, outputs)?;
+    let values = names.iter().map(|name| imported.value(name)).collect::<Result<Vec<_>>>()?;
+    imported.graph().compile(values)
 }
 
 /// An op that TensorFlow lacks is listed with the method that it is a part of.

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use clap::ArgMatches;
-use shapeflow::interchange::{Imported, ops_missing_in_tensorflow, tensor_names, to_graphdef, to_pbtxt};
+use shapeflow::interchange::{Exported, Imported, tensor_names};
 use shapeflow::{Error, Snapshot, StageKind, Tensor, TensorView, Trace, Value};
 
 use super::document::with_final_newline;
@@ -37,15 +37,9 @@ pub(crate) fn dump(arguments: &ArgMatches) -> Result<Vec<u8>, Failure> {
                 "{format} must have --stage graph, got --stage {stage}"
             )));
         }
-        "pb" => {
-            let outputs = exported(&imported, &fetches)?;
-            note_missing_ops(&imported, &outputs)?;
-            to_graphdef(imported.graph(), &outputs)?
-        }
+        "pb" => exported(&imported, &fetches)?.to_bytes(),
         "pbtxt" => {
-            let outputs = exported(&imported, &fetches)?;
-            note_missing_ops(&imported, &outputs)?;
-            let text = to_pbtxt(imported.graph(), &outputs)?;
+            let text = exported(&imported, &fetches)?.to_text();
             with_final_newline(format!("{}{text}", refused_comments("#", "omitted", &imported)))
         }
         _ => with_final_newline(drawn(arguments, &imported, &fetches, &feeds, stage, format)?),
@@ -58,18 +52,6 @@ pub(crate) fn dump(arguments: &ArgMatches) -> Result<Vec<u8>, Failure> {
         (None, Some(error)) => Err(Failure::with_document(error, document)),
         (None, None) => Ok(document),
     }
-}
-
-/// Prints the ops of a GraphDef that TensorFlow lacks. This library reads the file, and TensorFlow does not.
-fn note_missing_ops(imported: &Imported, outputs: &[Value<'_>]) -> Result<(), Failure> {
-    let missing = ops_missing_in_tensorflow(imported.graph(), outputs)?;
-    if !missing.is_empty() {
-        print_error(&format!(
-            "note: TensorFlow cannot load the file, because it lacks {}",
-            missing.join(", ")
-        ));
-    }
-    Ok(())
 }
 
 /// Returns a comment for each refused node, for a document that lacks these nodes. `mark` begins a comment; `fate` says
@@ -130,12 +112,13 @@ fn wanted<'m>(imported: &'m Imported, fetches: &[&str]) -> Result<Vec<Value<'m>>
     Ok(named(imported, fetches)?.into_iter().map(|(_, value)| value).collect())
 }
 
-/// Returns the values of [`named`] for an export, whose nodes have their names: a value with another name, such as an
-/// output of a function, gets an `Identity` with the name.
-fn exported<'m>(imported: &'m Imported, fetches: &[&str]) -> Result<Vec<Value<'m>>, Failure> {
+/// Exports the values of [`named`], whose nodes have their names: a value with another name, such as an output of a
+/// function, gets an `Identity` with the name. Prints the ops that TensorFlow lacks: this library reads the file, and
+/// TensorFlow does not.
+fn exported(imported: &Imported, fetches: &[&str]) -> Result<Exported, Failure> {
     let graph = imported.graph();
     let named = named(imported, fetches)?;
-    let values: Vec<Value<'m>> = named.iter().map(|(_, value)| *value).collect();
+    let values: Vec<Value<'_>> = named.iter().map(|(_, value)| *value).collect();
     // `NAME:i` is no name of a node.
     let is_wrong = |name: &str, exported: &str| name != exported && !name.contains(':');
     let mut outputs = Vec::new();
@@ -150,7 +133,14 @@ fn exported<'m>(imported: &'m Imported, fetches: &[&str]) -> Result<Vec<Value<'m
             print_error(&format!("note: the output {name} is named {exported} in the file"));
         }
     }
-    Ok(outputs)
+    let exported = Exported::new(graph, &outputs)?;
+    if !exported.missing_ops().is_empty() {
+        print_error(&format!(
+            "note: TensorFlow cannot load the file, because it lacks {}",
+            exported.missing_ops().join(", ")
+        ));
+    }
+    Ok(exported)
 }
 
 /// The number of runs whose times a page shows.

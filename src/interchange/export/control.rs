@@ -328,7 +328,7 @@ impl Exporter<'_> {
         let wanted: Vec<ValueIx> = outputs.iter().map(|output| ValueIx(*output)).collect();
         self.exported = match wanted.is_empty() {
             true => vec![false; data.nodes.len()],
-            false => exported_nodes(data, &wanted),
+            false => exported_nodes(data, &wanted, &self.sources),
         };
         for ((_, input), tensor) in data.inputs.iter().zip(inputs) {
             let node = data.values[input.index()].node.index();

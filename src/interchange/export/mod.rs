@@ -35,8 +35,8 @@ use unique_name::unique_name;
 /// The producer version of exported graphs. TensorFlow 2.21 writes this version.
 const PRODUCER: i32 = 2474;
 
-/// The ops whose shape functions in TensorFlow give wrong ranks. TensorFlow refuses a node with the right ranks.
-const WRONG_SHAPES: [&str; 1] = ["ExtractVolumePatches"];
+/// The ops whose shape functions in TensorFlow give wrong sizes. TensorFlow refuses a node with the right sizes.
+const WRONG_SHAPES: [&str; 2] = ["FractionalAvgPool", "FractionalMaxPool"];
 
 /// Returns the graph as the bytes of a TensorFlow GraphDef: the nodes that `outputs` need, or all nodes if `outputs` is
 /// empty.
@@ -55,7 +55,8 @@ const WRONG_SHAPES: [&str; 1] = ["ExtractVolumePatches"];
 /// ragged matrices, `reduce_prod` of complex numbers, convolutions in groups, `max_pool` and `avg_pool` with windows
 /// that are known only in a run, `max_pool_with_argmax` and gradients of max pools, `dilation_2d` and its gradients,
 /// resizes with antialias or with a kernel such as Lanczos, `quantize`, `dequantize`, `quantize_and_dequantize`,
-/// quantized and uniform layers, `parse_example`, and draws with the state of a generator. `softmax` and `log_softmax`
+/// quantized and uniform layers, `parse_example`, `extract_volume_patches` of volumes of unknown sizes, and draws with
+/// the state of a generator. `softmax` and `log_softmax`
 /// along another axis than the last one need a known rank and axis.
 ///
 /// Names in TensorFlow have ASCII letters, digits and `_./-`, and begin with a letter, a digit or a dot. The export
@@ -77,7 +78,7 @@ const WRONG_SHAPES: [&str; 1] = ["ExtractVolumePatches"];
 /// a constant is a tensor list. Otherwise, an output is poisoned or belongs to another graph.
 #[track_caller]
 pub fn to_graphdef(graph: &Graph, outputs: &[Value<'_>]) -> Result<Vec<u8>> {
-    at_caller(|| Ok(export(graph, outputs)?.0.encode_to_vec()))
+    at_caller(|| Ok(export(graph, outputs)?.to_bytes()))
 }
 
 /// Returns the graph as protobuf text, with the same content as [`to_graphdef`].
@@ -86,7 +87,7 @@ pub fn to_graphdef(graph: &Graph, outputs: &[Value<'_>]) -> Result<Vec<u8>> {
 /// As [`to_graphdef`].
 #[track_caller]
 pub fn to_pbtxt(graph: &Graph, outputs: &[Value<'_>]) -> Result<String> {
-    at_caller(|| Ok(text_print::print(&to_graphdef(graph, outputs)?, &GRAPH)))
+    at_caller(|| Ok(export(graph, outputs)?.to_text()))
 }
 
 /// Returns the names that values have in the exported graph: `NAME` for output 0, else `NAME:i`.
@@ -134,15 +135,58 @@ fn indices(graph: &Graph, values: &[Value<'_>]) -> Result<Vec<ValueIx>> {
 /// As [`to_graphdef`].
 #[track_caller]
 pub fn ops_missing_in_tensorflow(graph: &Graph, outputs: &[Value<'_>]) -> Result<Vec<String>> {
-    at_caller(|| Ok(export(graph, outputs)?.1.into_iter().collect()))
+    at_caller(|| Ok(export(graph, outputs)?.missing_ops))
 }
 
-/// Returns the exported graph, and the ops in it that TensorFlow lacks.
-fn export(graph: &Graph, outputs: &[Value<'_>]) -> Result<(GraphDef, BTreeSet<String>)> {
+/// A graph that is exported once: [`to_graphdef`], [`to_pbtxt`] and [`ops_missing_in_tensorflow`] export it each time.
+///
+/// ```
+/// use shapeflow::interchange::Exported;
+/// use shapeflow::{DType, Graph, Unknown};
+///
+/// let graph = Graph::new();
+/// let x = graph.input("x", DType::F32, [Unknown])?;
+/// let exported = Exported::new(&graph, &[x.sort(0, false)?])?;
+/// assert!(exported.missing_ops().is_empty() && exported.to_text().contains("TopKV2"));
+/// # Ok::<(), shapeflow::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Exported {
+    graph: GraphDef,
+    missing_ops: Vec<String>,
+}
+
+impl Exported {
+    /// Exports a graph: see [`to_graphdef`].
+    ///
+    /// # Errors
+    /// As [`to_graphdef`].
+    #[track_caller]
+    pub fn new(graph: &Graph, outputs: &[Value<'_>]) -> Result<Exported> {
+        at_caller(|| export(graph, outputs))
+    }
+
+    /// Returns the bytes of the GraphDef, as [`to_graphdef`] does.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        self.graph.encode_to_vec()
+    }
+
+    /// Returns the GraphDef as protobuf text, as [`to_pbtxt`] does.
+    pub fn to_text(&self) -> String {
+        text_print::print(&self.to_bytes(), &GRAPH)
+    }
+
+    /// Returns the ops that TensorFlow lacks, as [`ops_missing_in_tensorflow`] does.
+    pub fn missing_ops(&self) -> &[String] {
+        &self.missing_ops
+    }
+}
+
+fn export(graph: &Graph, outputs: &[Value<'_>]) -> Result<Exported> {
     let wanted = indices(graph, outputs)?;
     let data = graph.read();
     let mut exporter = Exporter::new(&data, std::iter::empty());
-    exporter.exported = exported_nodes(&data, &wanted);
+    exporter.exported = exported_nodes(&data, &wanted, &exporter.sources);
     for number in 0..data.nodes.len() {
         if exporter.exported[number] {
             exporter.node(NodeIx(number as u32))?;
@@ -154,12 +198,12 @@ fn export(graph: &Graph, outputs: &[Value<'_>]) -> Result<(GraphDef, BTreeSet<St
         versions: Some(VersionDef { producer: PRODUCER, min_consumer: 0 }),
         ..GraphDef::default()
     };
-    Ok((graph, exporter.missing))
+    Ok(Exported { graph, missing_ops: exporter.missing.into_iter().collect() })
 }
 
 /// Returns, by node, whether it is exported: the nodes that the `wanted` values need, and inputs whose sizes the
 /// attributes of these nodes mention. All nodes are exported if `wanted` is empty.
-fn exported_nodes(data: &GraphData, wanted: &[ValueIx]) -> Vec<bool> {
+fn exported_nodes(data: &GraphData, wanted: &[ValueIx], sources: &OnceCell<SizeSources>) -> Vec<bool> {
     if wanted.is_empty() {
         return vec![true; data.nodes.len()];
     }
@@ -179,7 +223,7 @@ fn exported_nodes(data: &GraphData, wanted: &[ValueIx]) -> Vec<bool> {
     if symbols.is_empty() {
         return exported;
     }
-    let sources = SizeSources::of(data);
+    let sources = sources.get_or_init(|| SizeSources::of(data));
     let mut number = 0;
     while let Some(&(symbol, before)) = symbols.get(number) {
         number += 1;

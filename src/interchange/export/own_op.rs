@@ -49,13 +49,15 @@ impl Exporter<'_> {
         let mut is_computable = node.op.tensorflow_function().is_some() || self.is_widened(node);
         for (attr_name, attr) in node.attrs().iter() {
             let elements = attr.to_elements().filter(|elements| elements.as_known().is_none());
-            let is_read_back = elements.as_ref().is_some_and(has_unnamed_sizes);
+            let declared = node.op.operand_list().unwrap_or_default();
+            let position = declared.iter().position(|operand| operand.name() == attr_name);
+            // A shape that no operand gives may have unknown sizes.
+            let is_shape = position.is_none() && matches!(attr, Attr::Shape(_));
+            let is_read_back = !is_shape && elements.as_ref().is_some_and(has_unnamed_sizes);
             if !is_read_back {
                 add_own(&mut def, attr_name, attr)?;
             }
             let Some(elements) = elements.filter(|_| is_read_back || is_computable) else { continue };
-            let declared = node.op.operand_list().unwrap_or_default();
-            let position = declared.iter().position(|operand| operand.name() == attr_name);
             let argument = Argument { dtype: DType::I64, rank: Some(elements.rank()) };
             let parameter = Parameter::Elements(elements);
             let tensor = match position {

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use prost::bytes::Bytes;
-use shapeflow_shape_fns::{Attr, DType, lookup};
+use shapeflow_shape_fns::{Attr, DType, Dim, lookup};
 
 use super::super::proto::{AttrKind, ListValue, NodeDef};
 use super::super::signature::{Argument, ArgumentType, Attribute, OpSignature, signature};
@@ -60,6 +60,21 @@ impl Exporter<'_> {
             let shape =
                 |value: &ValueIx| self.data.table.resolve_shape(&self.data.values[value.index()].shape);
             if node.operands.iter().any(|value| shape(value).rank() != Some(rank)) {
+                return Ok(None);
+            }
+        }
+        if let Some((values, magnitude)) = spelling.magnitudes {
+            let dtype = |operand: usize| node.operands.get(operand).map(|value| self.dtype(*value));
+            if dtype(magnitude) != dtype(values).map(|dtype| dtype.part().unwrap_or(dtype)) {
+                return Ok(None);
+            }
+        }
+        if let Some(axis) = spelling.known_from {
+            let is_known = |value: ValueIx| {
+                let shape = self.data.table.resolve_shape(&self.data.values[value.index()].shape);
+                shape.dims().is_some_and(|dims| dims.iter().skip(axis).all(Dim::is_known))
+            };
+            if !node.operands.iter().copied().chain(node.values()).all(is_known) {
                 return Ok(None);
             }
         }

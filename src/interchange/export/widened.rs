@@ -6,13 +6,14 @@ use shapeflow_shape_fns::{Attr, Attrs, DType};
 use super::Exporter;
 use super::function::Argument;
 use crate::error::Result;
-use crate::graph::{Node, OpBuilder, Value};
+use crate::graph::{Node, OpBuilder, Value, ValueIx};
 
 impl Exporter<'_> {
     /// Returns whether a wider dtype may compute the node: TensorFlow's op lacks a dtype of the node, and the op gives
     /// the same results in a wider dtype.
     pub(super) fn is_widened(&self, node: &Node) -> bool {
-        self.refused.is_some() && !node.op.is_never_widened() && !node.operands.is_empty()
+        let is_refused = |value: &ValueIx| Some(self.dtype(*value)) == self.refused;
+        !node.op.is_never_widened() && node.operands.iter().any(is_refused)
     }
 
     /// Returns the name of a function that computes the node in a wider dtype. `positions` has the position of each
@@ -27,7 +28,9 @@ impl Exporter<'_> {
         positions: &[usize],
         attrs: &Attrs,
     ) -> Result<Option<String>> {
-        let Some(refused) = self.refused.filter(|_| self.is_widened(node)) else { return Ok(None) };
+        let Some(refused) = self.refused.filter(|_| self.is_widened(node)) else {
+            return Ok(None);
+        };
         let signature: Vec<(DType, Option<usize>)> =
             arguments.iter().map(|argument| (argument.dtype, argument.rank)).collect();
         let key = format!("{} widened {signature:?} {positions:?} {attrs}", node.op.name());
@@ -67,7 +70,9 @@ fn computed_in<'g>(
     refused: DType,
     wide: DType,
 ) -> Result<Vec<Value<'g>>> {
-    let Some(first) = values.first() else { return Ok(Vec::new()) };
+    let Some(first) = values.first() else {
+        return Ok(Vec::new());
+    };
     let mut call = OpBuilder::new(first.graph(), node.op.clone()).attrs(attrs.clone());
     for (value, position) in values.iter().zip(positions) {
         let value = if value.dtype() == refused { value.cast(wide)? } else { *value };
@@ -88,5 +93,64 @@ fn wider(dtype: DType) -> &'static [DType] {
         DType::F32 => &[DType::F64],
         DType::C64 => &[DType::C128],
         _ => &[],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::signature::{ArgumentType, OpSignature, signature};
+    use super::*;
+    use crate::op::{OpDef, Registry};
+
+    /// The ops whose results depend on the limits, the width or the rounding of the dtype. The result of no elements is a
+    /// limit of the dtype; shifts, complements and counts of bits depend on the width; a message holds the dtype; and a
+    /// threshold or a tolerance is compared with what wrapped around or was rounded.
+    const DEPENDENT: [&str; 21] = [
+        "approximate_equal",
+        "bitcast",
+        "bitwise_not",
+        "cumulative_logsumexp",
+        "fingerprint",
+        "left_shift",
+        "next_after",
+        "population_count",
+        "reduce_max",
+        "reduce_mean",
+        "reduce_min",
+        "right_shift",
+        "segment_max",
+        "segment_mean",
+        "segment_min",
+        "serialize_many_sparse",
+        "serialize_tensor",
+        "sparse_add",
+        "sparse_reduce_max",
+        "unsorted_segment_max",
+        "unsorted_segment_min",
+    ];
+
+    /// Returns whether TensorFlow has no op of the definition that takes operands of the dtype.
+    fn lacks(def: &OpDef, dtype: DType) -> bool {
+        let lacks = |signature: &OpSignature| {
+            signature.inputs.iter().any(|input| match input.dtype {
+                ArgumentType::Attr(name) => signature.attr(name).is_some_and(|attr| !attr.takes(dtype)),
+                _ => false,
+            })
+        };
+        def.tensorflow_ops().iter().filter_map(|spelling| signature(spelling.op_type)).all(lacks)
+    }
+
+    #[test]
+    fn an_op_whose_results_depend_on_the_dtype_is_not_widened() {
+        let registry = Registry::builtin();
+        for name in DEPENDENT {
+            let def = registry.get(name).unwrap_or_else(|| panic!("{name} must be an op"));
+            if def.is_never_widened() || def.tensorflow_function().is_some() {
+                continue;
+            }
+            for dtype in def.dtypes().into_iter().filter(|dtype| !wider(*dtype).is_empty()) {
+                assert!(!lacks(&def, dtype), "{name} on {dtype}");
+            }
+        }
     }
 }

@@ -120,7 +120,8 @@ pub(crate) static VOLUMES: OpDef = OpDef::compute("extract_volume_patches", lowe
     .operands(&[Operand::Data("input")])
     .shape_fn(shapeflow_shape_fns::image::extract_volume_patches)
     .dtype_rule(dtype::unary::fixed)
-    .tensorflow(&[TfOp::new("ExtractVolumePatches")]);
+    // For unknown sizes, the shape function of TensorFlow gives 4 axes.
+    .tensorflow(&[TfOp::new("ExtractVolumePatches").known_from(1)]);
 
 fn shape(cx: &mut InferenceContext<'_>) -> shapeflow_shape_fns::Result<()> {
     for name in ["ksizes", "strides", "rates"] {

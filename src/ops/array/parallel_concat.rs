@@ -4,7 +4,8 @@ use shapeflow_shape_fns::{Attribute, Dim};
 
 use crate::dtype;
 use crate::expr::{Expr, InRange, Index, LowerCx};
-use crate::op::{OpDef, Operand, TfOp};
+use crate::op::{OpDef, Operand, TfFunction, TfOp};
+use crate::ops::concat;
 
 /// An op for import only: programs call [`concat`](fn@crate::concat). Attribute `shape` is the shape of the result.
 pub(crate) static DEF: OpDef = OpDef::compute("parallel_concat", lower)
@@ -12,7 +13,8 @@ pub(crate) static DEF: OpDef = OpDef::compute("parallel_concat", lower)
     .operands(&[Operand::Variadic("values..")])
     .shape_fn(shapeflow_shape_fns::control::parallel_concat)
     .dtype_rule(|dtypes, _| Ok(vec![dtype::common(dtypes, 0, dtypes.len(), dtype::Class::Any)?]))
-    .tensorflow(&[TfOp::new("ParallelConcat")]);
+    .tensorflow(&[TfOp::new("ParallelConcat").known_from(0)])
+    .in_tensorflow(TfFunction::Composed(|_, values| Ok(vec![concat(values, 0)?])));
 
 fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
     let (row, rest) = index.split_first().expect("the shape function refuses scalars");

@@ -8,7 +8,8 @@ use crate::dtype;
 use crate::error::Result;
 use crate::expr::{Expr, Index, LowerCx};
 use crate::graph::{IntoOperand, Value};
-use crate::op::{OpDef, Operand, TfOp};
+use crate::op::{CompositeCx, OpDef, Operand, TfFunction, TfOp};
+use crate::ops::in_tensorflow::operands;
 use crate::shape_fns;
 
 impl<'g> Value<'g> {
@@ -43,10 +44,18 @@ pub(crate) static DEF: OpDef = OpDef::compute("approximate_equal", lower)
     .operands(&[Operand::Data("x"), Operand::Data("y")])
     .shape_fn(shape_fns::common::same_shape)
     .dtype_rule(dtype::comparison::float)
-    .tensorflow(&[TfOp::new("ApproximateEqual")]);
+    .tensorflow(&[TfOp::new("ApproximateEqual")])
+    .in_tensorflow(TfFunction::Composed(in_tensorflow));
 
 /// TensorFlow's default tolerance.
 const DEFAULT_TOLERANCE: f32 = 1e-5;
+
+/// TensorFlow's op lacks f16 and bf16. In a wider dtype, neither the difference nor the tolerance would be rounded.
+fn in_tensorflow<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value<'g>>> {
+    let [x, y] = operands(values)?;
+    let tolerance = x.graph().constant(cx.attrs().float("tolerance"))?.cast(x.dtype())?;
+    Ok(vec![x.sub(y)?.abs()?.less_equal(tolerance)?])
+}
 
 fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
     let tolerance = cx.attrs().float("tolerance");

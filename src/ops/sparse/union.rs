@@ -146,7 +146,10 @@ pub(crate) static ADD: OpDef = OpDef::host("sparse_add", add)
     .outputs(|_, _| 3)
     .shape_fn(shapeflow_shape_fns::sparse::add)
     .dtype_rule(sum_dtypes)
-    .tensorflow(&[TfOp::new("SparseAdd")]);
+    // The threshold is compared with sums that wrapped around or were rounded.
+    .never_widened()
+    // TensorFlow reads the bits of a threshold of another dtype as if they had the dtype of the values.
+    .tensorflow(&[TfOp::new("SparseAdd").with_magnitudes(1, 6)]);
 
 fn value_dtype(dtypes: &[DType], class: Class) -> Result<DType> {
     check_i64(dtypes, &[0, 2, 3, 5])?;
@@ -159,8 +162,7 @@ fn value_dtype(dtypes: &[DType], class: Class) -> Result<DType> {
 
 fn sum_dtypes(dtypes: &[DType], _: &Attrs) -> Result<Vec<DType>> {
     let values = value_dtype(dtypes, Class::Numeric)?;
-    // A threshold of another dtype is compared by its value. TensorFlow reads the bits of such a threshold as if they
-    // had the dtype of the values; the results are equal for a threshold of 0.
+    // A threshold of another dtype is compared by its value.
     dtype::common(dtypes, 6, 7, Class::Number)?;
     Ok(vec![DType::I64, values, DType::I64])
 }
