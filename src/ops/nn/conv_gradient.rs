@@ -203,7 +203,7 @@ fn image_dims(geometry: &Geometry, given: Vec<Dim>, batch: &Dim, channels: &Dim)
 
 /// Puts `stride - 1` zeros between the elements of a gradient of windows, and zeros around them, along `axes`. Then a
 /// window at each position holds the gradients of all windows that cover this position of the images, in reverse order.
-/// `image` has the dimensions of the images.
+/// Windows that cover only padding are cut off. `image` has the dimensions of the images.
 pub(super) fn spread_over<'g>(
     gradient: Value<'g>,
     windows: &Windows,
@@ -212,20 +212,33 @@ pub(super) fn spread_over<'g>(
 ) -> Result<Value<'g>> {
     let zero = Dim::known(0);
     let mut paddings = vec![[zero.clone(), zero.clone()]; image.len()];
+    // For each axis with windows to cut off: how many elements are cut off at its start, and how many stay.
+    let mut cut = Vec::new();
     let mut gradient = gradient;
     for axis in axes {
         gradient = spread(gradient, axis, &windows.strides[axis])?;
-        let ([front, back], span) = (&windows.paddings[axis], windows.span(axis)?);
-        let before = span.checked_sub(Dim::known(1))?.checked_sub(front)?;
+        let ([front, _], span) = (&windows.paddings[axis], windows.span(axis)?);
+        let reach = span.checked_sub(Dim::known(1))?;
+        let before = reach.checked_sub(front)?;
         let after = image[axis].checked_add(front)?.checked_sub(&dims_of(gradient)[axis])?;
-        if before.lt(&zero) == Some(true) || after.lt(&zero) == Some(true) {
-            return refuse(format!(
-                "the windows must cover the padding at axis {axis}, got padding {front} and {back} for a window of {span}"
-            ));
+        let [starts_outside, ends_outside] = [&before, &after].map(|padding| padding.lt(&zero) == Some(true));
+        if starts_outside || ends_outside {
+            let begin = if starts_outside { front.checked_sub(&reach)? } else { zero.clone() };
+            cut.push((axis, begin, image[axis].checked_add(&reach)?));
         }
-        paddings[axis] = [before, after];
+        paddings[axis] = [(before, starts_outside), (after, ends_outside)]
+            .map(|(padding, is_negative)| if is_negative { zero.clone() } else { padding });
     }
-    padded(gradient, &paddings, Scalar::zero(gradient.dtype()))
+    let padded = padded(gradient, &paddings, Scalar::zero(gradient.dtype()))?;
+    if cut.is_empty() {
+        return Ok(padded);
+    }
+    let mut begins = vec![zero; image.len()];
+    let mut sizes = dims_of(padded);
+    for (axis, begin, size) in cut {
+        (begins[axis], sizes[axis]) = (begin, size);
+    }
+    padded.slice(&begins[..], &sizes[..])
 }
 
 /// Puts `stride - 1` zeros between the elements along an axis.
@@ -264,6 +277,56 @@ mod tests {
             let gradient = Tensor::zeros(DType::F32, &result.map(|size| size as usize)).unwrap();
             let [y] = g.compile(y).unwrap().run(&[gradient.view()]).unwrap();
             assert_eq!(y.sizes(), sizes.map(|size: i64| size as usize));
+        }
+    }
+
+    /// The gradient with respect to `size` elements: each window adds its gradient times the filter where it lies.
+    fn naive(size: i64, filter: &[f32], gradient: &[f32], stride: i64, front: i64) -> Vec<f32> {
+        let mut result = vec![0.0; size as usize];
+        for (window, gradient) in (0i64..).zip(gradient) {
+            for (element, factor) in (0i64..).zip(filter) {
+                let position = window * stride + element - front;
+                if (0..size).contains(&position) {
+                    result[position as usize] += gradient * factor;
+                }
+            }
+        }
+        result
+    }
+
+    #[test]
+    fn windows_that_cover_only_padding_have_no_gradient() {
+        for size in 1..4i64 {
+            for window in 1..4i64 {
+                for stride in 1..4i64 {
+                    for (front, back) in [(0, 0), (1, 4), (5, 0), (4, 6), (7, 3)] {
+                        let slack = size + front + back - window;
+                        if slack < 0 {
+                            continue;
+                        }
+                        let count = slack / stride + 1;
+                        let numbers =
+                            |count: i64| (1..=count).map(|number| number as f32).collect::<Vec<f32>>();
+                        let (factors, gradients) = (numbers(window), numbers(count));
+                        let g = Graph::new();
+                        let data = |sizes: [i64; 4], elements: &[f32]| {
+                            let tensor = Tensor::from_slice(&sizes.map(|size| size as usize), elements);
+                            g.constant(tensor.unwrap()).unwrap()
+                        };
+                        let call = g.op(&INPUT).size("input_sizes", [1, size, 1, 1]);
+                        let call = call.data(data([window, 1, 1, 1], &factors));
+                        let call = call.data(data([1, count, 1, 1], &gradients));
+                        let paddings = [0, 0, front, back, 0, 0, 0, 0];
+                        let call = call.attr("strides", Attr::from([1, stride, 1, 1]));
+                        let call = call.attr("padding", "EXPLICIT");
+                        let y = call.attr("explicit_paddings", Attr::from(paddings)).finish().unwrap();
+                        let [y] = g.compile(y).unwrap().run(&[]).unwrap();
+                        let expected = naive(size, &factors, &gradients, stride, front);
+                        let case = (size, window, stride, front, back);
+                        assert_eq!(y.as_slice::<f32>().unwrap(), expected, "{case:?}");
+                    }
+                }
+            }
         }
     }
 
