@@ -103,9 +103,9 @@ mod tests {
     use crate::op::{OpDef, Registry};
 
     /// The ops whose results depend on the limits, the width or the rounding of the dtype. The result of no elements is a
-    /// limit of the dtype; shifts, complements and counts of bits depend on the width; a message holds the dtype; and a
+    /// limit of the dtype; shifts, complements, counts of bits and random integers depend on the width; a message holds the dtype; and a
     /// threshold or a tolerance is compared with what wrapped around or was rounded.
-    const DEPENDENT: [&str; 21] = [
+    const DEPENDENT: [&str; 23] = [
         "approximate_equal",
         "bitcast",
         "bitwise_not",
@@ -114,6 +114,8 @@ mod tests {
         "left_shift",
         "next_after",
         "population_count",
+        "random_int",
+        "random_int_with_state",
         "reduce_max",
         "reduce_mean",
         "reduce_min",
