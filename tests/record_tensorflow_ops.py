@@ -42,6 +42,16 @@ INTEGERS = [tf.int32.as_datatype_enum, tf.int64.as_datatype_enum]
 VECTORS = {"Transpose": [1], "ConjugateTranspose": [1]}
 # Dtypes with a kernel that gives wrong results, 0 for every integer, or that fails in every run.
 WRONG = {"Round": INTEGERS, "Where": [tf.float16.as_datatype_enum]}
+# The dtypes of an op whose kernel takes every dtype, but fails in every run with another one.
+COMPUTED = {
+    "Tile": [
+        dtype.as_datatype_enum
+        for dtype in (
+            tf.bool, tf.int8, tf.int16, tf.int32, tf.int64, tf.uint8, tf.uint32, tf.uint64, tf.float16, tf.bfloat16,
+            tf.float32, tf.float64, tf.complex64, tf.complex128, tf.string, tf.variant,
+        )
+    ]
+}  # fmt: skip
 OPAQUE = {"resource", "variant"}
 # Ops that the optimizers of graphs write.
 OPTIMIZED = {"_FusedBatchNormEx", "_FusedConv2D", "_FusedDepthwiseConv2dNative", "_FusedMatMul"}
@@ -152,11 +162,13 @@ def dtypes_of(attr, op_kernels):
     return sorted(computed if declared is None else computed & declared)
 
 
-def attribute(attr, op_kernels, sets, wrong):
+def attribute(attr, op_kernels, sets, wrong, computed):
     text = f"{attr.name}:{attr.type}"
     if attr.type == "int" and attr.has_minimum and attr.minimum > 0:
         text += f">{attr.minimum}"
     dtypes = dtypes_of(attr, op_kernels) if attr.type == "type" else None
+    if attr.name == "T" and computed:
+        dtypes = sorted(computed)
     if dtypes is not None:
         dtypes = [number for number in dtypes if number not in wrong]
         names = " ".join(type_name(number) for number in dtypes)
@@ -195,11 +207,12 @@ def main():
             if kernel.device_type in ("CPU", "DEFAULT") and not kernel.label
         ]
         numbers = VECTORS.get(op.name) or vectors(op)
+        wrong, computed = WRONG.get(op.name, ()), COMPUTED.get(op.name)
         columns = [
             op.name,
             " ".join(argument(arg, number in numbers) for number, arg in enumerate(op.input_arg)),
             " ".join(map(argument, op.output_arg)),
-            " ".join(attribute(attr, op_kernels, sets, WRONG.get(op.name, ())) for attr in op.attr),
+            " ".join(attribute(attr, op_kernels, sets, wrong, computed) for attr in op.attr),
         ]
         if op.HasField("deprecation"):
             columns.append(str(op.deprecation.version))

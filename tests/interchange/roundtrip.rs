@@ -217,6 +217,18 @@ fn sums_with_a_threshold_are_not_computed_in_a_wider_dtype() -> Result<()> {
     Ok(())
 }
 
+/// TensorFlow draws other integers of 64 bits than of 32 bits.
+#[test]
+fn random_integers_are_not_drawn_in_a_wider_dtype() -> Result<()> {
+    let g = Graph::new();
+    let seed = g.input("seed", DType::I64, shape![2])?;
+    let drawn = seed.random_int([3], g.constant(0i32)?, g.constant(9i32)?)?;
+    assert!(ops_missing_in_tensorflow(&g, &[drawn])?.is_empty());
+    let drawn = seed.random_int([3], g.constant(0u32)?, g.constant(9u32)?)?;
+    assert_eq!(ops_missing_in_tensorflow(&g, &[drawn])?, ["random_int on u32"]);
+    Ok(())
+}
+
 /// A tolerance and a difference are rounded to the dtype of the operands, for which TensorFlow lacks the op.
 #[test]
 fn a_tolerance_is_rounded_in_tensorflow_too() -> Result<()> {

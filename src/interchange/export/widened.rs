@@ -28,9 +28,7 @@ impl Exporter<'_> {
         positions: &[usize],
         attrs: &Attrs,
     ) -> Result<Option<String>> {
-        let Some(refused) = self.refused.filter(|_| self.is_widened(node)) else {
-            return Ok(None);
-        };
+        let Some(refused) = self.refused.filter(|_| self.is_widened(node)) else { return Ok(None) };
         let signature: Vec<(DType, Option<usize>)> =
             arguments.iter().map(|argument| (argument.dtype, argument.rank)).collect();
         let key = format!("{} widened {signature:?} {positions:?} {attrs}", node.op.name());
@@ -70,9 +68,7 @@ fn computed_in<'g>(
     refused: DType,
     wide: DType,
 ) -> Result<Vec<Value<'g>>> {
-    let Some(first) = values.first() else {
-        return Ok(Vec::new());
-    };
+    let Some(first) = values.first() else { return Ok(Vec::new()) };
     let mut call = OpBuilder::new(first.graph(), node.op.clone()).attrs(attrs.clone());
     for (value, position) in values.iter().zip(positions) {
         let value = if value.dtype() == refused { value.cast(wide)? } else { *value };
@@ -102,10 +98,10 @@ mod tests {
     use super::*;
     use crate::op::{OpDef, Registry};
 
-    /// The ops whose results depend on the limits, the width or the rounding of the dtype. The result of no elements is a
-    /// limit of the dtype; shifts, complements and counts of bits depend on the width; a message holds the dtype; and a
-    /// threshold or a tolerance is compared with what wrapped around or was rounded.
-    const DEPENDENT: [&str; 21] = [
+    /// The ops whose results depend on the limits, the width or the rounding of the dtype. The result of no elements is
+    /// a limit of the dtype. Shifts, complements, counts of bits and random integers depend on the width. A message
+    /// holds the dtype. A threshold or a tolerance is compared with what wrapped around or was rounded.
+    const DEPENDENT: [&str; 23] = [
         "approximate_equal",
         "bitcast",
         "bitwise_not",
@@ -114,6 +110,8 @@ mod tests {
         "left_shift",
         "next_after",
         "population_count",
+        "random_int",
+        "random_int_with_state",
         "reduce_max",
         "reduce_mean",
         "reduce_min",

@@ -177,6 +177,8 @@ static INT: OpDef = OpDef::host("random_int", |cx| {
     dtype::check_indices(seed, 0)?;
     bound_dtype(bounds)
 })
+// An integer of 64 bits takes twice as many random bits.
+.never_widened()
 .tensorflow(&[TfOp::new("StatelessRandomUniformInt")]);
 
 pub(crate) static INT_WITH_STATE: OpDef = OpDef::host("random_int_with_state", |cx| {
@@ -196,6 +198,7 @@ pub(crate) static INT_WITH_STATE: OpDef = OpDef::host("random_int_with_state", |
     check_state(operands, 2)?;
     bound_dtype(&operands[operands.len() - 2..])
 })
+.never_widened()
 .tensorflow(&[TfOp::new("StatelessRandomUniformIntV2")]);
 
 pub(crate) static ALL: &[&OpDef] = &[
