@@ -42,8 +42,8 @@ impl<'g> RaggedValue<'g> {
     /// Refuses: a slice of one size does not fit rows of different lengths. [`slice_with`](Self::slice_with) cuts each
     /// row to a range, as in `rt.slice_with(&slice![.., 1..3])`.
     ///
-    /// This method exists only for its error message, which is the same for every shape and dtype. TensorFlow has no
-    /// such op.
+    /// Adds no op: the method exists only for its error message, which is the same for every shape and dtype. TensorFlow
+    /// has no such op.
     ///
     /// ```
     /// use shapeflow::{Graph, ragged};
@@ -67,8 +67,8 @@ impl<'g> RaggedValue<'g> {
 
     /// Refuses: rows of different lengths are not compared. `flat_values().unique()` finds the unique elements.
     ///
-    /// This method exists only for its error message, which is the same for every shape and dtype. TensorFlow has no
-    /// such op.
+    /// Adds no op: the method exists only for its error message, which is the same for every shape and dtype. TensorFlow
+    /// has no such op.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor, ragged};
