@@ -94,7 +94,8 @@ pub fn write_safetensors_bytes<'a>(
                 return Err(Error::new(ErrorKind::DType, Phase::Run, message));
             };
             if name == "__metadata__" {
-                let message = "the format reserves the name __metadata__, got a tensor of this name".to_string();
+                let message =
+                    "the format reserves the name __metadata__, got a tensor of this name".to_string();
                 return Err(Error::new(ErrorKind::Io, Phase::Run, message));
             }
             if data.insert(name, (*file_dtype, tensor.sizes(), raw::to_bytes(tensor)?)).is_some() {
