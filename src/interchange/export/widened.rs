@@ -126,13 +126,15 @@ mod tests {
         "unsorted_segment_min",
     ];
 
-    /// Returns whether TensorFlow has no op of the definition that takes operands of the dtype.
+    /// Returns whether TensorFlow has no op of the definition that takes data of the dtype: its first operand with a
+    /// choice of dtypes.
     fn lacks(def: &OpDef, dtype: DType) -> bool {
         let lacks = |signature: &OpSignature| {
-            signature.inputs.iter().any(|input| match input.dtype {
-                ArgumentType::Attr(name) => signature.attr(name).is_some_and(|attr| !attr.takes(dtype)),
-                _ => false,
-            })
+            let attr = signature.inputs.iter().find_map(|input| match input.dtype {
+                ArgumentType::Attr(name) => signature.attr(name),
+                _ => None,
+            });
+            attr.is_some_and(|attr| !attr.takes(dtype))
         };
         def.tensorflow_ops().iter().filter_map(|spelling| signature(spelling.op_type)).all(lacks)
     }
