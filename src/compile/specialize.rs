@@ -272,8 +272,8 @@ impl SpecializationCache {
         compiled
     }
 
-    /// Calls `f` on every specialization compiled so far: those of this cache oldest first, each followed by the
-    /// specializations of its continuation.
+    /// Calls `f` on every specialization compiled so far, from the oldest of this cache to the newest. The
+    /// specializations of a continuation follow the specialization that it continues.
     pub(crate) fn for_each(&self, f: &mut dyn FnMut(&Specialization)) {
         let mut stack = self.compiled();
         stack.reverse();

@@ -3,8 +3,8 @@
 use crate::error::Result;
 use crate::tensor::{Element, Tensor};
 
-/// A type that converts into a constant, see [`Graph::constant`](super::Graph::constant): a tensor, a scalar (a number,
-/// a bool or a string), nested arrays of scalars, or a slice or vector of scalars or of such arrays.
+/// A type that converts into a constant, see [`Graph::constant`](super::Graph::constant): a tensor, a scalar, nested
+/// arrays of scalars, or a slice or vector of scalars or of such arrays. A scalar is a number, a bool or a string.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a constant",
     note = "a constant is a `Tensor`, a scalar (a number, a bool or a string), nested arrays of scalars, \

@@ -20,9 +20,9 @@
 //! ```
 //!
 //! Some calls add several nodes: a composite op such as [`einsum`](fn@crate::einsum), or a method such as
-//! [`tensordot`](crate::Value::tensordot). An error of such a node names the call in your program first, and then the
-//! step that failed, unless the step has the same operands: `tensordot: einsum(f32[2, 3], ..): ..`. Numbers of operands
-//! in the rest of the text count the operands of the last call that is named.
+//! [`tensordot`](crate::Value::tensordot). An error of such a node names the call in your program, and then the step
+//! that failed: `tensordot: einsum(f32[2, 3], ..): ..`. The step is left out if it has the operands of the call.
+//! "Operand 1" is an operand of the last call that the error names.
 //!
 //! A refused call leaves the graph as it was, so a program may try another call.
 //!

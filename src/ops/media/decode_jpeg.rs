@@ -75,7 +75,7 @@ impl<'g> Value<'g> {
     ///
     /// `string[] -> u8[height, width, channels]`. `channels` is 1 for the luma, 3, or 0 for the channels of the file.
     /// As TensorFlow's `DecodeJpeg` (`tf.io.decode_jpeg`), bit for bit: the transforms, the interpolation and the
-    /// colors are those of libjpeg-turbo. A truncated file may give other pixels after its last whole block, and
+    /// colors are those of libjpeg-turbo. After the last whole block of a truncated file, the pixels may differ.
     /// `acceptable_fraction` changes nothing, because every row is filled. As in TensorFlow, the op also reads PNG
     /// files and GIF files of one frame; unlike TensorFlow, it refuses WebP files. Files with arithmetic codes or with
     /// 12 bits are refused too. Runs on the host, with the feature `media`.

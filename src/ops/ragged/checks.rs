@@ -46,8 +46,8 @@ impl<'g> AnyValue<'g> {
 }
 
 impl<'g> RaggedValue<'g> {
-    /// Returns `self`, guarded by the check that its first `count` partitions equal those of `other`, unless this is
-    /// known now.
+    /// Checks that the first `count` partitions of `self` and `other` are equal, and returns `self`. If this is not
+    /// known now, the result is guarded by a check in the run.
     pub(super) fn with_rows_of(self, other: RaggedValue<'g>, count: usize) -> Result<RaggedValue<'g>> {
         self.with_equal_pairs(&self.unequal_splits(other, count))
     }

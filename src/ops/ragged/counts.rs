@@ -42,8 +42,9 @@ impl Known {
     }
 }
 
-/// Returns `values`, guarded by the check that there are as many as in `peer`, unless this is known now. Dense values
-/// get the size of `peer`. `requirement` names in the error what must have this number.
+/// Checks that `values` and `peer` have equally many values, and returns `values`. If this is not known now, the result
+/// is guarded by a check in the run. Dense values get the size of `peer`. `requirement` names in the error what must
+/// have this number.
 pub(super) fn with_count_of<'g>(
     values: AnyValue<'g>,
     peer: AnyValue<'g>,
