@@ -1,5 +1,7 @@
 //! [`KernelArgs`]: the arguments of a kernel function. [`CalledFn`]: a function that a kernel calls.
 
+use std::sync::atomic::AtomicBool;
+
 /// The run-time arguments of one call of a kernel function.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -23,11 +25,23 @@ pub(crate) struct KernelArgs {
     /// Which rows of a result bypass the caches by non-temporal stores. 0: no row. Otherwise: each row that consists of
     /// whole cache lines, and each row of at least `stream` bytes.
     pub stream: i64,
-    /// The kernel stores 1 here when it refuses an index or a divisor, and nothing otherwise.
-    pub failed: *mut i64,
+    /// The kernel stores [`CHECK_FAILED`] here when it refuses an index or a divisor, [`STOPPED`] when it ends early
+    /// because of `stop`, and nothing otherwise.
+    pub outcome: *mut i64,
+    /// The kernel ends early soon after this becomes true: see [`POLLED_ITERATIONS`].
+    pub stop: *const AtomicBool,
     /// The functions that the kernel may call: [`CALLED_FUNCTIONS`](super::called_functions::CALLED_FUNCTIONS).
     pub called_functions: [CalledFn; 4],
 }
+
+/// The value of [`KernelArgs::outcome`] after a check failed.
+pub(crate) const CHECK_FAILED: i64 = 1;
+/// The value of [`KernelArgs::outcome`] after the kernel ended early.
+pub(crate) const STOPPED: i64 = 2;
+
+/// A kernel reads [`KernelArgs::stop`] once in this number of iterations of a loop around the inner axis, and after each
+/// tile of [`REDUCE_TILE`](crate::lower::kernel_body::REDUCE_TILE) elements of a row.
+pub(crate) const POLLED_ITERATIONS: usize = 256;
 
 /// Returns the number of words of one slot in [`KernelArgs::slots`].
 pub(crate) const fn slot_words(loops: u32) -> usize {

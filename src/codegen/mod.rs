@@ -36,7 +36,9 @@ mod simd;
 mod tests;
 mod uniform;
 
-pub(crate) use abi::{KernelArgs, SLOT_BASE, SLOT_INNER, SLOT_LOOPS, SLOT_ROW, slot_words};
+pub(crate) use abi::{
+    CHECK_FAILED, KernelArgs, SLOT_BASE, SLOT_INNER, SLOT_LOOPS, SLOT_ROW, STOPPED, slot_words,
+};
 pub(crate) use called_functions::CALLED_FUNCTIONS;
 pub use isa::Isa;
 pub(crate) use module::{CodeModule, FuncIndex, Jit};

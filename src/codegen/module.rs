@@ -211,7 +211,7 @@ impl CodeModule {
     ///   slot is writable, with elements of the slot's dtype; bools are 0 or 1. A gather slot is readable at offset 0
     ///   and at every offset that passes its checks.
     /// - In a column kernel, `tile` is writable for every reduction, and `n` is at most `TILE`.
-    /// - `failed` is writable.
+    /// - `outcome` is writable, and `stop` readable.
     /// - No other thread accesses memory that the function stores to. If that memory overlaps the memory of another
     ///   slot, then both slots access the same element at the same position of the loops.
     pub unsafe fn launch(&self, f: FuncIndex, args: &KernelArgs) {
@@ -269,7 +269,7 @@ mod tests {
     #[should_panic = "index out of bounds"]
     fn a_function_of_another_module_is_never_skipped() {
         let module = Jit::with(Isa::Clif, None).finish().unwrap();
-        let mut failed = 0;
+        let mut outcome = 0;
         let args = KernelArgs {
             slots: std::ptr::null(),
             scalars: std::ptr::null(),
@@ -278,7 +278,8 @@ mod tests {
             n: 0,
             extents: std::ptr::null(),
             stream: 0,
-            failed: &raw mut failed,
+            outcome: &raw mut outcome,
+            stop: &std::sync::atomic::AtomicBool::new(false),
             called_functions: crate::codegen::CALLED_FUNCTIONS,
         };
         // SAFETY: the module has no function to run.

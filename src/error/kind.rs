@@ -35,7 +35,8 @@ pub enum ErrorKind {
     /// An integer division by zero.
     DivideByZero,
     /// An error that a user's op made with [`Error::msg`](crate::Error::msg) or
-    /// [`Error::wrap`](crate::Error::wrap), or a panic of its code. No op of this crate has such errors.
+    /// [`Error::wrap`](crate::Error::wrap), a panic of its code, or a result that lacks the shape that its shape
+    /// function gave. No op of this crate has such errors.
     Custom,
     /// The run was cancelled.
     Cancelled,

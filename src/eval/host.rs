@@ -35,7 +35,7 @@ pub(super) fn run_host(
             let shape = shape_of(&sizes);
             if !promise.is_compatible_with(&shape) {
                 let message = format!("output {number} must have shape {promise}, the kernel made {shape}");
-                return Err(Error::new(ErrorKind::Shape, Phase::Run, message));
+                return Err(Error::new(ErrorKind::Custom, Phase::Run, message));
             }
             Ok(made)
         })

@@ -29,7 +29,7 @@ pub(super) fn check_promise(
     let node = &graph.nodes[index.index()];
     let Some(value) = node.values().nth(output) else {
         let message = format!("{} must have {} outputs in a run too, got more", node.op.name(), node.outputs);
-        return Err(Error::new(ErrorKind::Shape, Phase::Run, message));
+        return Err(Error::new(ErrorKind::Custom, Phase::Run, message));
     };
     let promised = &graph.values[value.index()].shape;
     let (Some(dims), Some(inferred_dims)) = (promised.dims(), inferred.dims()) else { return Ok(()) };
@@ -74,7 +74,7 @@ fn contradiction(
         text(promised),
         text(inferred)
     );
-    Error::new(ErrorKind::Shape, Phase::Run, message)
+    Error::new(ErrorKind::Custom, Phase::Run, message)
 }
 
 /// Checks the results of the program's own ops that kernels compute. A host step checks its op when it runs.

@@ -355,6 +355,6 @@ impl<'r, 'm> Run<'r, 'm> {
         }
         let output = node.values().position(|other| other == value).unwrap_or_default();
         let message = format!("output {output} must have shape {planned:?}, the kernel made {sizes:?}");
-        Err(run_error(graph, index, Error::new(ErrorKind::Shape, Phase::Run, message)))
+        Err(run_error(graph, index, Error::new(ErrorKind::Custom, Phase::Run, message)))
     }
 }

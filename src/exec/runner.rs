@@ -53,8 +53,8 @@ impl Runner {
     ///
     /// A run reads the token before each kernel, matmul and host op, also inside branches and loops, and before each
     /// iteration of a loop. A run with a token cuts large kernels and matmuls into parts of some milliseconds at most,
-    /// and reads the token before each part. A row is not cut: a reduction of all elements is one row. A host op, and
-    /// a resize in precompiled loops, run to their end; a user's op can ask
+    /// and reads the token before each part. The code of a long row, such as a reduction of all elements, reads the
+    /// token itself. A host op, and a resize in precompiled loops, run to their end; a user's op can ask
     /// [`HostCx::is_cancelled`](crate::HostCx::is_cancelled). The memory of the caller, see [`Runner::run_into`], may
     /// hold a part of the results of a cancelled run. Results do not depend on the token.
     ///

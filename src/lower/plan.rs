@@ -104,7 +104,7 @@ struct BoundSlot {
 
 impl Planner<'_> {
     fn plan(&self) -> Result<KernelPlan, PlanError> {
-        let extents: SmallVec<[i64; 6]> = (0..self.kernel.rank())
+        let mut extents: SmallVec<[i64; 6]> = (0..self.kernel.rank())
             .map(|axis| (self.dim)(self.kernel.extent(axis)))
             .collect::<Result<_, _>>()?;
         let outer = self.kernel.outer.len();
@@ -115,8 +115,13 @@ impl Planner<'_> {
         if extents[..outer].contains(&0) {
             return Ok(result);
         }
+        // No loop of an empty row runs.
+        if extents[outer..].contains(&0) {
+            extents[outer..].fill(0);
+        }
+        // So no product of extents overflows.
         let count = extents.iter().try_fold(1i64, |count, &extent| count.checked_mul(extent));
-        if count.is_none() && !extents.contains(&0) {
+        if count.is_none() {
             return Err(PlanError(format!(
                 "a kernel must visit less than 2^63 elements, got extents {extents:?}"
             )));

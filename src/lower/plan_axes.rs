@@ -45,7 +45,7 @@ impl PlanAxes {
             let extent_with_last = merged.last().and_then(|last| {
                 let mut strides = last.strides.iter().zip(&axis.strides);
                 let is_dense = strides.all(|(a, b)| b.checked_mul(axis.extent) == Some(*a));
-                last.extent.checked_mul(axis.extent).filter(|_| is_dense)
+                is_dense.then(|| last.extent * axis.extent)
             });
             match (merged.last_mut(), extent_with_last) {
                 (Some(last), Some(extent)) => {

@@ -18,6 +18,12 @@ impl<'a> Cancel<'a> {
         self.0.is_some()
     }
 
+    /// Returns the token, or a token that is never true.
+    pub(crate) fn token(self) -> &'a AtomicBool {
+        static NEVER: AtomicBool = AtomicBool::new(false);
+        self.0.unwrap_or(&NEVER)
+    }
+
     /// Returns whether the run must end.
     #[inline]
     pub(crate) fn is_cancelled(self) -> bool {
@@ -30,11 +36,12 @@ impl<'a> Cancel<'a> {
     /// The token is true.
     #[inline]
     pub(crate) fn check(self) -> Result<()> {
-        if self.is_cancelled() { Err(cancelled()) } else { Ok(()) }
+        if self.is_cancelled() { Err(Cancel::error()) } else { Ok(()) }
     }
-}
 
-#[cold]
-fn cancelled() -> Error {
-    Error::new(ErrorKind::Cancelled, Phase::Run, "the run was cancelled")
+    /// Returns the error of a cancelled run.
+    #[cold]
+    pub(crate) fn error() -> Error {
+        Error::new(ErrorKind::Cancelled, Phase::Run, "the run was cancelled")
+    }
 }

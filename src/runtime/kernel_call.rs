@@ -2,10 +2,11 @@
 
 use super::memory::Memory;
 use crate::codegen::{
-    CALLED_FUNCTIONS, CodeModule, FuncIndex, KernelArgs, SLOT_BASE, SLOT_INNER, SLOT_LOOPS, SLOT_ROW,
-    slot_words,
+    CALLED_FUNCTIONS, CHECK_FAILED, CodeModule, FuncIndex, KernelArgs, SLOT_BASE, SLOT_INNER, SLOT_LOOPS,
+    SLOT_ROW, STOPPED, slot_words,
 };
 use crate::lower::plan::BufferUse;
+use crate::op::Cancel;
 
 /// The arguments of one call of a kernel function.
 pub(super) struct KernelCall<'a> {
@@ -23,14 +24,25 @@ pub(super) struct KernelCall<'a> {
     pub n: i64,
     /// The result of the function [`stream_threshold`].
     pub stream_threshold: i64,
+    pub cancel: Cancel<'a>,
+}
+
+/// The outcome of a call. After each but `Done`, the results are incomplete.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Outcome {
+    Done,
+    CheckFailed,
+    /// The token of the run is true, so the function ended early.
+    Cancelled,
 }
 
 impl KernelCall<'_> {
-    /// Runs the function. `failed` becomes 1 if a check fails.
+    /// Runs the function.
     ///
     /// # Safety
     /// As [`CodeModule::launch`].
-    pub(super) unsafe fn run(&self, failed: &mut i64) {
+    pub(super) unsafe fn run(&self) -> Outcome {
+        let mut outcome = 0;
         let args = KernelArgs {
             slots: self.words.as_ptr(),
             scalars: self.scalars.as_ptr(),
@@ -39,11 +51,18 @@ impl KernelCall<'_> {
             n: self.n,
             extents: self.extents.as_ptr(),
             stream: self.stream_threshold,
-            failed,
+            outcome: &mut outcome,
+            stop: self.cancel.token(),
             called_functions: CALLED_FUNCTIONS,
         };
         // SAFETY: the caller's promise.
         unsafe { self.code.launch(self.function, &args) }
+        match outcome {
+            0 => Outcome::Done,
+            CHECK_FAILED => Outcome::CheckFailed,
+            STOPPED => Outcome::Cancelled,
+            other => unreachable!("a kernel has one of three outcomes, not {other}"),
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 use smallvec::SmallVec;
 
 use super::cost::{UNITS_PER_NANOSECOND, element_cost};
-use super::kernel_call::{KernelCall, base_word, push_slot};
+use super::kernel_call::{KernelCall, Outcome, base_word, push_slot};
 use super::memory::Memory;
 use super::staging::{RowBlock, Staging};
 use super::thread_pool::Pool;
@@ -110,8 +110,7 @@ impl Launch<'_> {
         let plan = &self.plan.boxes[item.box_index];
         match &plan.mode {
             LaunchMode::Direct if plan.scratch == 0 && !self.is_column(plan) => {
-                self.run_direct(plan, item, workspace, failed);
-                Ok(())
+                self.run_direct(plan, item, workspace, failed)
             }
             LaunchMode::Direct => self.run_blocks(plan, &[], item, workspace, failed),
             LaunchMode::Staged(staged) => self.run_blocks(plan, staged, item, workspace, failed),
@@ -141,7 +140,13 @@ impl Launch<'_> {
     }
 
     /// Runs the machine code on the buffers themselves, once for each position of the outer axes.
-    fn run_direct(&self, plan: &BoxPlan, item: &WorkItem, workspace: &mut Workspace, failed: &mut i64) {
+    fn run_direct(
+        &self,
+        plan: &BoxPlan,
+        item: &WorkItem,
+        workspace: &mut Workspace,
+        failed: &mut i64,
+    ) -> Result<()> {
         let stride = slot_words(self.kernel.variants[plan.variant].body.loops);
         let (mut outer, mut row) = plan.position(item.begin);
         let words = &mut workspace.words;
@@ -153,10 +158,10 @@ impl Launch<'_> {
         let mut position = item.begin;
         loop {
             let rows = (plan.rows - row).min(item.end - position);
-            self.call(plan, words, rows, item.inner_end - item.inner_begin, 0, failed);
+            self.call(plan, words, rows, item.inner_end - item.inner_begin, 0, failed)?;
             position += rows;
             if position >= item.end {
-                return;
+                return Ok(());
             }
             if row > 0 {
                 for (word, slot) in words.iter_mut().step_by(stride).zip(&plan.slots) {
@@ -245,7 +250,7 @@ impl Launch<'_> {
                         *word = area;
                         area += bytes(staging.slot) as i64;
                     }
-                    self.call(plan, words, rows, n, tile, failed);
+                    self.call(plan, words, rows, n, tile, failed)?;
                     let mut area = scratch + plan.scratch as i64;
                     for staging in &stagings {
                         let slot = &plan.slots[staging.slot];
@@ -269,7 +274,19 @@ impl Launch<'_> {
         }
     }
 
-    fn call(&self, plan: &BoxPlan, words: &[i64], rows: i64, n: i64, tile: usize, failed: &mut i64) {
+    /// Runs the machine code once. Sets `failed` to 1 if a check of the kernel failed.
+    ///
+    /// # Errors
+    /// The run is cancelled.
+    fn call(
+        &self,
+        plan: &BoxPlan,
+        words: &[i64],
+        rows: i64,
+        n: i64,
+        tile: usize,
+        failed: &mut i64,
+    ) -> Result<()> {
         debug_assert_eq!(
             words.len(),
             plan.slots.len() * slot_words(self.kernel.variants[plan.variant].body.loops)
@@ -284,12 +301,18 @@ impl Launch<'_> {
             rows,
             n,
             stream_threshold: self.stream_threshold,
+            cancel: self.cancel,
         };
         // SAFETY: the plan checked that every slot stays inside its buffer over the whole box, of which this call
         // covers a part. `launch` checked that the buffers of `memory` have as many bytes as the plan needs. Staged
         // and scratch slots, and the tile, lie in memory of this workspace with room for them. The items of a launch
         // store to different elements.
-        unsafe { call.run(failed) }
+        match unsafe { call.run() } {
+            Outcome::Done => {}
+            Outcome::CheckFailed => *failed = 1,
+            Outcome::Cancelled => return Err(Cancel::error()),
+        }
+        Ok(())
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use super::kernel_call::{KernelCall, base_word, push_slot, stream_threshold};
+use super::kernel_call::{KernelCall, Outcome, base_word, push_slot, stream_threshold};
 use super::launch::{Launch, launch};
 use super::memory::Memory;
 use super::thread_pool::Pool;
@@ -47,7 +47,6 @@ impl PreparedCall {
     /// `code` holds the function, and `words` holds the slot words with addresses inside buffers that fit the plan.
     /// Nothing else accesses these buffers.
     unsafe fn run(&self, code: &CodeModule, words: &[i64], stream_threshold: i64) -> bool {
-        let mut failed = 0;
         let call = KernelCall {
             code,
             function: self.function,
@@ -58,11 +57,11 @@ impl PreparedCall {
             rows: self.rows,
             n: self.n,
             stream_threshold,
+            cancel: Cancel::default(),
         };
         // SAFETY: the plan checked that every slot stays inside its buffer over the whole box. Column kernels have no
         // prepared launch, and a row kernel uses no tile. The caller promises the rest.
-        unsafe { call.run(&mut failed) };
-        failed != 0
+        unsafe { call.run() == Outcome::CheckFailed }
     }
 }
 

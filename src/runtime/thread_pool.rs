@@ -94,6 +94,7 @@ impl Pool {
                 let mut item_failed = 0;
                 if let Err(e) = f(item, &mut workspace, &mut item_failed) {
                     lock(&error).get_or_insert(e);
+                    next.store(items.len() as i64, Ordering::Relaxed);
                 }
                 if item_failed != 0 {
                     failed.store(true, Ordering::Relaxed);

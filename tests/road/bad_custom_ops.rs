@@ -3,8 +3,8 @@
 use insta::assert_snapshot;
 use shapeflow::expr::Index;
 use shapeflow::{
-    Attr, Attribute, Backend, CompileOptions, DType, Error, Graph, HostCx, OpDef, Operand, Registry, Result,
-    Tensor, TensorView, shape, shape_fns,
+    Attr, Attribute, Backend, CompileOptions, DType, Error, ErrorKind, Graph, HostCx, OpDef, Operand,
+    Registry, Result, Tensor, TensorView, shape, shape_fns,
 };
 use shapeflow_shape_fns::{Dim, InferenceContext, ShapeError, TensorShape};
 
@@ -252,6 +252,7 @@ fn a_kernel_keeps_the_promise_of_its_shape_function() -> Result<()> {
     assert_eq!(run(7)?[0].sizes(), [7]);
     let error = run(3).unwrap_err();
     assert_eq!(error.message(), "forgetful(f32[n]): output 0 must have shape [7], the kernel made [3]");
+    assert_eq!(error.kind(), ErrorKind::Custom);
     // A later equality is no promise of the shape function.
     static COUNTED: OpDef = OpDef::host("counted", |cx: &mut HostCx<'_>| {
         let count = cx.input(0)?.len();

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use shapeflow::{
-    Backend, CompileOptions, DType, Error, ErrorKind, Executable, Graph, HostCx, OpDef, Operand, Result,
-    Tensor, TensorView, Value, shape, shape_fns,
+    Backend, CompileOptions, DType, Dim, Error, ErrorKind, Executable, Graph, HostCx, Isa, OpDef, Operand,
+    Result, Tensor, TensorView, Value, shape, shape_fns,
 };
 
 fn new_token() -> Arc<AtomicBool> {
@@ -114,6 +114,36 @@ fn a_large_kernel_and_a_large_matmul_end_early() -> Result<()> {
         let a = Tensor::zeros(DType::F64, &[3000, 3000])?;
         let (_, matmul) = cancelled_after(Duration::from_millis(20), &exe, &[a.view()]);
         println!("{threads} threads: a kernel ends after {kernel:?}, a matmul after {matmul:?}");
+    }
+    Ok(())
+}
+
+/// The elements of these rows are in no memory, so a run could take days.
+#[test]
+fn a_row_of_any_length_ends_early() -> Result<()> {
+    let present = [Isa::Clif, Isa::Avx2, Isa::Avx512].into_iter().filter(|isa| isa.is_present());
+    for (isa, threads) in present.flat_map(|isa| [(isa, 1), (isa, 2)]) {
+        let options = CompileOptions::new().isa(isa).threads(threads);
+        let g = Graph::new();
+        let n = g.input("n", DType::I64, shape![])?.as_dim("n")?;
+        let numbers = g.range(0, &n, 1)?;
+        let row = [numbers.reduce_min(0)?, numbers.cast(DType::F64)?.sin()?.reduce_sum(0)?];
+        // A loop around a short inner axis, and columns beside each other.
+        let spread = |columns: i64| g.range(0, columns, 1)?.broadcast_to([n.clone(), Dim::known(columns)]);
+        let short = [spread(3)?.reduce_max([0, 1])?, spread(3)?.reduce_max(0)?];
+        let columns = [spread(500)?.reduce_sum(0)?, spread(5000)?.reduce_max(0)?];
+        let twice = (numbers.cast(DType::F32)? - numbers.cast(DType::F32)?.reduce_mean(0)?).square()?;
+        let outputs = row.into_iter().chain(short).chain(columns).chain([twice.reduce_sum(0)?]);
+        for (number, output) in outputs.enumerate() {
+            let exe = g.compile_with(&options, output)?;
+            let n = Tensor::scalar(1i64 << 45);
+            let (error, late) = cancelled_after(Duration::from_millis(5), &exe, &[n.view()]);
+            println!("{isa:?}, {threads} threads: output {number} ends after {late:?}");
+            assert!(error.message().contains("cancelled"), "{error}");
+            let token = new_token();
+            let small = exe.runner().cancel(token).run(&[Tensor::scalar(9000i64).view()])?;
+            assert_eq!(small, exe.run_all(&[Tensor::scalar(9000i64).view()])?);
+        }
     }
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use cranelift_codegen::ir::immediates::Offset32;
 use cranelift_codegen::ir::{
-    AbiParam, ConstantData, Endianness, FuncRef, InstBuilder, MemFlagsData, Signature, StackSlot,
+    AbiParam, Block, ConstantData, Endianness, FuncRef, InstBuilder, MemFlagsData, Signature, StackSlot,
     StackSlotData, StackSlotKind, Type, UserExternalName, Value, types,
 };
 use cranelift_frontend::{FunctionBuilder, Variable};
@@ -29,6 +29,8 @@ pub(super) struct Emitter<'a, 'f> {
     pub args: ArgumentValues,
     /// A variable that is nonzero after a check failed. Only a kernel with checks has one.
     pub failed: Option<Variable>,
+    /// The block that ends the function early.
+    pub stop: Block,
     /// For each row reduction: a vector with its result in every lane, once the reduction is finished.
     pub reduced: Vec<Option<Value>>,
     /// The memory for accumulators and totals of row reductions, if there are any.

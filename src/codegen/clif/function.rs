@@ -1,5 +1,7 @@
 //! `emit`: a whole kernel function: rows, loops around the inner axis, and the inner loops of each pass.
 
+use std::mem::offset_of;
+
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Function, InstBuilder, StackSlotData, StackSlotKind, Value, types};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
@@ -8,7 +10,7 @@ use super::body_analysis::BodyAnalysis;
 use super::emitted_value::{EmittedValue, Vecs};
 use super::emitter::{ArgumentValues, ElementGroup, Emitter, flags};
 use super::target::{Target, kernel_signature};
-use crate::codegen::abi::{KernelArgs, SLOT_BASE, SLOT_LOOPS, SLOT_ROW, slot_words};
+use crate::codegen::abi::{CHECK_FAILED, KernelArgs, SLOT_BASE, SLOT_LOOPS, SLOT_ROW, STOPPED, slot_words};
 use crate::codegen::repr::Repr;
 use crate::expr::BinaryOp;
 use crate::lower::kernel_body::{Inst, InstId, InstOp, KernelBody, LaneLayout, Pass, REDUCE_BYTES, TILE};
@@ -29,13 +31,13 @@ pub(in crate::codegen) fn emit(
     let mut field = |offset: usize| b.ins().load(types::I64, flags(), args_address, offset as i32);
     let args = ArgumentValues {
         address: args_address,
-        slots: field(std::mem::offset_of!(KernelArgs, slots)),
-        scalars: field(std::mem::offset_of!(KernelArgs, scalars)),
-        tile: field(std::mem::offset_of!(KernelArgs, tile)),
-        n: field(std::mem::offset_of!(KernelArgs, n)),
-        extents: field(std::mem::offset_of!(KernelArgs, extents)),
+        slots: field(offset_of!(KernelArgs, slots)),
+        scalars: field(offset_of!(KernelArgs, scalars)),
+        tile: field(offset_of!(KernelArgs, tile)),
+        n: field(offset_of!(KernelArgs, n)),
+        extents: field(offset_of!(KernelArgs, extents)),
     };
-    let rows = field(std::mem::offset_of!(KernelArgs, rows));
+    let rows = field(offset_of!(KernelArgs, rows));
     let failed = can_fail(code).then(|| {
         let failed = b.declare_var(types::I8);
         let no = b.ins().iconst(types::I8, 0);
@@ -49,21 +51,34 @@ pub(in crate::codegen) fn emit(
         b.create_sized_stack_slot(StackSlotData::new(StackSlotKind::ExplicitSlot, size as u32, log2_align))
     });
     let reduced = vec![None; code.reduced.len()];
-    let mut e =
-        Emitter { b, code, target, args, failed, reduced, accumulators, remainder: [None; 2], angles: None };
+    let (stop, report, done) = (b.create_block(), b.create_block(), b.create_block());
+    let outcome = b.append_block_param(report, types::I64);
+    let mut e = Emitter {
+        b,
+        code,
+        target,
+        args,
+        failed,
+        stop,
+        reduced,
+        accumulators,
+        remainder: [None; 2],
+        angles: None,
+    };
     e.counted(rows, |e, row| e.row(row));
-    if let Some(failed) = e.failed {
-        let (report, done) = (e.b.create_block(), e.b.create_block());
-        let failed = e.b.use_var(failed);
-        e.b.ins().brif(failed, report, &[], done, &[]);
-        e.b.switch_to_block(report);
-        let offset = std::mem::offset_of!(KernelArgs, failed) as i32;
-        let flag = e.b.ins().load(types::I64, flags(), args_address, offset);
-        let one = e.b.ins().iconst(types::I64, 1);
-        e.b.ins().store(flags(), one, flag, 0);
-        e.b.ins().jump(done, &[]);
-        e.b.switch_to_block(done);
-    }
+    let check_failed = e.b.ins().iconst(types::I64, CHECK_FAILED);
+    match e.failed.map(|failed| e.b.use_var(failed)) {
+        Some(failed) => e.b.ins().brif(failed, report, &[check_failed.into()], done, &[]),
+        None => e.b.ins().jump(done, &[]),
+    };
+    e.b.switch_to_block(stop);
+    let stopped = e.b.ins().iconst(types::I64, STOPPED);
+    e.b.ins().jump(report, &[stopped.into()]);
+    e.b.switch_to_block(report);
+    let address = e.b.ins().load(types::I64, flags(), args_address, offset_of!(KernelArgs, outcome) as i32);
+    e.b.ins().store(flags(), outcome, address, 0);
+    e.b.ins().jump(done, &[]);
+    e.b.switch_to_block(done);
     e.b.ins().return_(&[]);
     e.b.seal_all_blocks();
     e.b.finalize(target.frontend);

@@ -5,10 +5,11 @@ use cranelift_codegen::ir::{Block, InstBuilder, Type, Value, types};
 use smallvec::SmallVec;
 
 use super::emitted_value::Vecs;
-use super::emitter::Emitter;
+use super::emitter::{Emitter, flags};
+use crate::codegen::abi::{KernelArgs, POLLED_ITERATIONS};
 
 impl Emitter<'_, '_> {
-    /// Emits a loop around `f(i)`, for every `i` below `count`.
+    /// Emits a loop around `f(i)`, for every `i` below `count`. The code polls once in [`POLLED_ITERATIONS`] iterations.
     pub fn counted(&mut self, count: Value, f: impl FnOnce(&mut Self, Value)) {
         let (body, done) = (self.b.create_block(), self.b.create_block());
         let i = self.b.append_block_param(body, types::I64);
@@ -19,8 +20,26 @@ impl Emitter<'_, '_> {
         f(self, i);
         let next = self.b.ins().iadd_imm_s(i, 1);
         let more = self.b.ins().icmp(IntCC::SignedLessThan, next, count);
-        self.b.ins().brif(more, body, &[next.into()], done, &[]);
+        let (again, polled) = (self.b.create_block(), self.b.create_block());
+        self.b.ins().brif(more, again, &[], done, &[]);
+        self.b.switch_to_block(again);
+        let unpolled = self.b.ins().band_imm_u(next, POLLED_ITERATIONS as i64 - 1);
+        self.b.ins().brif(unpolled, body, &[next.into()], polled, &[]);
+        self.b.switch_to_block(polled);
+        self.poll();
+        self.b.ins().jump(body, &[next.into()]);
         self.b.switch_to_block(done);
+    }
+
+    /// Ends the function early if [`KernelArgs::stop`] is true.
+    pub fn poll(&mut self) {
+        let next = self.b.create_block();
+        let offset = std::mem::offset_of!(KernelArgs, stop) as i32;
+        let stop = self.b.ins().load(types::I64, flags(), self.args.address, offset);
+        // Atomic, because Cranelift may take an ordinary load as equal to an earlier one.
+        let stops = self.b.ins().atomic_load(types::I8, flags(), stop);
+        self.b.ins().brif(stops, self.stop, &[], next, &[]);
+        self.b.switch_to_block(next);
     }
 
     /// Emits a loop around `f`, for every whole group of `elems` elements from `start` to `end`. `f` takes the first

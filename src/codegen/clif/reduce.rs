@@ -173,8 +173,12 @@ impl Emitter<'_, '_> {
         self.b.ins().jump(next, &[]);
         self.b.switch_to_block(next);
         let done = self.b.create_block();
+        let again = self.b.create_block();
         let more = self.b.ins().icmp(IntCC::SignedLessThan, end, n);
-        self.b.ins().brif(more, tile, &[end.into()], done, &[]);
+        self.b.ins().brif(more, again, &[], done, &[]);
+        self.b.switch_to_block(again);
+        self.poll();
+        self.b.ins().jump(tile, &[end.into()]);
         self.b.switch_to_block(done);
     }
 

@@ -1,12 +1,13 @@
 //! [`KernelCase`]: a kernel with the memory and sizes of one run.
 
 use std::mem::offset_of;
+use std::sync::atomic::AtomicBool;
 
 use shapeflow_processor::{LibraryFunction, Processor, Program};
 use shapeflow_shape_fns::DType;
 use smallvec::SmallVec;
 
-use super::super::abi::{KernelArgs, SLOT_BASE, SLOT_INNER, SLOT_LOOPS, SLOT_ROW, slot_words};
+use super::super::abi::{CHECK_FAILED, KernelArgs, SLOT_BASE, SLOT_INNER, SLOT_LOOPS, SLOT_ROW, slot_words};
 use super::super::called_functions::{CALLED_FUNCTIONS, CalledFunction};
 use super::super::module::{CodeModule, FuncIndex};
 use super::random_values::{Random, element};
@@ -204,7 +205,7 @@ impl KernelCase {
         expected: &[GuardedBuffer],
     ) -> Result<(), String> {
         let mut got = self.buffers.clone();
-        let failed = match code {
+        let reported = match code {
             ReadyFunction::Placed(module, function) => self.launch(module, function, stream, &mut got)?,
             ReadyFunction::Decoded(program) => self.simulate(program, stream, &mut got)?,
         };
@@ -216,9 +217,9 @@ impl KernelCase {
             }
         }
         match outcome {
-            Err(fault) if failed != 1 => return Err(format!("did not report {fault:?}")),
+            Err(fault) if reported != CHECK_FAILED => return Err(format!("did not report {fault:?}")),
             Err(_) => return Ok(()),
-            Ok(()) if failed != 0 => return Err("reported a failure".to_owned()),
+            Ok(()) if reported != 0 => return Err("reported a failure".to_owned()),
             Ok(()) => {}
         }
         for (index, (got, expected)) in got.iter().zip(expected).enumerate() {
@@ -266,7 +267,7 @@ impl KernelCase {
         TILE * 8 * self.code.reduced.len()
     }
 
-    /// Runs a function on this processor. Returns its failure flag.
+    /// Runs a function on this processor. Returns its outcome.
     fn launch(
         &self,
         module: &CodeModule,
@@ -277,7 +278,7 @@ impl KernelCase {
         let origins: Vec<i64> = buffers.iter_mut().map(|buffer| buffer.bytes.as_mut_ptr() as i64).collect();
         let slots = self.slot_words(&origins);
         let mut tile = vec![GUARD_BYTE; self.tile_bytes() + GUARD];
-        let mut failed = 0i64;
+        let mut outcome = 0i64;
         let args = KernelArgs {
             slots: slots.as_ptr(),
             scalars: self.scalars.as_ptr(),
@@ -286,7 +287,8 @@ impl KernelCase {
             n: self.n,
             extents: self.extents.as_ptr(),
             stream,
-            failed: &mut failed,
+            outcome: &mut outcome,
+            stop: &AtomicBool::new(false),
             called_functions: CALLED_FUNCTIONS,
         };
         // SAFETY: the slots were laid out inside their buffers for these sizes and reaches.
@@ -294,11 +296,11 @@ impl KernelCase {
         if tile[tile.len() - GUARD..].iter().any(|b| *b != GUARD_BYTE) {
             return Err("wrote past the tile".to_owned());
         }
-        Ok(failed)
+        Ok(outcome)
     }
 
-    /// Runs a function on the simulated processor, where only the data of buffers is accessible. Returns its failure
-    /// flag.
+    /// Runs a function on the simulated processor, where only the data of buffers is accessible. Returns its
+    /// outcome.
     fn simulate(&self, program: &Program, stream: i64, buffers: &mut [GuardedBuffer]) -> Result<i64, String> {
         let (mut space, start) = program.load();
         let words = |words: &[i64]| -> Vec<u8> { words.iter().flat_map(|word| word.to_le_bytes()).collect() };
@@ -316,7 +318,8 @@ impl KernelCase {
         let scalars = space.place("scalars", &words(&self.scalars), false);
         let extents = space.place("extents", &words(&self.extents), false);
         let tile = space.place("tile", &vec![GUARD_BYTE; self.tile_bytes()], true);
-        let failed = space.place("failed", &[0; 8], true);
+        let outcome = space.place("outcome", &[0; 8], true);
+        let stop = space.place("stop", &[0], false);
         let fields = [
             (offset_of!(KernelArgs, slots), slots),
             (offset_of!(KernelArgs, scalars), scalars),
@@ -325,7 +328,8 @@ impl KernelCase {
             (offset_of!(KernelArgs, n), self.n as u64),
             (offset_of!(KernelArgs, extents), extents),
             (offset_of!(KernelArgs, stream), stream as u64),
-            (offset_of!(KernelArgs, failed), failed),
+            (offset_of!(KernelArgs, outcome), outcome),
+            (offset_of!(KernelArgs, stop), stop),
         ];
         type OfDoubles = fn(f64, f64) -> f64;
         let compute: [(CalledFunction, OfDoubles); CalledFunction::COUNT] = [
@@ -349,7 +353,8 @@ impl KernelCase {
         for (buffer, start) in buffers.iter_mut().zip(starts) {
             buffer.bytes[buffer.data.clone()].copy_from_slice(processor.space.region(start));
         }
-        Ok(i64::from(processor.space.region(failed).iter().any(|byte| *byte != 0)))
+        let outcome = processor.space.region(outcome).try_into().expect("the outcome has 8 bytes");
+        Ok(i64::from_le_bytes(outcome))
     }
 
     /// Returns the kernel and the sizes as text, for the message of a failing test.

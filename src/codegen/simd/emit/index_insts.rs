@@ -3,6 +3,7 @@
 use shapeflow_shape_fns::DType;
 
 use super::context::EmitContext;
+use crate::codegen::abi::CHECK_FAILED;
 use crate::codegen::repr::size_of;
 use crate::codegen::simd::asm::{Alu, Asm, Cond, Gpr, RAX, RCX, RDX};
 use crate::codegen::simd::ir::{IndexInst, IndexOp, IndexOperand, condition, frame_mem};
@@ -82,7 +83,7 @@ impl EmitContext<'_> {
                 // The position of a speculative shift may lie past the end of the loops. A check there does not fail
                 // the run.
                 if self.shift.is_none_or(|shift| !shift.speculative) {
-                    asm.store_imm(frame_mem(self.layout.failed), 1);
+                    asm.store_imm(frame_mem(self.layout.outcome), CHECK_FAILED as i32);
                 }
                 asm.bind(fine);
             }

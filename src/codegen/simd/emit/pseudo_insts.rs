@@ -2,7 +2,7 @@
 //! lane, staging, iotas, checks.
 
 use super::context::EmitContext;
-use crate::codegen::abi::KernelArgs;
+use crate::codegen::abi::{CHECK_FAILED, KernelArgs};
 use crate::codegen::called_functions::CalledFunction;
 use crate::codegen::repr::size_of;
 use crate::codegen::simd::asm::opcode::{self, Opcode};
@@ -92,7 +92,7 @@ impl EmitContext<'_> {
                 // one.
                 let fine = asm.label();
                 self.jump_if_clear(asm, sources[0], fine);
-                asm.store_imm(frame_mem(self.layout.failed), 1);
+                asm.store_imm(frame_mem(self.layout.outcome), CHECK_FAILED as i32);
                 asm.bind(fine);
             }
             VectorInstKind::Divide { signed, rem } => self.divide(asm, signed, rem, to(), sources),

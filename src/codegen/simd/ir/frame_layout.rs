@@ -127,8 +127,8 @@ pub(crate) struct FrameLayout {
     pub n: u32,
     /// The address of the tile, which holds the accumulators of a column reduction.
     pub tile: u32,
-    /// Nonzero after a check failed.
-    pub failed: u32,
+    /// The outcome: 0, `CHECK_FAILED` or `STOPPED`.
+    pub outcome: u32,
     /// The number of elements in a masked step.
     pub remaining: u32,
     /// Nonzero while the code computes the elements before the first whole cache line of a row that bypasses the
@@ -200,7 +200,7 @@ impl FrameLayout {
             rows: frame.word(),
             n: frame.word(),
             tile: frame.word(),
-            failed: frame.word(),
+            outcome: frame.word(),
             remaining: frame.word(),
             leading: frame.word(),
             needs_fence: frame.word(),

@@ -31,7 +31,7 @@ impl FunctionEmitter<'_> {
             f.walk(&copied, &pass.reduces, variant);
             f.advance_by(copied.copies, loops, SLOT_LOOPS + loops - 1, &body.slots);
             f.asm.alu_imm(Alu::Sub, counter, copied.copies as i32);
-            f.asm.jump(copies_top);
+            f.repeat(counter, copied.copies, copies_top);
             f.asm.bind(rest);
             f.asm.alu_imm(Alu::Cmp, counter, 0);
             f.asm.jump_if(Cond::LessEqual, done);

@@ -1,8 +1,12 @@
 //! `FunctionEmitter`: a function under construction, its entry and its exit.
 
 use super::frame_demands::frame_demands;
-use crate::codegen::abi::{KernelArgs, SLOT_BASE, SLOT_INNER, SLOT_ROW, slot_words};
-use crate::codegen::simd::asm::{Alu, Asm, Cond, Mem, RAX, RBP, RCX, RDI, RDX, RSP, VectorIsa, opcode};
+use crate::codegen::abi::{
+    KernelArgs, POLLED_ITERATIONS, SLOT_BASE, SLOT_INNER, SLOT_ROW, STOPPED, slot_words,
+};
+use crate::codegen::simd::asm::{
+    Alu, Asm, Cond, Label, Mem, RAX, RBP, RCX, RDI, RDX, RSP, VectorIsa, opcode,
+};
 use crate::codegen::simd::emit::EmitContext;
 use crate::codegen::simd::ir::roles::CALLEE_SAVED;
 use crate::codegen::simd::ir::{
@@ -25,6 +29,8 @@ pub(super) struct FunctionEmitter<'a> {
     pub layout: FrameLayout,
     /// The offset of the constant from which masks of steps are loaded: [`ConstantPool::mask_table`].
     pub mask_table: u32,
+    /// The code that ends the function early.
+    pub stop: Label,
     /// Blocks that are already emitted. Later blocks reuse their memory.
     pub free_blocks: Vec<VectorBlock>,
 }
@@ -39,8 +45,10 @@ pub(crate) fn emit_function(code: &KernelBody, isa: VectorIsa) -> Result<Vec<u8>
     let layout = FrameLayout::new(code, isa, frame_demands(code), &mut frame);
     let mut pool = ConstantPool::new(isa);
     let mask_table = pool.mask_table(isa.step());
-    let asm = Asm::new(isa);
-    let mut f = FunctionEmitter { code, isa, asm, pool, frame, layout, mask_table, free_blocks: Vec::new() };
+    let mut asm = Asm::new(isa);
+    let stop = asm.label();
+    let mut f =
+        FunctionEmitter { code, isa, asm, pool, frame, layout, mask_table, stop, free_blocks: Vec::new() };
     f.function();
     let size = f.frame.bytes();
     if size > MAX_FRAME_BYTES {
@@ -98,7 +106,7 @@ impl FunctionEmitter<'_> {
         ];
         let asm = &mut self.asm;
         asm.store(frame_mem(self.layout.args), RDI);
-        asm.store_imm(frame_mem(self.layout.failed), 0);
+        asm.store_imm(frame_mem(self.layout.outcome), 0);
         asm.store_imm(frame_mem(self.layout.leading), 0);
         asm.store_imm(frame_mem(self.layout.needs_fence), 0);
         for (from, to) in copied {
@@ -165,20 +173,41 @@ impl FunctionEmitter<'_> {
         }
     }
 
-    /// Orders non-temporal stores, reports a failed check, and returns.
+    /// Emits the end of a loop whose `counter` counts the remaining iterations down by `step`, a power of two: jumps to
+    /// `top`, once in [`POLLED_ITERATIONS`] iterations after [`FunctionEmitter::poll`].
+    pub fn repeat(&mut self, counter: Mem, step: usize, top: Label) {
+        self.asm.mov(RAX, counter);
+        self.asm.test_imm(RAX, (POLLED_ITERATIONS - step) as i32);
+        self.asm.jump_if(Cond::NotEqual, top);
+        self.poll();
+        self.asm.jump(top);
+    }
+
+    /// Ends the function early if [`KernelArgs::stop`] is true. Changes rax.
+    pub fn poll(&mut self) {
+        self.asm.mov(RAX, frame_mem(self.layout.args));
+        self.asm.mov(RAX, Mem::Base(RAX, std::mem::offset_of!(KernelArgs, stop) as i32));
+        self.asm.load_low(RAX, Mem::Base(RAX, 0), 1);
+        self.asm.test(RAX, RAX);
+        self.asm.jump_if(Cond::NotEqual, self.stop);
+    }
+
+    /// Orders non-temporal stores, reports the outcome, and returns.
     fn leave(&mut self) {
         let asm = &mut self.asm;
-        let ordered = asm.label();
+        let [leave, ordered] = std::array::from_fn(|_| asm.label());
+        asm.bind(leave);
         asm.alu_imm(Alu::Cmp, frame_mem(self.layout.needs_fence), 0);
         asm.jump_if(Cond::Equal, ordered);
         asm.store_fence();
         asm.bind(ordered);
         let fine = asm.label();
-        asm.alu_imm(Alu::Cmp, frame_mem(self.layout.failed), 0);
+        asm.mov(RCX, frame_mem(self.layout.outcome));
+        asm.test(RCX, RCX);
         asm.jump_if(Cond::Equal, fine);
         asm.mov(RAX, frame_mem(self.layout.args));
-        asm.mov(RAX, Mem::Base(RAX, std::mem::offset_of!(KernelArgs, failed) as i32));
-        asm.store_imm(Mem::Base(RAX, 0), 1);
+        asm.mov(RAX, Mem::Base(RAX, std::mem::offset_of!(KernelArgs, outcome) as i32));
+        asm.store(Mem::Base(RAX, 0), RCX);
         asm.bind(fine);
         asm.zero_upper();
         asm.mov(RSP, RBP);
@@ -186,5 +215,8 @@ impl FunctionEmitter<'_> {
             asm.pop(reg);
         }
         asm.ret();
+        asm.bind(self.stop);
+        asm.store_imm(frame_mem(self.layout.outcome), STOPPED as i32);
+        asm.jump(leave);
     }
 }

@@ -159,6 +159,7 @@ impl FunctionEmitter<'_> {
         }
         self.asm.mov(INDEX, base);
         self.asm.alu_imm(Alu::Add, INDEX, elements);
+        self.poll();
         self.asm.jump(top);
         self.asm.bind(done);
     }

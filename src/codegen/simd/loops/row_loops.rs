@@ -25,7 +25,8 @@ impl FunctionEmitter<'_> {
         self.nest_to(slots, level + 1, end, f);
         self.advance(level + 1, SLOT_LOOPS + level, slots);
         self.asm.alu_imm(Alu::Sub, counter, 1);
-        self.asm.jump_if(Cond::NotEqual, top);
+        self.asm.jump_if(Cond::Equal, done);
+        self.repeat(counter, 1, top);
         self.asm.bind(done);
     }
 

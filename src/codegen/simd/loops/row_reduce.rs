@@ -149,7 +149,9 @@ impl FunctionEmitter<'_> {
         }
         self.add_to_totals(pass, body, &areas);
         self.asm.alu(Alu::Cmp, INDEX, n);
-        self.asm.jump_if(Cond::Less, tile);
+        self.asm.jump_if(Cond::GreaterEqual, done);
+        self.poll();
+        self.asm.jump(tile);
         self.asm.bind(done);
     }
 
