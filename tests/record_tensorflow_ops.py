@@ -42,16 +42,23 @@ INTEGERS = [tf.int32.as_datatype_enum, tf.int64.as_datatype_enum]
 VECTORS = {"Transpose": [1], "ConjugateTranspose": [1]}
 # Dtypes with a kernel that gives wrong results, 0 for every integer, or that fails in every run.
 WRONG = {"Round": INTEGERS, "Where": [tf.float16.as_datatype_enum]}
+NUMBERS = [
+    dtype.as_datatype_enum
+    for dtype in (
+        tf.int8, tf.int16, tf.int32, tf.int64, tf.uint8, tf.uint16, tf.uint32, tf.uint64, tf.float16, tf.bfloat16,
+        tf.float32, tf.float64, tf.complex64, tf.complex128,
+    )
+]  # fmt: skip
+BOOL, STRING, VARIANT, U16 = (
+    dtype.as_datatype_enum for dtype in (tf.bool, tf.string, tf.variant, tf.uint16)
+)
 # The dtypes of an op whose kernel takes every dtype, but fails in every run with another one.
 COMPUTED = {
-    "Tile": [
-        dtype.as_datatype_enum
-        for dtype in (
-            tf.bool, tf.int8, tf.int16, tf.int32, tf.int64, tf.uint8, tf.uint32, tf.uint64, tf.float16, tf.bfloat16,
-            tf.float32, tf.float64, tf.complex64, tf.complex128, tf.string, tf.variant,
-        )
-    ]
-}  # fmt: skip
+    "InplaceAdd": NUMBERS,
+    "InplaceSub": NUMBERS,
+    "InplaceUpdate": [*NUMBERS, BOOL, STRING],
+    "Tile": [number for number in [*NUMBERS, BOOL, STRING, VARIANT] if number != U16],
+}
 OPAQUE = {"resource", "variant"}
 # Ops that the optimizers of graphs write.
 OPTIMIZED = {"_FusedBatchNormEx", "_FusedConv2D", "_FusedDepthwiseConv2dNative", "_FusedMatMul"}

@@ -175,7 +175,8 @@ impl<'g> Value<'g> {
     /// dumps show the name of a node after the names of the node's scopes.
     ///
     /// Each output of a node has a name of its own. The name of the node, in errors, dumps and exported models, is the
-    /// name of its first output that has one. A second name of a value replaces the first.
+    /// name of its first output that has one. A second name of a value replaces the first. An input is always exported
+    /// with the name under which it is fed.
     ///
     /// ```
     /// use shapeflow::{DType, Graph, TensorView, shape};

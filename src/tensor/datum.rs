@@ -7,7 +7,7 @@ use shapeflow_shape_fns::DType;
 
 /// The value of one element, for printing and comparing. NaN equals nothing, and -0 equals 0.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(super) enum Datum<'a> {
+pub(crate) enum Datum<'a> {
     Bool(bool),
     Int(i128),
     F32(f32),
@@ -18,7 +18,7 @@ pub(super) enum Datum<'a> {
 
 /// The real or imaginary part of a complex number. The precision of the part decides how many digits print.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(super) enum ComplexPart {
+pub(crate) enum ComplexPart {
     F32(f32),
     F64(f64),
 }
@@ -36,7 +36,7 @@ impl ComplexPart {
 impl<'a> Datum<'a> {
     /// Reads an element of `dtype` from its bytes. Returns [`Datum::Bytes`] for a string, and if the number of bytes
     /// does not fit `dtype`.
-    pub(super) fn read(dtype: DType, bytes: &'a [u8]) -> Datum<'a> {
+    pub(crate) fn read(dtype: DType, bytes: &'a [u8]) -> Datum<'a> {
         macro_rules! read {
             ($type:ty, $bytes:expr) => {
                 match <[u8; size_of::<$type>()]>::try_from($bytes) {

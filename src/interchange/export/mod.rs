@@ -35,7 +35,8 @@ use unique_name::unique_name;
 /// The producer version of exported graphs. TensorFlow 2.21 writes this version.
 const PRODUCER: i32 = 2474;
 
-/// The ops whose shape functions in TensorFlow give wrong sizes. TensorFlow refuses a node with the right sizes.
+/// The ops whose shape functions in TensorFlow give wrong sizes. TensorFlow refuses the right sizes, of these nodes and
+/// of what is computed from them.
 const WRONG_SHAPES: [&str; 2] = ["FractionalAvgPool", "FractionalMaxPool"];
 
 /// Returns the graph as the bytes of a TensorFlow GraphDef: the nodes that `outputs` need, or all nodes if `outputs` is
@@ -277,6 +278,8 @@ struct Exporter<'a> {
     /// Whether the import computes the nodes that [`Exporter::auxiliary`] adds now. This is so while they compute a
     /// parameter with a size that has no name, which an attribute in a file cannot mention.
     is_imported: bool,
+    /// By node of the graph: whether TensorFlow infers wrong sizes for it.
+    wrong_shapes: Vec<bool>,
     /// The ops of exported nodes that TensorFlow can neither run nor compute with a function, each with the method that
     /// it is a part of.
     missing: BTreeSet<String>,
@@ -291,9 +294,15 @@ impl<'a> Exporter<'a> {
     /// Starts an export. No node gets one of the names `arguments`.
     fn new(data: &'a GraphData, arguments: impl Iterator<Item = String>) -> Exporter<'a> {
         let mut taken: HashMap<String, u64> = arguments.map(|name| (name, 1)).collect();
-        let names = (0..data.nodes.len())
-            .map(|number| unique_name(&mut taken, &data.node_name(NodeIx(number as u32))))
-            .collect();
+        let mut names = vec![None; data.nodes.len()];
+        // An input keeps the name under which it is fed, even if an earlier node has this name.
+        for (name, value) in &data.inputs {
+            names[data.values[value.index()].node.index()] = Some(unique_name(&mut taken, name));
+        }
+        let name_of = |(number, name): (usize, Option<String>)| {
+            name.unwrap_or_else(|| unique_name(&mut taken, &data.node_name(NodeIx(number as u32))))
+        };
+        let names = names.into_iter().enumerate().map(name_of).collect();
         Exporter {
             data,
             exported: vec![true; data.nodes.len()],
@@ -305,6 +314,7 @@ impl<'a> Exporter<'a> {
             nodes: Vec::new(),
             library: Library::default(),
             is_imported: false,
+            wrong_shapes: vec![false; data.nodes.len()],
             missing: BTreeSet::new(),
             names,
             taken,
@@ -343,8 +353,11 @@ impl<'a> Exporter<'a> {
                 }
             }
         };
+        let has_wrong_shapes = |value: &ValueIx| self.wrong_shapes[data.values[value.index()].node.index()];
+        let is_wrong = WRONG_SHAPES.contains(&&*def.op) || node.operands.iter().any(has_wrong_shapes);
+        self.wrong_shapes[index.index()] = is_wrong;
         // A loop has more outputs in TensorFlow, and has their shapes already.
-        if !def.attr.contains_key(OUTPUT_SHAPES) && !WRONG_SHAPES.contains(&&*def.op) {
+        if !def.attr.contains_key(OUTPUT_SHAPES) && !is_wrong {
             let shapes = node
                 .values()
                 .map(|value| shape::to_proto(&data.table.resolve_shape(&data.values[value.index()].shape)));

@@ -98,10 +98,18 @@ impl<'a, 'g> Importer<'a, 'g> {
         self.finish(builder, name)
     }
 
-    /// Adds the node to the graph, and names its values.
+    /// Adds the node to the graph, and names its values. A composite may return its operand, which keeps its name.
     fn finish(&mut self, builder: OpBuilder<'g>, name: &str) -> Result<Built<'g>> {
+        let first = self.graph.len();
         let values = builder.finish_all_at(self.location)?;
-        Ok(Built::of(values.into_iter().map(|value| value.named(name)).collect()))
+        for value in &values {
+            let index = value.index()?;
+            let node = self.graph.read().values[index.index()].node;
+            if node.index() >= first {
+                let _ = value.named(name);
+            }
+        }
+        Ok(Built::of(values.into_vec()))
     }
 
     /// Imports an op that TensorFlow lacks, in the form that this crate's export writes.

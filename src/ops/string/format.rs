@@ -2,19 +2,18 @@
 
 use std::panic::Location;
 
-use half::{bf16, f16};
 use shapeflow_shape_fns::{Attribute, DType};
 
 use super::number::roundtrip;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::Value;
 use crate::op::{HostCx, OpDef, Operand, TfOp};
-use crate::tensor::{StringsBuilder, TensorView};
+use crate::tensor::{Datum, StringsBuilder, TensorView};
 
 /// Writes `template` with each `{}` replaced by the elements of a value. Long axes show their first and last three
 /// elements. An empty tensor of bools shows as an empty text.
 ///
-/// `[..]… -> string[]`, every dtype; complex and quantized elements show as `?`. As TensorFlow's `StringFormat`;
+/// `[..]… -> string[]`, every dtype; complex and qi32 elements show as `?`. As TensorFlow's `StringFormat`;
 /// imported graphs may use another placeholder. Runs on the host.
 ///
 /// ```
@@ -146,27 +145,15 @@ fn element(dtype: DType, bytes: &[u8], out: &mut Vec<u8>) {
 
 /// Returns the text of a number or a bool; `None` for an element of another dtype.
 pub(super) fn number_text(dtype: DType, bytes: &[u8]) -> Option<String> {
-    macro_rules! read {
-        ($T:ty) => {
-            <$T>::from_ne_bytes(bytes.try_into().expect("an element has the size of its dtype"))
-        };
+    match Datum::read(dtype, bytes) {
+        Datum::Bool(value) => Some(u8::from(value).to_string()),
+        // TensorFlow has no text for these numbers.
+        Datum::Int(_) if dtype == DType::QI32 => None,
+        Datum::Int(value) => Some(value.to_string()),
+        Datum::F32(value) => Some(roundtrip(value.into(), true)),
+        Datum::F64(value) => Some(roundtrip(value, false)),
+        Datum::Complex(..) | Datum::Bytes(_) => None,
     }
-    Some(match dtype {
-        DType::Bool => read!(u8).to_string(),
-        DType::I8 => read!(i8).to_string(),
-        DType::I16 => read!(i16).to_string(),
-        DType::I32 => read!(i32).to_string(),
-        DType::I64 => read!(i64).to_string(),
-        DType::U8 => read!(u8).to_string(),
-        DType::U16 => read!(u16).to_string(),
-        DType::U32 => read!(u32).to_string(),
-        DType::U64 => read!(u64).to_string(),
-        DType::F16 => roundtrip(f16::from_bits(read!(u16)).to_f64(), true),
-        DType::BF16 => roundtrip(bf16::from_bits(read!(u16)).to_f64(), true),
-        DType::F32 => roundtrip(read!(f32).into(), true),
-        DType::F64 => roundtrip(read!(f64), false),
-        _ => return None,
-    })
 }
 
 /// Returns the bytes of a string with C's escapes for quotes, backslashes and control characters. Bytes from 0x80 on
@@ -207,5 +194,20 @@ mod tests {
         assert_eq!(text(Tensor::scalar(1.5f32)), b"<...>");
         assert_eq!(text(Tensor::scalar(true)), b"<>");
         assert_eq!(text(Tensor::from([1, 2])), b"<[ ...]>");
+    }
+
+    #[test]
+    fn numbers_of_4_and_8_bits_are_shown() {
+        let attrs = Attrs::new().with("template", "%s").with("placeholder", "%s").with("summarize", 9);
+        let text = |dtype: DType, bytes: &[u8]| {
+            let tensor = TensorView::from_bytes(dtype, &[bytes.len()], bytes).unwrap().to_tensor().unwrap();
+            run_one(&DEF, &attrs, &[tensor]).as_strings().unwrap().at(0).to_vec()
+        };
+        let floats = [0x00, 0x01, 0x3c, 0x7b, 0x7c, 0x7e, 0xc0, 0xfc, 0xfe];
+        assert_eq!(text(DType::F8E5M2, &floats), b"[0 1.52587891e-05 1 57344 inf nan -2 -inf -nan]");
+        assert_eq!(text(DType::F8E4M3FN, &[0x01, 0x7e, 0x7f, 0x80]), b"[0.001953125 448 nan -0]");
+        assert_eq!(text(DType::I4, &[0xf8, 0xff, 0x07]), b"[-8 -1 7]");
+        assert_eq!(text(DType::U4, &[0x0f]), b"[15]");
+        assert_eq!(text(DType::QU8, &[0xff]), b"[255]");
     }
 }

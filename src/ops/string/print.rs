@@ -79,7 +79,7 @@ impl<'g> Value<'g> {
     /// Returns the same elements. Each run that computes them writes a line: `message`, and the first elements of each
     /// of `values` in brackets.
     ///
-    /// `[..] -> [..]`, any dtype; complex and quantized elements show as `?`. As TensorFlow's `Print`, whose text has
+    /// `[..] -> [..]`, any dtype; complex and qi32 elements show as `?`. As TensorFlow's `Print`, whose text has
     /// the same form. Runs on the host.
     ///
     /// ```

@@ -66,9 +66,14 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
                     strings.iter().flat_map(|string| fingerprint64(string).to_le_bytes()).collect();
                 fingerprint64(&hashes)
             }
-            _ => {
+            dtype => {
                 let bytes = x.bytes().len() / rows;
-                fingerprint64(&x.bytes()[row * bytes..(row + 1) * bytes])
+                let bytes = &x.bytes()[row * bytes..(row + 1) * bytes];
+                // TensorFlow clears the upper bits of i4, which hold the sign here.
+                match dtype {
+                    DType::I4 => fingerprint64(&bytes.iter().map(|byte| byte & 0x0f).collect::<Vec<u8>>()),
+                    _ => fingerprint64(bytes),
+                }
             }
         });
     }
