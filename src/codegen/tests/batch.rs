@@ -88,10 +88,20 @@ impl Batch {
         [requested.count(), self.cases.len()]
     }
 
-    /// Runs every case whose kernel has a function. Panics at the first failure.
+    /// Compares every case whose kernel has a function with the interpreter. Panics at the first failure.
     pub fn check(self) {
+        self.check_each(&KernelCase::check);
+    }
+
+    /// Checks that every case whose kernel has a function ends early. Panics at the first failure.
+    pub fn check_stops(self) {
+        self.check_each(&|case, code, _| case.check_stops(code));
+    }
+
+    /// Calls `check` with each case, its function, and whether `MulAdd` rounds once.
+    fn check_each(self, check: &dyn Fn(&KernelCase, ReadyFunction<'_>, bool) -> Result<(), String>) {
         let check = |case: &KernelCase, ready: ReadyFunction<'_>, fused: bool, name: &str| {
-            if let Err(reason) = case.check(ready, fused) {
+            if let Err(reason) = check(case, ready, fused) {
                 panic!("{name}: {reason}\n{}", case.describe());
             }
         };

@@ -7,7 +7,9 @@ use shapeflow_processor::{LibraryFunction, Processor, Program};
 use shapeflow_shape_fns::DType;
 use smallvec::SmallVec;
 
-use super::super::abi::{CHECK_FAILED, KernelArgs, SLOT_BASE, SLOT_INNER, SLOT_LOOPS, SLOT_ROW, slot_words};
+use super::super::abi::{
+    CHECK_FAILED, KernelArgs, SLOT_BASE, SLOT_INNER, SLOT_LOOPS, SLOT_ROW, STOPPED, slot_words,
+};
 use super::super::called_functions::{CALLED_FUNCTIONS, CalledFunction};
 use super::super::module::{CodeModule, FuncIndex};
 use super::random_values::{Random, element};
@@ -174,9 +176,8 @@ impl KernelCase {
         self.slot_args[b] = self.slot_args[a].clone();
     }
 
-    /// Runs machine code, with and without stores that bypass the caches, and compares the failure flag and
-    /// every element with the result of the interpreter. Two NaNs may have different bits. `fused` says whether
-    /// `MulAdd` rounds once.
+    /// Runs machine code, with and without stores that bypass the caches, and compares the outcome and every element
+    /// with the result of the interpreter. Two NaNs may have different bits. `fused` says whether `MulAdd` rounds once.
     pub fn check(&self, code: ReadyFunction<'_>, fused: bool) -> Result<(), String> {
         let mut expected = self.buffers.clone();
         let mut memory: Vec<InterpBuffer<'_>> =
@@ -196,18 +197,28 @@ impl KernelCase {
         [0, 64].into_iter().try_for_each(|stream| self.compare(code, stream, &outcome, &expected))
     }
 
-    /// Runs machine code and compares its result with `outcome` and `expected`. `stream` is [`KernelArgs::stream`].
-    fn compare(
+    /// Runs machine code whose token is true from the start, and checks that the code ends early.
+    pub fn check_stops(&self, code: ReadyFunction<'_>) -> Result<(), String> {
+        match self.run(code, 0, true)?.0 {
+            STOPPED => Ok(()),
+            other => Err(format!("did not stop, and reported {other}")),
+        }
+    }
+
+    /// Runs machine code. Returns the outcome and the buffers. `stream` is [`KernelArgs::stream`], and `stop` the value
+    /// of the token [`KernelArgs::stop`].
+    fn run(
         &self,
         code: ReadyFunction<'_>,
         stream: i64,
-        outcome: &Result<(), Fault>,
-        expected: &[GuardedBuffer],
-    ) -> Result<(), String> {
+        stop: bool,
+    ) -> Result<(i64, Vec<GuardedBuffer>), String> {
         let mut got = self.buffers.clone();
-        let reported = match code {
-            ReadyFunction::Placed(module, function) => self.launch(module, function, stream, &mut got)?,
-            ReadyFunction::Decoded(program) => self.simulate(program, stream, &mut got)?,
+        let outcome = match code {
+            ReadyFunction::Placed(module, function) => {
+                self.launch(module, function, stream, stop, &mut got)?
+            }
+            ReadyFunction::Decoded(program) => self.simulate(program, stream, stop, &mut got)?,
         };
         for (index, buffer) in got.iter().enumerate() {
             let data = &buffer.data;
@@ -216,6 +227,18 @@ impl KernelCase {
                 return Err(format!("wrote outside buffer {index}"));
             }
         }
+        Ok((outcome, got))
+    }
+
+    /// Runs machine code and compares its result with `outcome` and `expected`. `stream` is [`KernelArgs::stream`].
+    fn compare(
+        &self,
+        code: ReadyFunction<'_>,
+        stream: i64,
+        outcome: &Result<(), Fault>,
+        expected: &[GuardedBuffer],
+    ) -> Result<(), String> {
+        let (reported, got) = self.run(code, stream, false)?;
         match outcome {
             Err(fault) if reported != CHECK_FAILED => return Err(format!("did not report {fault:?}")),
             Err(_) => return Ok(()),
@@ -273,6 +296,7 @@ impl KernelCase {
         module: &CodeModule,
         function: FuncIndex,
         stream: i64,
+        stop: bool,
         buffers: &mut [GuardedBuffer],
     ) -> Result<i64, String> {
         let origins: Vec<i64> = buffers.iter_mut().map(|buffer| buffer.bytes.as_mut_ptr() as i64).collect();
@@ -288,7 +312,7 @@ impl KernelCase {
             extents: self.extents.as_ptr(),
             stream,
             outcome: &mut outcome,
-            stop: &AtomicBool::new(false),
+            stop: &AtomicBool::new(stop),
             called_functions: CALLED_FUNCTIONS,
         };
         // SAFETY: the slots were laid out inside their buffers for these sizes and reaches.
@@ -301,7 +325,13 @@ impl KernelCase {
 
     /// Runs a function on the simulated processor, where only the data of buffers is accessible. Returns its
     /// outcome.
-    fn simulate(&self, program: &Program, stream: i64, buffers: &mut [GuardedBuffer]) -> Result<i64, String> {
+    fn simulate(
+        &self,
+        program: &Program,
+        stream: i64,
+        stop: bool,
+        buffers: &mut [GuardedBuffer],
+    ) -> Result<i64, String> {
         let (mut space, start) = program.load();
         let words = |words: &[i64]| -> Vec<u8> { words.iter().flat_map(|word| word.to_le_bytes()).collect() };
         let mut starts = Vec::new();
@@ -319,7 +349,7 @@ impl KernelCase {
         let extents = space.place("extents", &words(&self.extents), false);
         let tile = space.place("tile", &vec![GUARD_BYTE; self.tile_bytes()], true);
         let outcome = space.place("outcome", &[0; 8], true);
-        let stop = space.place("stop", &[0], false);
+        let stop = space.place("stop", &[u8::from(stop)], false);
         let fields = [
             (offset_of!(KernelArgs, slots), slots),
             (offset_of!(KernelArgs, scalars), scalars),

@@ -247,6 +247,37 @@ fn reductions_of_every_dtype() {
 }
 
 #[test]
+fn long_rows_end_early() {
+    for machine in TestMachine::all() {
+        let mut batch = Batch::new(machine);
+        let random = &mut Random::new(8);
+        // A row of several tiles, and loops of more iterations than the code runs between two looks at the token.
+        let cases = [
+            (LaneLayout::Row, 0, 9000, vec![]),
+            (LaneLayout::Row, 0, 70_000, vec![]),
+            (LaneLayout::Row, 1, 2, vec![600]),
+            (LaneLayout::Row, 2, 1, vec![2, 600]),
+            (LaneLayout::Row, 2, 1, vec![600, 2]),
+            (LaneLayout::Column, 1, 1, vec![600]),
+            (LaneLayout::Column, 1, 70, vec![601]),
+            (LaneLayout::Column, 2, 5, vec![2, 600]),
+            (LaneLayout::Column, 2, 5, vec![600, 2]),
+        ];
+        for op in [ReduceOp::Sum, ReduceOp::Max] {
+            for dtype in [DType::F32, DType::I64] {
+                for (layout, loops, n, extents) in &cases {
+                    let sizes = CaseSizes { rows: 1, n: *n, extents: extents.clone() };
+                    let code = reduce(*layout, *loops, op, dtype);
+                    let case = KernelCase::new(random, &code, sizes, Vec::new(), &[]);
+                    batch.add(case, format!("{machine:?} {op:?} {dtype} {layout:?} {n} {extents:?}"));
+                }
+            }
+        }
+        batch.check_stops();
+    }
+}
+
+#[test]
 fn long_rows_are_reduced_tile_by_tile() {
     on_every_machine(|batch, random| {
         let adjacent = [DType::F32, DType::F64, DType::BF16, DType::I32].map(|dtype| (dtype, None));
