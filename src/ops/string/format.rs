@@ -13,7 +13,7 @@ use crate::tensor::{Datum, StringsBuilder, TensorView};
 /// Writes `template` with each `{}` replaced by the elements of a value. Long axes show their first and last three
 /// elements. An empty tensor of bools shows as an empty text.
 ///
-/// `[..]… -> string[]`, every dtype; complex and qi32 elements show as `?`. As TensorFlow's `StringFormat`;
+/// `[..]… -> string[]`, every dtype; the first elements of complex numbers and qi32 show as `?`. As TensorFlow's `StringFormat`;
 /// imported graphs may use another placeholder. Runs on the host.
 ///
 /// ```
@@ -64,9 +64,11 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
             let mut index = vec![0; view.sizes().len()];
             let mut shown = Vec::new();
             // If no element is shown, TensorFlow writes nothing for bools, and only `...` for other scalars.
-            match (view.dtype() == DType::Bool, ends > 0, view.sizes().is_empty()) {
-                (true, false, _) => {}
-                (false, false, true) => shown.extend(b"..."),
+            match (marks_of(&view, ends), ends > 0, view.sizes().is_empty()) {
+                (Some(marks), _, true) => shown.extend(marks.as_bytes()),
+                (Some(marks), _, false) => shown.extend(format!("[{marks}]").as_bytes()),
+                (None, false, _) if view.dtype() == DType::Bool => {}
+                (None, false, true) => shown.extend(b"..."),
                 _ => Elements { view, ends }.write(0, &mut index, &mut shown),
             }
             text.append(&shown)?;
@@ -134,21 +136,29 @@ impl Elements<'_> {
 fn element(dtype: DType, bytes: &[u8], out: &mut Vec<u8>) {
     match number_text(dtype, bytes) {
         Some(text) => out.extend(text.as_bytes()),
-        None if dtype == DType::String => {
+        None => {
             out.push(b'"');
             out.extend(escaped(bytes));
             out.push(b'"');
         }
-        None => out.push(b'?'),
     }
+}
+
+/// Returns the text of a tensor whose elements have no text in TensorFlow: a mark for each of the first `limit`
+/// elements, whatever the axes. Returns `None` for a tensor of another dtype.
+pub(super) fn marks_of(view: &TensorView<'_>, limit: usize) -> Option<String> {
+    let dtype = view.dtype();
+    if !dtype.is_complex() && !matches!(dtype, DType::QI32 | DType::Variant) {
+        return None;
+    }
+    let shown = view.len().min(limit);
+    Some(vec!["?"; shown].join(" ") + if shown < view.len() { "..." } else { "" })
 }
 
 /// Returns the text of a number or a bool; `None` for an element of another dtype.
 pub(super) fn number_text(dtype: DType, bytes: &[u8]) -> Option<String> {
     match Datum::read(dtype, bytes) {
         Datum::Bool(value) => Some(u8::from(value).to_string()),
-        // TensorFlow has no text for these numbers.
-        Datum::Int(_) if dtype == DType::QI32 => None,
         Datum::Int(value) => Some(value.to_string()),
         Datum::F32(value) => Some(roundtrip(value.into(), true)),
         Datum::F64(value) => Some(roundtrip(value, false)),
@@ -199,15 +209,17 @@ mod tests {
     #[test]
     fn numbers_of_4_and_8_bits_are_shown() {
         let attrs = Attrs::new().with("template", "%s").with("placeholder", "%s").with("summarize", 9);
+        let shown = |tensor: Tensor| run_one(&DEF, &attrs, &[tensor]).as_strings().unwrap().at(0).to_vec();
         let text = |dtype: DType, bytes: &[u8]| {
-            let tensor = TensorView::from_bytes(dtype, &[bytes.len()], bytes).unwrap().to_tensor().unwrap();
-            run_one(&DEF, &attrs, &[tensor]).as_strings().unwrap().at(0).to_vec()
+            shown(TensorView::from_bytes(dtype, &[bytes.len()], bytes).unwrap().to_tensor().unwrap())
         };
         let floats = [0x00, 0x01, 0x3c, 0x7b, 0x7c, 0x7e, 0xc0, 0xfc, 0xfe];
         assert_eq!(text(DType::F8E5M2, &floats), b"[0 1.52587891e-05 1 57344 inf nan -2 -inf -nan]");
         assert_eq!(text(DType::F8E4M3FN, &[0x01, 0x7e, 0x7f, 0x80]), b"[0.001953125 448 nan -0]");
         assert_eq!(text(DType::I4, &[0xf8, 0xff, 0x07]), b"[-8 -1 7]");
         assert_eq!(text(DType::U4, &[0x0f]), b"[15]");
+        assert_eq!(shown(Tensor::zeros(DType::QI32, &[3]).unwrap()), b"[? ? ?]");
+        assert_eq!(shown(Tensor::zeros(DType::C64, &[2, 5]).unwrap()), b"[? ? ? ? ? ? ? ? ?...]");
         assert_eq!(text(DType::QU8, &[0xff]), b"[255]");
     }
 }

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use shapeflow_shape_fns::DType;
 
-use super::format::{escaped, number_text};
+use super::format::{escaped, marks_of, number_text};
 use crate::error::Result;
 use crate::graph::Value;
 use crate::op::{HostCx, HostKernel, OpDef, Operand};
@@ -176,6 +176,9 @@ impl<'a> Shown<'a> {
     }
 
     fn text(mut self) -> String {
+        if let Some(marks) = marks_of(&self.view, self.limit) {
+            return marks;
+        }
         if self.view.sizes().is_empty() && self.limit > 0 {
             self.element();
         } else if !self.view.sizes().is_empty() {
@@ -214,10 +217,7 @@ impl<'a> Shown<'a> {
         self.next += 1;
         match number_text(self.view.dtype(), bytes) {
             Some(text) => self.text.push_str(&text),
-            None if self.view.dtype() == DType::String => {
-                self.text.push_str(&String::from_utf8_lossy(&escaped(bytes)));
-            }
-            None => self.text.push('?'),
+            None => self.text.push_str(&String::from_utf8_lossy(&escaped(bytes))),
         }
     }
 }
@@ -255,6 +255,8 @@ mod tests {
         assert_eq!(shown(&Tensor::from([0.1f64, 1.0 / 3.0]), None), "0.1 0.33333333333333331");
         let texts = Tensor::from_strings(&[4], &[&b"a\n\"q"[..], b"b", b"c", b"d"]).unwrap();
         assert_eq!(shown(&texts, Some(3)), "a\\n\\\"q b c...");
+        let complex = Tensor::zeros(DType::C64, &[2, 2]).unwrap();
+        assert_eq!([shown(&complex, Some(3)), shown(&complex, None)], ["? ? ?...", "? ? ? ?"]);
         let none = |sizes: &[usize]| shown(&Tensor::zeros(DType::F32, sizes).unwrap(), Some(3));
         assert_eq!([none(&[0]), none(&[0, 3])], ["", ""]);
     }
