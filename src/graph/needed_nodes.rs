@@ -11,23 +11,27 @@ use crate::op::Body;
 /// input is marked.
 pub(crate) fn needed_nodes(old: &GraphData, wanted: &[ValueIx]) -> Vec<bool> {
     let mut needed = vec![false; old.nodes.len()];
-    for value in wanted {
-        needed[old.values[value.index()].node.index()] = true;
-    }
+    // Marked nodes whose operands and symbols are not marked yet.
+    let mut todo: Vec<NodeIx> = Vec::new();
     let mut input_symbols: FxHashSet<Symbol> = FxHashSet::default();
-    for number in (0..old.nodes.len()).rev() {
-        if needed[number] {
-            for operand in &old.nodes[number].operands {
-                needed[old.values[operand.index()].node.index()] = true;
-            }
-            old.nodes[number].attrs().symbols(&mut |symbol| match definer(old, symbol).map(NodeIx::index) {
-                Some(definer) if definer >= number => {}
-                Some(definer) if !matches!(old.nodes[definer].op.body, Body::Input) => needed[definer] = true,
-                _ => {
-                    input_symbols.insert(symbol);
-                }
-            });
+    let mut mark = |node: NodeIx, todo: &mut Vec<NodeIx>| {
+        if !std::mem::replace(&mut needed[node.index()], true) {
+            todo.push(node);
         }
+    };
+    wanted.iter().for_each(|value| mark(old.values[value.index()].node, &mut todo));
+    while let Some(index) = todo.pop() {
+        let node = &old.nodes[index.index()];
+        node.operands.iter().for_each(|operand| mark(old.values[operand.index()].node, &mut todo));
+        node.attrs().symbols(&mut |symbol| match definer(old, symbol) {
+            Some(definer) if definer >= index => {}
+            Some(definer) if !matches!(old.nodes[definer.index()].op.body, Body::Input) => {
+                mark(definer, &mut todo);
+            }
+            _ => {
+                input_symbols.insert(symbol);
+            }
+        });
     }
     let mut input_symbols: Vec<Symbol> = input_symbols.into_iter().collect();
     // The choice of inputs must not depend on the order of `Symbol`, the order in which the process first used the
