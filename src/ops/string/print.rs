@@ -5,8 +5,6 @@ use std::panic::Location;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use shapeflow_shape_fns::DType;
-
 use super::format::{escaped, marks_of, number_text};
 use crate::error::Result;
 use crate::graph::Value;
@@ -225,6 +223,8 @@ impl<'a> Shown<'a> {
 #[cfg(test)]
 mod tests {
     use std::sync::Mutex;
+
+    use shapeflow_shape_fns::DType;
 
     use super::*;
     use crate::graph::Graph;
