@@ -130,7 +130,7 @@ pub(crate) fn text_op(end: String, sink: PrintSink) -> OpDef {
         })
         .dtype_rule(|dtypes, _| {
             super::params::check_strings(dtypes, 1)?;
-            Ok(vec![DType::Bool])
+            Ok(vec![shapeflow_shape_fns::DType::Bool])
         })
 }
 
