@@ -20,7 +20,7 @@ from saved_models.recording import f32, record
 import numpy as np
 import tensorflow as tf
 from saved_models.decoding import beam_search, frozen_loop, nested_branches
-from saved_models.names import causal, same_name, swapped_names, written_variable
+from saved_models.names import causal, equal_names, same_name, swapped_names, written_variable
 from saved_models.recurrent import gru, lstm
 from saved_models.sparse import half, wide_and_deep
 from saved_models.text import embedding_dense, ragged_text, text_vectorization
@@ -239,6 +239,7 @@ MODELS = [
     wide_and_deep,
     ragged_text,
     half,
+    equal_names,
     same_name,
     swapped_names,
     written_variable,

@@ -70,6 +70,8 @@ mod safetensors;
 #[cfg(feature = "graphdef")]
 mod saved_model;
 #[cfg(feature = "graphdef")]
+mod saved_objects;
+#[cfg(feature = "graphdef")]
 mod saved_state;
 #[cfg(feature = "graphdef")]
 mod shape;

@@ -188,7 +188,7 @@ impl Model {
         let mut meta = graphs.swap_remove(chosen);
         let mut graph = meta.graph_def.take().unwrap_or_default();
         own_ops::restore(&mut graph);
-        let saved = Arc::new(SavedState::of(&meta)?);
+        let saved = Arc::new(SavedState::of(&mut meta, &graph)?);
         let signatures = meta
             .signature_def
             .into_iter()

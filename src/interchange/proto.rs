@@ -210,6 +210,39 @@ pub(super) struct MetaGraphDef {
     pub signature_def: BTreeMap<String, SignatureDef>,
     #[prost(message, repeated, tag = "6")]
     pub asset_file_def: Vec<AssetFileDef>,
+    #[prost(message, optional, tag = "7")]
+    pub object_graph_def: Option<SavedObjectGraph>,
+}
+
+/// The objects of the program that saved the model.
+#[derive(Clone, PartialEq, prost::Message)]
+pub(super) struct SavedObjectGraph {
+    #[prost(message, repeated, tag = "1")]
+    pub nodes: Vec<SavedObject>,
+    #[prost(btree_map = "string, message", tag = "2")]
+    pub concrete_functions: BTreeMap<String, SavedFunction>,
+}
+
+#[derive(Clone, PartialEq, prost::Message)]
+pub(super) struct SavedObject {
+    #[prost(message, repeated, tag = "1")]
+    pub children: Vec<ObjectReference>,
+}
+
+/// A member of an object: the number of the object that it is, and its name.
+#[derive(Clone, PartialEq, prost::Message)]
+pub(super) struct ObjectReference {
+    #[prost(int32, tag = "1")]
+    pub node_id: i32,
+    #[prost(string, tag = "2")]
+    pub local_name: String,
+}
+
+#[derive(Clone, PartialEq, prost::Message)]
+pub(super) struct SavedFunction {
+    /// The numbers of the objects that the function reads, its last arguments.
+    #[prost(int32, repeated, tag = "2")]
+    pub bound_inputs: Vec<i32>,
 }
 
 #[derive(Clone, PartialEq, prost::Message)]

@@ -5,7 +5,8 @@ use std::path::{Component, Path, PathBuf};
 
 use super::checkpoint::Checkpoint;
 use super::limits::Limits;
-use super::proto::{AssetFileDef, MetaGraphDef};
+use super::proto::{AssetFileDef, GraphDef, MetaGraphDef};
+use super::saved_objects::SavedObjects;
 use crate::error::{Error, ErrorKind, Phase, Result};
 
 /// The name of the signature that initializes the model. Its output has the same name.
@@ -25,14 +26,15 @@ pub(super) struct SavedState {
     /// The files whose paths are tensors of the graph, by the names of the tensors. Before `open`, the
     /// paths are relative to the folder of assets; `open` completes the paths.
     pub assets: HashMap<String, PathBuf>,
+    pub objects: SavedObjects,
 }
 
 impl SavedState {
-    /// Returns the state that a SavedModel describes, without its checkpoint.
+    /// Returns the state that a SavedModel with this graph describes, without its checkpoint.
     ///
     /// # Errors
     /// An asset lies outside of the folder of assets.
-    pub(super) fn of(meta: &MetaGraphDef) -> Result<SavedState> {
+    pub(super) fn of(meta: &mut MetaGraphDef, graph: &GraphDef) -> Result<SavedState> {
         let restore = meta.saver_def.iter().map(|saver| saver.restore_op_name.as_str());
         let signature = meta.signature_def.get(INIT_SIGNATURE);
         let output = signature.and_then(|signature| signature.outputs.get(INIT_SIGNATURE));
@@ -48,7 +50,9 @@ impl SavedState {
             }
         }
         let assets = meta.asset_file_def.iter().map(asset).collect::<Result<_>>()?;
-        Ok(SavedState { checkpoint: None, initializers, assets })
+        let objects = meta.object_graph_def.take();
+        let objects = objects.map(|objects| SavedObjects::of(objects, graph)).unwrap_or_default();
+        Ok(SavedState { checkpoint: None, initializers, assets, objects })
     }
 
     /// Opens the checkpoint of a SavedModel's folder, if the folder has one, and completes the paths of the assets.
@@ -64,6 +68,21 @@ impl SavedState {
             self.checkpoint = Some(Checkpoint::open(&prefix, limits)?);
         }
         Ok(())
+    }
+}
+
+impl SavedState {
+    /// Returns the key of a variable in the checkpoint; `None` if the checkpoint lacks it.
+    ///
+    /// # Errors
+    /// The object graph of the checkpoint is damaged, or several variables have this name.
+    pub(super) fn key_of_variable(&self, name: &str) -> Result<Option<String>> {
+        let Some(checkpoint) = &self.checkpoint else { return Ok(None) };
+        let object = self.objects.of_variables.get(name);
+        match object.map(|object| checkpoint.key_of_object(&self.objects.members, *object)).transpose()? {
+            Some(Some(key)) => Ok(Some(key)),
+            _ => checkpoint.key_of_variable(name),
+        }
     }
 }
 

@@ -57,6 +57,11 @@ fn rows_of_variables_are_gathered() {
 }
 
 #[test]
+fn variables_of_one_name_have_their_own_values() {
+    check("equal_names", "serving_default", &["serving_default"]);
+}
+
+#[test]
 fn reference_variables_partitions_and_local_variables_have_their_values() {
     check("first_version", "serving_default", &["serving_default"]);
 }

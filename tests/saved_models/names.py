@@ -86,3 +86,24 @@ def causal(folder):
     cases = [(2, 13), (1, 32), (3, 1)]
     names = ["serving_default", "serving_default_2", "serving_default_3"]
     record(folder, [("serving_default", name, {"x": f32(*sizes, 4)}) for name, sizes in zip(names, cases)])
+
+
+def equal_names(folder):
+    """Three Keras models whose layers have one name. In the graph, the names of their variables have numbers. The
+    node that restores the variables writes to other handles."""
+
+    def dense(value):
+        x = tf.keras.Input((2,))
+        start = tf.keras.initializers.Constant(value)
+        layer = tf.keras.layers.Dense(2, name="dense", kernel_initializer=start, bias_initializer=start)
+        return tf.keras.Model(x, layer(x))
+
+    module = tf.Module()
+    module.first, module.second, module.third = dense(1.0), dense(10.0), dense(100.0)
+
+    @tf.function(input_signature=[tf.TensorSpec([None, 2], tf.float32, "x")])
+    def f(x):
+        return {"a": module.second(x), "b": module.first(x), "c": module.third(x), "d": module.second(module.third(x))}
+
+    tf.saved_model.save(module, str(folder), signatures=f)
+    record(folder, [("serving_default", "serving_default", {"x": f32(3, 2)})])

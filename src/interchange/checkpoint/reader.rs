@@ -1,6 +1,6 @@
 //! `Checkpoint`: opens a checkpoint and reads its tensors.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -14,6 +14,7 @@ use super::super::raw;
 use super::crc::masked;
 use super::damage::damaged;
 use super::entry::Entry;
+use super::objects::ObjectGraph;
 use super::proto::HeaderProto;
 use super::slice::{Slice, copy_box};
 use super::{strings, table};
@@ -31,8 +32,8 @@ pub(in crate::interchange) struct Checkpoint {
     /// The data files that have elements of some tensor.
     shards: BTreeMap<u32, SharedBytes>,
     is_big_endian: bool,
-    /// The keys of variables by name, read from the object graph on first use.
-    pub(super) keys_by_name: OnceLock<HashMap<String, String>>,
+    /// Read on first use.
+    pub(super) objects: OnceLock<ObjectGraph>,
 }
 
 impl Checkpoint {
@@ -107,7 +108,7 @@ impl Checkpoint {
             }
             shards.insert(number, bytes);
         }
-        Ok(Checkpoint { entries, shards, is_big_endian, keys_by_name: OnceLock::new() })
+        Ok(Checkpoint { entries, shards, is_big_endian, objects: OnceLock::new() })
     }
 
     /// Returns whether the checkpoint has a tensor with this key.

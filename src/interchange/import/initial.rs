@@ -86,9 +86,8 @@ impl<'a, 'g> Importer<'a, 'g> {
                 Err(Error::new(ErrorKind::Compile, Phase::Build, message))
             }
             None => {
-                let Some(checkpoint) = checkpoint else { return Ok(None) };
-                let key = checkpoint.key_of_variable(variable)?;
-                key.map(|key| checkpoint.tensor(&key, "")).transpose()
+                let key = self.saved.key_of_variable(variable)?;
+                key.zip(checkpoint).map(|(key, checkpoint)| checkpoint.tensor(&key, "")).transpose()
             }
         }
     }
@@ -146,10 +145,7 @@ impl<'a, 'g> Importer<'a, 'g> {
         if self.value_so_far(variable)?.is_some() {
             return Ok(true);
         }
-        match &self.saved.checkpoint {
-            Some(checkpoint) => Ok(checkpoint.key_of_variable(variable)?.is_some()),
-            None => Ok(false),
-        }
+        Ok(self.saved.key_of_variable(variable)?.is_some())
     }
 
     /// Records that the node `name` stores a value in a variable.

@@ -6,6 +6,7 @@ use std::rc::Rc;
 use shapeflow_shape_fns::{DType, TensorShape};
 
 use super::super::proto::AttrKind;
+use super::super::saved_objects::name_of_resource;
 use super::super::shape;
 use super::built::{Built, Condition, ImportedValue};
 use super::frame::{Frame, damaged};
@@ -16,9 +17,6 @@ use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::Value;
 use crate::op::dtype_number::dtype_of;
 use crate::tensor::Tensor;
-
-/// The `shared_name` of a resource that has no name of its own.
-const ANONYMOUS: &str = "cd2c89b7-88b7-44c8-ad83-06c2a9158347";
 
 impl<'a, 'g> Importer<'a, 'g> {
     /// Imports a node that makes, reads or writes a resource; returns `None` for any other node.
@@ -212,15 +210,9 @@ impl<'a, 'g> Importer<'a, 'g> {
     }
 }
 
-/// Returns the name that a resource has in all sessions: the attribute `shared_name`, or the name of its node.
+/// Returns the name that a resource has in all sessions.
 pub(super) fn resource_name(frame: &Frame<'_, '_>, index: usize, name: &str) -> Rc<str> {
-    match frame.attr(index, "shared_name") {
-        Some(AttrKind::S(shared)) if !shared.is_empty() && shared != ANONYMOUS => {
-            // Names of other bytes stay different from each other.
-            std::str::from_utf8(shared).map_or_else(|_| shared.escape_ascii().to_string().into(), Rc::from)
-        }
-        _ => name.into(),
-    }
+    name_of_resource(frame.attr(index, "shared_name"), name).into()
 }
 
 /// Returns whether an op changes the variable of TensorFlow 1 that it takes.
