@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::graph::Node;
 use crate::op::OpDef;
 use crate::op::dtype_number::number_of;
-use crate::ops::list::{concat_lists, gather, item, join, make, push, ragged, size};
+use crate::ops::list::{arithmetic, concat_lists, gather, item, join, make, push, ragged, size};
 
 /// How an op on lists is written. Its operands are the inputs of TensorFlow's op, in the same order.
 struct ListOp {
@@ -60,6 +60,8 @@ static ROWS: &[ListOp] = &[
     row(&join::CONCAT, "TensorListConcatV2", &[(2, DType::I64)]).shape(1),
     row(&join::SPLIT, "TensorListSplit", &[(2, DType::I64)]).shape(1).item(0),
     row(&concat_lists::DEF, "TensorListConcatLists", &[]),
+    row(&arithmetic::ADD_N, "AddN", &[]).without_dtype(),
+    row(&arithmetic::ZEROS, "ZerosLike", &[]).without_dtype(),
     row(&size::LENGTH, "TensorListLength", &[]).without_dtype(),
     row(&size::RESIZE, "TensorListResize", &[(1, DType::I32)]).without_dtype(),
     row(&size::ELEMENT_SHAPE, "TensorListElementShape", &[]).without_dtype(),
@@ -99,6 +101,12 @@ impl Exporter<'_> {
         };
         if let Some(dtype) = shape_type {
             put(&mut def, "shape_type", AttrKind::Type(number_of(dtype)));
+        }
+        if matches!(op, "AddN" | "ZerosLike") {
+            put(&mut def, "T", AttrKind::Type(number_of(DType::Variant)));
+        }
+        if op == "AddN" {
+            put(&mut def, "N", AttrKind::I(node.operands.len() as i64));
         }
         if op == "TensorListSetItem" {
             let resizes = is_set("resizes") || is_set("once");

@@ -17,7 +17,7 @@ use crate::error::Result;
 use crate::graph::Value;
 use crate::op::OpDef;
 use crate::op::dtype_number::dtype_of;
-use crate::ops::list::{concat_lists, gather, item, join, make, push, ragged, size};
+use crate::ops::list::{arithmetic, concat_lists, gather, item, join, make, push, ragged, size};
 use crate::tensor::Tensor;
 
 /// An operand of a list op.
@@ -43,6 +43,8 @@ struct ListOp {
     operands: &'static [ListOperand],
     /// The numbers of the inputs that are lists whose items the node's list, or the node's output, gets.
     lists: &'static [usize],
+    /// Whether all inputs are such lists.
+    all_are_lists: bool,
     /// Whether the node makes a list without items.
     is_empty: bool,
     /// The number of the input whose rows are the items.
@@ -62,6 +64,7 @@ const fn row(op: &'static str, def: &'static OpDef, operands: &'static [ListOper
         def,
         operands,
         lists: &[],
+        all_are_lists: false,
         is_empty: false,
         rows: None,
         item: None,
@@ -73,6 +76,10 @@ const fn row(op: &'static str, def: &'static OpDef, operands: &'static [ListOper
 impl ListOp {
     const fn lists(self, inputs: &'static [usize]) -> ListOp {
         ListOp { lists: inputs, ..self }
+    }
+
+    const fn all_lists(self) -> ListOp {
+        ListOp { all_are_lists: true, ..self }
     }
 
     const fn empty(self) -> ListOp {
@@ -143,8 +150,18 @@ static ROWS: &[ListOp] = &[
     row("TensorListStack", &gather::STACK, &[Input(0), Shape(1)]).axes_from(0).lists(&[0]),
 ];
 
+/// The ops that also take other tensors than lists: see [`takes_lists`].
+static SHARED: &[ListOp] = &[
+    row("AddN", &arithmetic::ADD_N, &[All]).all_lists(),
+    row("ZerosLike", &arithmetic::ZEROS, &[Input(0)]).lists(&[0]),
+];
+
 fn row_of(op: &str) -> Option<&'static ListOp> {
     ROWS.binary_search_by(|row| row.op.cmp(op)).ok().map(|index| &ROWS[index])
+}
+
+fn shared_row(op: &str) -> Option<&'static ListOp> {
+    SHARED.iter().find(|row| row.op == op)
 }
 
 /// Returns the op types on lists, sorted by name.
@@ -157,14 +174,22 @@ pub(super) fn is_list_op(op: &str) -> bool {
     row_of(op).is_some() || op == "TensorArrayCloseV3"
 }
 
+/// Returns whether the node is an op on lists, although its op type also takes other tensors.
+pub(super) fn takes_lists(op: &str, inputs: &[ImportedValue<'_>]) -> bool {
+    shared_row(op).is_some() && are_lists(inputs)
+}
+
 /// Returns whether the node passes a list on.
 pub(super) fn passes_list(op: &str, inputs: &[ImportedValue<'_>]) -> bool {
-    matches!(op, "Identity" | "StopGradient" | "PreventGradient" | "Snapshot")
-        && matches!(inputs, [input] if input.value.dtype() == DType::Variant)
+    matches!(op, "Identity" | "StopGradient" | "PreventGradient" | "Snapshot") && are_lists(inputs)
+}
+
+fn are_lists(inputs: &[ImportedValue<'_>]) -> bool {
+    !inputs.is_empty() && inputs.iter().all(|input| input.value.dtype() == DType::Variant)
 }
 
 impl<'a, 'g> Importer<'a, 'g> {
-    /// Imports a node for which [`is_list_op`] holds.
+    /// Imports a node for which [`is_list_op`] or [`takes_lists`] holds.
     pub(super) fn list_node(
         &mut self,
         frame: &Frame<'a, 'g>,
@@ -173,7 +198,7 @@ impl<'a, 'g> Importer<'a, 'g> {
         inputs: &[ImportedValue<'g>],
     ) -> Result<Built<'g>> {
         let op = frame.nodes[index].op.as_str();
-        let Some(row) = row_of(op) else { return Ok(Built::default()) };
+        let Some(row) = row_of(op).or_else(|| shared_row(op)) else { return Ok(Built::default()) };
         let input = |number: usize| match inputs.get(number) {
             Some(input) => Ok(input.value),
             None => damaged(format!("{op} must have more than {number}", number = counted(number, "input"))),
@@ -182,7 +207,9 @@ impl<'a, 'g> Importer<'a, 'g> {
             true => ListItems { shape: TensorShape::unranked(), lists: ItemLists::None },
             false => ListItems::unknown(),
         };
-        for (position, &number) in row.lists.iter().enumerate() {
+        let lists = if row.all_are_lists { 0..inputs.len() } else { 0..row.lists.len() };
+        for position in lists {
+            let number = row.lists.get(position).copied().unwrap_or(position);
             let list = self.items_of(input(number)?);
             items = if position == 0 { list } else { items.common(&list) };
         }

@@ -65,7 +65,7 @@ use built::{Built, ImportedValue, union};
 use frame::{Frame, Source};
 use handle::makes_resource;
 use importer::Importer;
-use lists::{is_list_op, passes_list};
+use lists::{is_list_op, passes_list, takes_lists};
 use random_ops::is_random_op;
 use structural::is_structural;
 use writes::node_index;
@@ -308,7 +308,9 @@ impl<'a, 'g> Importer<'a, 'g> {
         let built_before = self.built_nodes.len();
         let outcome = match refused {
             Some(error) => Err(error),
-            None if is_list_op(&def.op) => self.list_node(frame, index, &name, &present),
+            None if is_list_op(&def.op) || takes_lists(&def.op, &present) => {
+                self.list_node(frame, index, &name, &present)
+            }
             None if passes_list(&def.op, &present) => {
                 Ok(Built { outputs: present.clone(), ..Built::default() })
             }

@@ -6,6 +6,7 @@
 //! knows it. An operand that gives the shape of items is a vector with -1 for an unknown size, or the scalar -1 for an
 //! unknown rank. All ops run on the host.
 
+pub(crate) mod arithmetic;
 pub(crate) mod concat_lists;
 pub(crate) mod gather;
 pub(crate) mod item;
