@@ -560,6 +560,62 @@ def gradient_of_products_and_sums_in_nested_loops(x, n):
     return nested_loops(x, n, lambda z, x, a: z * x + a)
 
 
+@case(VECTOR, VECTOR, runs=[(f32(0.5, -0.25, 1), f32(2, 3, 0.5)), (f32(0.5), f32(1)), (f32(), f32())])
+def gradient_of_scan(x, weights):
+    """The gradients of two tensors that every step reads. The gradient adds lists."""
+
+    def step(state, items):
+        a, b = items
+        return state * a + tf.sin(b) * state
+
+    y = tf.reduce_sum(tf.scan(step, (x, weights), tf.constant(1.5)) ** 2)
+    return y, *tf.gradients(y, [x, weights])
+
+
+@case(VECTOR, FLAG, runs=[(f32(1, 2, 3), True), (f32(1, 2, 3), False), (f32(), True)])
+def gradient_of_branches(x, p):
+    """The gradient keeps what a branch computed in optionals. The other branch has none."""
+    y = tf.cond(p, lambda: tf.reduce_sum(tf.exp(x) * x), lambda: tf.reduce_sum(x**3))
+    return y, tf.gradients(y, [x])[0]
+
+
+@case(VECTOR, COUNT, runs=[(f32(1, 2), np.int32(3)), (f32(0.5), np.int32(0)), (f32(1, -1, 2), np.int32(5))])
+def gradient_of_branches_in_a_loop(x, n):
+    def body(i, z):
+        return i + 1, tf.cond(i % 2 < 1, lambda: tf.sin(z) * x, lambda: z * z * x)
+
+    y = tf.while_loop(lambda i, z: i < n, body, (0, x), maximum_iterations=8)[1]
+    return y, tf.gradients(y, [x])[0]
+
+
+@case(VECTOR, SCALAR, runs=[(f32(1, 2), np.float32(3)), (f32(), np.float32(1))])
+def optionals(x, s):
+    """An optional has tensors of several dtypes, or none."""
+    raw = tf.raw_ops
+    some = raw.OptionalFromValue(components=[x, tf.cast(x, I), s > 2])
+    kinds = {"output_types": [F, I, B], "output_shapes": [[None], None, []]}
+    none = raw.OptionalNone()
+    chosen = tf.cond(s > 2, lambda: some, lambda: raw.OptionalFromValue(components=[x + 1, tf.cast(x, I), s > 0]))
+    present = raw.OptionalHasValue(optional=some), raw.OptionalHasValue(optional=none)
+    return *raw.OptionalGetValue(optional=some, **kinds), *raw.OptionalGetValue(optional=chosen, **kinds), *present
+
+
+@case(VECTOR, runs=[(f32(1, 2),)])
+def value_of_no_optional(x):
+    return tf.raw_ops.OptionalGetValue(optional=tf.raw_ops.OptionalNone(), output_types=[F], output_shapes=[[None]])[0] + x
+
+
+@case(VECTOR, VECTOR, runs=[(f32(1, 2), f32(3, 5)), (f32(), f32())])
+def sums_of_lists(x, y):
+    first, second = (tf.raw_ops.TensorListFromTensor(tensor=tensor, element_shape=tf.constant([], I)) for tensor in (x, y))
+    total = tf.raw_ops.AddN(inputs=[first, second, first])
+    zeros = tf.raw_ops.ZerosLike(x=first)
+    stack = lambda value: tf.raw_ops.TensorListStack(
+        input_handle=value, element_shape=tf.constant([], I), element_dtype=F
+    )
+    return stack(total), stack(zeros)
+
+
 def lowered_graph_of(function, specs):
     """Returns the GraphDef of a function whose control flow is lowered, and the names of its results."""
     named = [tf.TensorSpec(spec.shape, spec.dtype, f"x{i}") for i, spec in enumerate(specs)]

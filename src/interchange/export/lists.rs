@@ -3,14 +3,14 @@
 
 use shapeflow_shape_fns::{Attr, DType};
 
-use super::super::proto::{AttrKind, NodeDef};
+use super::super::proto::{AttrKind, ListValue, NodeDef};
 use super::attrs::{add_own, value_of};
 use super::{Exporter, node_def, put};
 use crate::error::Result;
 use crate::graph::Node;
 use crate::op::OpDef;
 use crate::op::dtype_number::number_of;
-use crate::ops::list::{arithmetic, concat_lists, gather, item, join, make, push, ragged, size};
+use crate::ops::list::{arithmetic, concat_lists, gather, item, join, make, optional, push, ragged, size};
 
 /// How an op on lists is written. Its operands are the inputs of TensorFlow's op, in the same order.
 struct ListOp {
@@ -60,6 +60,10 @@ static ROWS: &[ListOp] = &[
     row(&join::CONCAT, "TensorListConcatV2", &[(2, DType::I64)]).shape(1),
     row(&join::SPLIT, "TensorListSplit", &[(2, DType::I64)]).shape(1).item(0),
     row(&concat_lists::DEF, "TensorListConcatLists", &[]),
+    row(&optional::FROM_VALUE, "OptionalFromValue", &[]).without_dtype(),
+    row(&optional::GET_VALUE, "OptionalGetValue", &[]).without_dtype(),
+    row(&optional::HAS_VALUE, "OptionalHasValue", &[]).without_dtype(),
+    row(&optional::NONE, "OptionalNone", &[]).without_dtype(),
     row(&arithmetic::ADD_N, "AddN", &[]).without_dtype(),
     row(&arithmetic::ZEROS, "ZerosLike", &[]).without_dtype(),
     row(&size::LENGTH, "TensorListLength", &[]).without_dtype(),
@@ -104,6 +108,19 @@ impl Exporter<'_> {
         }
         if matches!(op, "AddN" | "ZerosLike") {
             put(&mut def, "T", AttrKind::Type(number_of(DType::Variant)));
+        }
+        if op == "OptionalFromValue" {
+            let dtypes = node.operands.iter().map(|operand| number_of(self.dtype(*operand))).collect();
+            put(
+                &mut def,
+                "Toutput_types",
+                AttrKind::List(ListValue { r#type: dtypes, ..ListValue::default() }),
+            );
+        }
+        for (own, name) in [("dtypes", "output_types"), ("shapes", "output_shapes")] {
+            if let Some(value) = attrs.get(own).and_then(value_of) {
+                put(&mut def, name, value);
+            }
         }
         if op == "AddN" {
             put(&mut def, "N", AttrKind::I(node.operands.len() as i64));

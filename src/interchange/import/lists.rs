@@ -1,5 +1,5 @@
-//! Imports the ops of TensorFlow's `TensorList` and `TensorArrayV3` families, and the ops between ragged tensors and
-//! variants, as ops on tensor lists.
+//! Imports the ops of TensorFlow's `TensorList` and `TensorArrayV3` families, its ops on optionals, and the ops between
+//! ragged tensors and variants, as ops on tensor lists.
 //!
 //! In TensorFlow, a `TensorArray` is a resource that ops change. An edge of dtype float, the flow, orders these ops.
 //! Here the flow itself is the list, and the handle has no use.
@@ -17,7 +17,7 @@ use crate::error::Result;
 use crate::graph::Value;
 use crate::op::OpDef;
 use crate::op::dtype_number::dtype_of;
-use crate::ops::list::{arithmetic, concat_lists, gather, item, join, make, push, ragged, size};
+use crate::ops::list::{arithmetic, concat_lists, gather, item, join, make, optional, push, ragged, size};
 use crate::tensor::Tensor;
 
 /// An operand of a list op.
@@ -112,6 +112,10 @@ const MAX_RAGGED_RANK: i64 = 64;
 
 static ROWS: &[ListOp] = &[
     row("EmptyTensorList", &make::EMPTY, &[Shape(0), Input(1)]).empty(),
+    row("OptionalFromValue", &optional::FROM_VALUE, &[All]),
+    row("OptionalGetValue", &optional::GET_VALUE, &[Input(0)]),
+    row("OptionalHasValue", &optional::HAS_VALUE, &[Input(0)]),
+    row("OptionalNone", &optional::NONE, &[]),
     row("RaggedTensorFromVariant", &ragged::FROM_VARIANT, &[Input(0)]),
     row("RaggedTensorToVariant", &ragged::TO_VARIANT, &[All]),
     row("TensorArrayConcatV3", &join::CONCAT, &[Input(1), ShapeAttr, Nothing]).axes_from(1),
@@ -282,6 +286,19 @@ impl<'a, 'g> Importer<'a, 'g> {
         }
         if let Some((attr, value)) = row.flag {
             attrs.insert(attr, value);
+        }
+        if let (Some(AttrKind::List(types)), Some(AttrKind::List(shapes))) =
+            (frame.attr(index, "output_types"), frame.attr(index, "output_shapes"))
+        {
+            let dtypes: Option<Vec<DType>> = types.r#type.iter().map(|number| dtype_of(*number)).collect();
+            let Some(dtypes) = dtypes else {
+                return damaged(format!("{op} must give tensors of known dtypes"));
+            };
+            let shapes = shapes.shape.iter().map(|proto| shape::from_proto(proto, &self.budget));
+            let shapes: Vec<TensorShape> =
+                shapes.map(|shape| Ok(sizes_only(&shape?))).collect::<Result<_>>()?;
+            attrs.insert("dtypes", Attr::DTypes(dtypes.into()));
+            attrs.insert("shapes", Attr::Shapes(shapes.into()));
         }
         for attr in ["resize_if_index_out_of_bounds", "dynamic_size"] {
             if let Some(AttrKind::B(resizes)) = frame.attr(index, attr) {

@@ -221,10 +221,10 @@ pub(crate) fn scan_into(
 
 macro_rules! log_sum_exp {
     ($($name:ident $T:ident),*) => {$(
-        /// Returns `log(exp(a) + exp(b))`: -inf if both numbers are -inf.
+        /// Returns `log(exp(a) + exp(b))`: -inf if both numbers are -inf, and NaN if one is NaN or both are inf.
         fn $name(a: $T, b: $T) -> $T {
             let (low, high) = if b < a { (b, a) } else { (a, b) };
-            if high < $T::MIN { high } else { (low - high).exp().ln_1p() + high }
+            if high < $T::MIN && !low.is_nan() { high } else { (low - high).exp().ln_1p() + high }
         }
     )*};
 }
@@ -375,6 +375,11 @@ mod tests {
         let x = [1000.0, 1000.0, f64::NEG_INFINITY, -5.0];
         let y = run_one(&LOG_SUM_EXP, &attrs(false), &[tensor(&[4], &x)]).to_vec::<f64>().unwrap();
         assert_eq!(y, [1000.0, 1000.0 + 2f64.ln(), 1000.0 + 2f64.ln(), 1000.0 + 2f64.ln()]);
+        // Two infinities give NaN, which stays.
+        let x = [f32::INFINITY, 1.0, f32::INFINITY, f32::NEG_INFINITY, 0.0];
+        let y = run_one(&LOG_SUM_EXP, &attrs(false), &[tensor(&[5], &x)]).to_vec::<f32>().unwrap();
+        assert_eq!(y[..2], [f32::INFINITY; 2]);
+        assert!(y[2..].iter().all(|y| y.is_nan()), "{y:?}");
         let none = run_one(&LOG_SUM_EXP, &attrs(true), &[tensor(&[1], &[3.0f32])]);
         assert_eq!(none.to_vec::<f32>().unwrap(), [f32::NEG_INFINITY]);
     }

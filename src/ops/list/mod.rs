@@ -1,4 +1,4 @@
-//! Tensor lists: the ops of TensorFlow's `TensorList` family.
+//! Tensor lists: the ops of TensorFlow's `TensorList` family, and its optionals.
 //!
 //! A list is the element of a variant scalar. No builder method makes these ops: programs in Rust use
 //! [`Graph::scan`](crate::Graph::scan) and [`Graph::map`](crate::Graph::map), which need no list. The import makes
@@ -13,6 +13,7 @@ pub(crate) mod item;
 pub(crate) mod items;
 pub(crate) mod join;
 pub(crate) mod make;
+pub(crate) mod optional;
 pub(crate) mod push;
 pub(crate) mod ragged;
 pub(crate) mod size;
