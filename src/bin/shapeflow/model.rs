@@ -9,7 +9,7 @@ use shapeflow::interchange::{
     ComputedBy, ImportOptions, Imported, Limits, Model, as_dtype, map_safetensors, read_model, read_npz,
     read_npz_bytes, read_safetensors_bytes,
 };
-use shapeflow::{DType, DimNames, Executable, Port, Tensor, TensorShape, Value};
+use shapeflow::{DType, DimNames, Error, Executable, Port, Tensor, TensorShape, Value};
 
 use super::document::plural;
 use super::failure::Failure;
@@ -227,7 +227,7 @@ pub(crate) fn results<'m>(
 /// Checks that this crate can compute all ops that the results need.
 ///
 /// # Errors
-/// The crate has no kernel for some ops. The error lists all these ops.
+/// The crate has no kernel for some ops. The error lists all these ops, and why the import refused their first nodes.
 pub(crate) fn refuse_missing_kernels(
     imported: &Imported,
     results: &[(String, Value<'_>)],
@@ -240,7 +240,17 @@ pub(crate) fn refuse_missing_kernels(
         .iter()
         .map(|usage| format!("{} ({}: {})", usage.op, plural(usage.nodes.len(), "node"), shown(&usage.nodes)))
         .collect();
-    let message = format!("no kernel computes {}: {}", plural(missing.len(), "op"), ops.join(", "));
+    let mut message = format!("no kernel computes {}: {}", plural(missing.len(), "op"), ops.join(", "));
+    let is_missing = |error: &&Error| {
+        error
+            .node()
+            .is_some_and(|node| missing.iter().any(|usage| usage.nodes.iter().any(|name| name == node)))
+    };
+    let refusals = imported.nodes().filter_map(|node| node.error).filter(is_missing);
+    for refusal in refusals.take(SHOWN) {
+        message.push_str("\n  ");
+        message.push_str(refusal.message());
+    }
     Err(Failure::at_op(&first.op, first.nodes.first().map_or("", String::as_str), message))
 }
 
