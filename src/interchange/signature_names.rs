@@ -29,9 +29,12 @@ impl SignatureNames {
 
     /// Returns the names of the inputs in the signature, sorted.
     pub fn inputs(&self) -> impl Iterator<Item = &str> {
-        let mut names: Vec<&str> = self.inputs.keys().map(String::as_str).collect();
-        names.sort_unstable();
-        names.into_iter()
+        sorted(&self.inputs)
+    }
+
+    /// Returns the names of the outputs in the signature, sorted.
+    pub fn outputs(&self) -> impl Iterator<Item = &str> {
+        sorted(&self.outputs)
     }
 
     /// Returns the tensor that a fed name stands for.
@@ -56,6 +59,12 @@ impl SignatureNames {
             _ => name,
         }
     }
+}
+
+fn sorted(tensors: &HashMap<String, String>) -> impl Iterator<Item = &str> {
+    let mut names: Vec<&str> = tensors.keys().map(String::as_str).collect();
+    names.sort_unstable();
+    names.into_iter()
 }
 
 /// Checks that each input or output of a signature names one tensor.

@@ -67,9 +67,13 @@ impl<'a, 'g> Importer<'a, 'g> {
                         self.fetched_inside.push(name.to_string());
                         continue;
                     }
-                    let names = frame.nodes.iter().map(|node| node.name.as_str());
+                    // The caller knows the names of the signature, and not the ends of the graph.
+                    let served: Vec<&str> = names.outputs().collect();
                     let ends = frame.unread_nodes().into_iter().map(|index| frame.nodes[index].name.as_str());
-                    let try_these = did_you_mean_or_try(name, names, ends);
+                    let ends: Vec<&str> = if served.is_empty() { ends.collect() } else { served.clone() };
+                    let nodes = frame.nodes.iter().map(|node| node.name.as_str());
+                    let try_these =
+                        did_you_mean_or_try(name, served.into_iter().chain(nodes), ends.into_iter());
                     let message = format!("there is no node named {name}{try_these}");
                     return Err(Error::new(ErrorKind::Attribute, Phase::Build, message));
                 }
