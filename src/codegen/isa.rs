@@ -8,7 +8,8 @@ use std::sync::OnceLock;
 use super::simd;
 use crate::error::{Error, ErrorKind, Phase, Result};
 
-/// The instruction set that kernels are compiled for. Kernels compute the same bits with every instruction set.
+/// The instruction set that kernels are compiled for. Kernels compute the same bits with every instruction set, except
+/// the bits of a NaN.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum Isa {

@@ -69,8 +69,9 @@ pub(super) fn find_fault(
             continue;
         }
         match evaluate(&node.op, node.given_operands, &attrs, &operands) {
-            // The node fails on zeros, but the kernel does not compute it.
-            Err(_) if has_zeros => {}
+            // The node fails on zeros, but the kernel does not compute it. The run knows the sizes of a reshape without
+            // the elements of its shape.
+            Err(_) if has_zeros => computed.extend(reshaped(compiled, value, &operands, bindings)),
             Err(error) => return run_error(graph, index, error),
             Ok(tensors) => computed.extend(node.values().zip(tensors)),
         }
@@ -78,6 +79,24 @@ pub(super) fn find_fault(
     let roots: Vec<String> = kernel.roots.iter().map(|root| value_text(graph, *root)).collect();
     let message = format!("an index or divisor is out of range in {}", roots.join(", "));
     Error::new(ErrorKind::Index, Phase::Run, message)
+}
+
+/// Returns a value whose node gives the elements of its first operand other sizes. Returns `None` for the value of
+/// another node, or if the run does not know the sizes.
+fn reshaped(
+    compiled: &CompiledProgram,
+    value: ValueIx,
+    operands: &[TensorView<'_>],
+    bindings: &Bindings<'_>,
+) -> Option<(ValueIx, Tensor)> {
+    let graph = &compiled.graph;
+    let info = &graph.values[value.index()];
+    let operand = operands.first().filter(|operand| operand.dtype() == info.dtype)?;
+    if !graph.node_of(value).op.is_reinterpretation() {
+        return None;
+    }
+    let sizes = bindings.sizes(info.shape.dims()?)?;
+    Some((value, operand.to_tensor().ok()?.reshape(&sizes).ok()?))
 }
 
 /// Returns the values of the symbols that the sizes of the buffers determine.

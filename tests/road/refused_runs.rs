@@ -26,6 +26,28 @@ fn expect_error<T>(outcome: Result<T>, kind: ErrorKind, phase: Phase, parts: &[&
     error
 }
 
+/// Nothing stores the shape of the reshape, so the search for the wrong index lacks its elements.
+#[test]
+fn a_wrong_index_after_a_reshape_is_found() -> Result<()> {
+    for backend in BACKENDS {
+        let g = Graph::new();
+        let (x, index) = (g.input("x", DType::F32, shape!["n"])?, g.input("index", DType::I32, shape!["k"])?);
+        let count = concat(&[g.constant([0i64; 0])?, x.shape_tensor()?.reduce_prod(0)?.expand_dims(0)?], 0)?;
+        let exe = compile(&g, backend, x.reshape(count)?.gather(index, 0)?)?;
+        let run = |index: &[i32]| {
+            exe.run_all(&[TensorView::new(&[2], &[1.0f32, 2.0])?, TensorView::new(&[index.len()], index)?])
+        };
+        assert_eq!(run(&[1, 0])?[0], Tensor::from([2.0f32, 1.0]));
+        expect_error(
+            run(&[0, 2]),
+            ErrorKind::Index,
+            Phase::Run,
+            &["must lie in [0, 2), got 2 at [1] in operand 1"],
+        );
+    }
+    Ok(())
+}
+
 #[test]
 fn feeds_of_wrong_dtype_shape_or_count_are_refused() -> Result<()> {
     for backend in BACKENDS {
