@@ -20,6 +20,7 @@ os.environ.update(TF_ENABLE_ONEDNN_OPTS="0", CUDA_VISIBLE_DEVICES="", TF_CPP_MIN
 import numpy as np
 import tensorflow as tf
 from google.protobuf import text_format
+from tensorflow.compiler.tf2xla.ops import gen_xla_ops
 from tensorflow.python.framework.convert_to_constants import convert_variables_to_constants_v2
 
 from record_imports import tensor
@@ -614,6 +615,23 @@ def sums_of_lists(x, y):
         input_handle=value, element_shape=tf.constant([], I), element_dtype=F
     )
     return stack(total), stack(zeros)
+
+
+BOX = tf.TensorSpec([None, 3], F)
+ROWS = np.arange(9, dtype=np.float32).reshape(3, 3)
+
+
+@case(BOX, tf.TensorSpec([None, None], F), tf.TensorSpec([2], I), runs=[
+    (ROWS, np.full((2, 2), -1, np.float32), i32(1, 0)),
+    (ROWS, np.full((2, 2), -1, np.float32), i32(-4, 9)),
+    (ROWS, np.full((3, 3), -1, np.float32), i32(2, 2)),
+    (ROWS, np.zeros((0, 2), np.float32), i32(1, 1)),
+])  # fmt: skip
+def box_of_xla(x, update, start):
+    """A box that reaches outside is moved. A loop writes one row after the other."""
+    once = gen_xla_ops.xla_dynamic_update_slice(x, update, start)
+    write = lambda i, y: (i + 1, gen_xla_ops.xla_dynamic_update_slice(y, x[:1] + tf.cast(i, F), tf.stack([i, 0])))
+    return once, tf.while_loop(lambda i, y: i < 2, write, (0, x))[1]
 
 
 def lowered_graph_of(function, specs):

@@ -45,6 +45,7 @@ mod table;
 mod typed;
 mod unknown;
 mod writes;
+mod xla;
 
 pub use import_ops::import_ops;
 

@@ -10,8 +10,8 @@ use super::placeholder::is_placeholder;
 use crate::error::Result;
 use crate::tensor::Tensor;
 
-/// The structural op types: placeholders, constants, calls, assertions, nodes that pass values on, and nodes that do
-/// nothing. The importer builds nodes of these types itself, without a definition.
+/// The structural op types: placeholders, constants, calls, assertions, nodes that pass values on, nodes that do nothing,
+/// and an op of XLA. The importer builds nodes of these types itself, without a definition.
 const STRUCTURAL: &[&str] = &[
     "Placeholder",
     "PlaceholderV2",
@@ -23,6 +23,7 @@ const STRUCTURAL: &[&str] = &[
     "PartitionedCall",
     "StatefulPartitionedCall",
     "_Retval",
+    "XlaDynamicUpdateSlice",
 ];
 
 /// Returns whether the op type is structural.
@@ -64,6 +65,7 @@ impl<'a, 'g> Importer<'a, 'g> {
                 Ok(Built::of(vec![value.named(name)]))
             }
             "NoOp" => Ok(Built::default()),
+            "XlaDynamicUpdateSlice" => self.dynamic_update_slice(name, inputs),
             "Assert" => self.assert(frame, index, inputs),
             "PartitionedCall" | "StatefulPartitionedCall" => match frame.attr(index, "f") {
                 Some(AttrKind::Func(function)) => {
