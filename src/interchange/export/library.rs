@@ -13,10 +13,13 @@ use crate::graph::GraphData;
 use crate::op::dtype_number::number_of;
 
 /// The outputs of the ops that the table of signatures lacks, because they have variants or resources.
-const OUTPUTS: [(&str, &[&str]); 21] = [
+const OUTPUTS: [(&str, &[&str]); 24] = [
     ("EmptyTensorList", &["handle"]),
     ("HashTableV2", &["table_handle"]),
     ("LookupTableFindV2", &["values"]),
+    ("OptionalFromValue", &["optional"]),
+    ("OptionalHasValue", &["has_value"]),
+    ("OptionalNone", &["optional"]),
     ("RaggedTensorToVariant", &["encoded_ragged"]),
     ("TensorListConcatLists", &["output"]),
     ("TensorListConcatV2", &["tensor", "lengths"]),
@@ -142,8 +145,16 @@ fn name_of(function: &FunctionDef) -> String {
 
 /// Returns the named outputs of a node, each with the number of its tensors. Returns none if TensorFlow lacks the op.
 fn outputs_of(node: &NodeDef) -> Vec<(&'static str, usize)> {
+    let attr = |name: &str| node.attr.get(name).and_then(|attr| attr.value.as_ref());
+    if node.op == "OptionalGetValue" {
+        let count = match attr("output_types") {
+            Some(AttrKind::List(list)) => list.r#type.len(),
+            _ => 1,
+        };
+        return vec![("components", count)];
+    }
     if node.op == "RaggedTensorFromVariant" {
-        let splits = match node.attr.get("output_ragged_rank").and_then(|attr| attr.value.as_ref()) {
+        let splits = match attr("output_ragged_rank") {
             Some(AttrKind::I(rank)) => usize::try_from(*rank).unwrap_or(0),
             _ => 0,
         };
@@ -153,7 +164,6 @@ fn outputs_of(node: &NodeDef) -> Vec<(&'static str, usize)> {
         let known = OUTPUTS.iter().find(|(op, _)| *op == node.op);
         return known.map_or(Vec::new(), |(_, names)| names.iter().map(|name| (*name, 1)).collect());
     };
-    let attr = |name: &str| node.attr.get(name).and_then(|attr| attr.value.as_ref());
     let count = |argument: &Argument| match (argument.count, argument.dtype) {
         (Some(count), _) => match attr(count) {
             Some(AttrKind::I(count)) => usize::try_from(*count).unwrap_or(0),

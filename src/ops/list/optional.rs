@@ -3,7 +3,7 @@
 //! An optional is a list. It has no items if its tensors are absent. Otherwise each item is a list with one tensor, so
 //! that the tensors may differ in dtype.
 
-use shapeflow_shape_fns::{Attr, Attribute, Attrs, DType, InferenceContext, ShapeError, TensorShape};
+use shapeflow_shape_fns::{Attr, Attribute, DType, InferenceContext, ShapeError, TensorShape};
 
 use super::items::{fail, list_dtype, list_shape};
 use crate::error::{ErrorKind, Result};
@@ -97,6 +97,7 @@ fn get_value(cx: &mut HostCx<'_>) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Attrs;
     use crate::ops::testing::run;
 
     #[test]
