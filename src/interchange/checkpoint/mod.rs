@@ -8,6 +8,7 @@ mod block;
 mod crc;
 mod damage;
 mod entry;
+mod object_graph;
 mod objects;
 mod proto;
 mod reader;

@@ -14,7 +14,7 @@ use super::super::raw;
 use super::crc::masked;
 use super::damage::damaged;
 use super::entry::Entry;
-use super::objects::ObjectGraph;
+use super::object_graph::ObjectGraph;
 use super::proto::HeaderProto;
 use super::slice::{Slice, copy_box};
 use super::{strings, table};
