@@ -14,8 +14,8 @@ pub(super) trait ResampleRule<const TAPS: usize>: Copy + Sync {
     /// lie outside the axis.
     fn taps(self, point: f32, size: usize) -> ([f32; TAPS], Self::Weights);
 
-    /// Returns the number between the pixels.
-    fn mix(pixels: [f32; TAPS], weights: Self::Weights) -> f32;
+    /// Returns `N` numbers between the pixels, one for each channel. `pixel(tap)` returns these channels of a pixel.
+    fn mix<'a, const N: usize>(pixel: impl Fn(usize) -> &'a [f32; N], weights: Self::Weights) -> [f32; N];
 }
 
 /// The linear interpolation of two pixels.
@@ -31,8 +31,13 @@ impl ResampleRule<2> for Linear {
     }
 
     #[inline(always)]
-    fn mix([below, above]: [f32; 2], fraction: f32) -> f32 {
-        below + (above - below) * fraction
+    fn mix<'a, const N: usize>(pixel: impl Fn(usize) -> &'a [f32; N], fraction: f32) -> [f32; N] {
+        let (below, above) = (pixel(0), pixel(1));
+        let mut mixed = [0.0; N];
+        for (at, mixed) in mixed.iter_mut().enumerate() {
+            *mixed = below[at] + (above[at] - below[at]) * fraction;
+        }
+        mixed
     }
 }
 
@@ -56,8 +61,13 @@ impl ResampleRule<4> for Cubic {
     }
 
     #[inline(always)]
-    fn mix([a, b, c, d]: [f32; 4], weights: [f32; 4]) -> f32 {
-        a * weights[0] + b * weights[1] + c * weights[2] + d * weights[3]
+    fn mix<'a, const N: usize>(pixel: impl Fn(usize) -> &'a [f32; N], weights: [f32; 4]) -> [f32; N] {
+        let (a, b, c, d) = (pixel(0), pixel(1), pixel(2), pixel(3));
+        let mut mixed = [0.0; N];
+        for (at, mixed) in mixed.iter_mut().enumerate() {
+            *mixed = a[at] * weights[0] + b[at] * weights[1] + c[at] * weights[2] + d[at] * weights[3];
+        }
+        mixed
     }
 }
 

@@ -8,12 +8,19 @@ const EULER: f64 = 0.577_215_664_901_532_9;
 /// The number of terms of a power series for arguments up to 30.
 const TERMS: u32 = 90;
 
-/// A power series in `(x/2)²` whose term `k` is `1 / (k! (k + order)!)` times `weight(k)`. `sign` is that of the
-/// quotient of two terms.
+/// A term below `NEGLIGIBLE` times the sum so far does not change the sum of a power series: its weight is below 2⁴.
+/// Later terms are smaller: terms grow only while they are at least 1, and every sum is below 2⁶⁰.
+const NEGLIGIBLE: f64 = 1.0 / (1u64 << 60) as f64;
+
+/// A power series in `(x/2)²` whose term `k` is `1 / (k! (k + order)!)` times `weight(k)`, where `weight(k)` is less
+/// than 16. `sign` is that of the quotient of two terms.
 fn series(order: u32, x: f64, sign: f64, weight: impl Fn(u32) -> f64) -> f64 {
     let square = sign * x * x / 4.0;
-    let (mut term, mut sum) = (1.0, 0.0);
+    let (mut term, mut sum) = (1.0f64, 0.0f64);
     for k in 0..TERMS {
+        if term.abs() < sum.abs() * NEGLIGIBLE {
+            break;
+        }
         sum += term * weight(k);
         term *= square / (f64::from(k + 1) * f64::from(k + 1 + order));
     }
@@ -190,4 +197,31 @@ functions! {
     bessel_k1 = |x| if x == f64::INFINITY { 0.0 } else { scaled_k(1, x) * (-x).exp() };
     bessel_k0e = |x| if x == f64::INFINITY { 0.0 } else { scaled_k(0, x) };
     bessel_k1e = |x| if x == f64::INFINITY { 0.0 } else { scaled_k(1, x) };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_power_series_has_the_sum_of_all_its_terms() {
+        let weights: [fn(u32) -> f64; 2] = [|_| 1.0, harmonic];
+        for step in 0..300 {
+            let x = f64::from(step) / 10.0;
+            for (number, weight) in weights.iter().cycle().take(8).enumerate() {
+                let (order, sign) = (number as u32 / 2 % 2, if number < 4 { 1.0 } else { -1.0 });
+                let (mut term, mut sum) = (1.0, 0.0);
+                for k in 0..TERMS {
+                    sum += term * weight(k);
+                    term *= sign * x * x / 4.0 / (f64::from(k + 1) * f64::from(k + 1 + order));
+                }
+                let expected = if order == 0 { sum } else { sum * x / 2.0 };
+                assert_eq!(
+                    series(order, x, sign, weight).to_bits(),
+                    expected.to_bits(),
+                    "{order} {sign} {x}"
+                );
+            }
+        }
+    }
 }

@@ -171,20 +171,41 @@ pub(super) fn each<const N: usize>(cx: &mut HostCx<'_>, function: &dyn Fn([f64; 
     let mut output = cx.unfilled_output(0, &sizes)?;
     let dtype = output.dtype();
     let bytes = dtype.size_bytes().expect("the dtype rule accepts floats only");
-    for (position, slot) in output.bytes_mut().chunks_exact_mut(bytes).enumerate() {
-        let arguments = std::array::from_fn(|operand| {
-            let (mut rest, mut offset, mut stride) = (position, 0, 1);
-            for axis in (0..rank).rev() {
-                let own = size_at(operand, axis);
-                offset += rest % sizes[axis] % own * stride;
+    if sizes.contains(&0) {
+        return Ok(());
+    }
+    // The stride of each axis in an operand; 0 if the operand repeats its elements along the axis.
+    let strides = |operand: usize| {
+        let (mut strides, mut stride) = (vec![0; rank], 1);
+        for axis in (0..rank).rev().filter(|axis| size_at(operand, *axis) != 1) {
+            strides[axis] = stride;
+            stride *= size_at(operand, axis);
+        }
+        strides
+    };
+    let strides: Vec<Vec<usize>> = (0..N).map(strides).collect();
+    let steps: Vec<usize> = strides.iter().map(|strides| strides.last().copied().unwrap_or(0)).collect();
+    let row_len = sizes.last().copied().unwrap_or(1);
+    for (row, slots) in output.bytes_mut().chunks_exact_mut(row_len * bytes).enumerate() {
+        let mut starts = [0; N];
+        for (start, strides) in starts.iter_mut().zip(&strides) {
+            let mut rest = row;
+            for axis in (0..rank.saturating_sub(1)).rev() {
+                *start += rest % sizes[axis] * strides[axis];
                 rest /= sizes[axis];
-                stride *= own;
             }
-            let element = views[operand].element(offset).expect("the position is in the operand");
-            Scalar::from_bytes(dtype, element).expect("the dtype rule accepts floats only").to_f64()
-        });
-        let result = eval_cast(Scalar::F64(function(arguments)), dtype);
-        result.write_bytes(slot).expect("a slot holds one element");
+        }
+        for (column, slot) in slots.chunks_exact_mut(bytes).enumerate() {
+            let mut arguments = [0.0; N];
+            for (operand, argument) in arguments.iter_mut().enumerate() {
+                let offset = starts[operand] + column * steps[operand];
+                let element = views[operand].element(offset).expect("the position is in the operand");
+                *argument =
+                    Scalar::from_bytes(dtype, element).expect("the dtype rule accepts floats only").to_f64();
+            }
+            let result = eval_cast(Scalar::F64(function(arguments)), dtype);
+            result.write_bytes(slot).expect("a slot holds one element");
+        }
     }
     Ok(())
 }
