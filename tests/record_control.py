@@ -603,17 +603,17 @@ def optionals(x, s):
 
 @case(VECTOR, runs=[(f32(1, 2),)])
 def value_of_no_optional(x):
-    return tf.raw_ops.OptionalGetValue(optional=tf.raw_ops.OptionalNone(), output_types=[F], output_shapes=[[None]])[0] + x
+    none = tf.raw_ops.OptionalNone()
+    return tf.raw_ops.OptionalGetValue(optional=none, output_types=[F], output_shapes=[[None]])[0] + x
 
 
 @case(VECTOR, VECTOR, runs=[(f32(1, 2), f32(3, 5)), (f32(), f32())])
 def sums_of_lists(x, y):
-    first, second = (tf.raw_ops.TensorListFromTensor(tensor=tensor, element_shape=tf.constant([], I)) for tensor in (x, y))
+    shape = tf.constant([], I)
+    first, second = (tf.raw_ops.TensorListFromTensor(tensor=rows, element_shape=shape) for rows in (x, y))
     total = tf.raw_ops.AddN(inputs=[first, second, first])
     zeros = tf.raw_ops.ZerosLike(x=first)
-    stack = lambda value: tf.raw_ops.TensorListStack(
-        input_handle=value, element_shape=tf.constant([], I), element_dtype=F
-    )
+    stack = lambda value: tf.raw_ops.TensorListStack(input_handle=value, element_shape=shape, element_dtype=F)
     return stack(total), stack(zeros)
 
 

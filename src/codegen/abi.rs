@@ -39,8 +39,8 @@ pub(crate) const CHECK_FAILED: i64 = 1;
 /// The value of [`KernelArgs::outcome`] after the kernel ended early.
 pub(crate) const STOPPED: i64 = 2;
 
-/// A kernel reads [`KernelArgs::stop`] once in this number of iterations of a loop around the inner axis, and after each
-/// tile of [`REDUCE_TILE`](crate::lower::kernel_body::REDUCE_TILE) elements of a row.
+/// A kernel reads [`KernelArgs::stop`] once in this number of iterations of a loop around the inner axis, and after
+/// each tile of [`REDUCE_TILE`](crate::lower::kernel_body::REDUCE_TILE) elements of a row.
 pub(crate) const POLLED_ITERATIONS: usize = 256;
 
 /// Returns the number of words of one slot in [`KernelArgs::slots`].

@@ -9,7 +9,8 @@ use super::emitter::{Emitter, flags};
 use crate::codegen::abi::{KernelArgs, POLLED_ITERATIONS};
 
 impl Emitter<'_, '_> {
-    /// Emits a loop around `f(i)`, for every `i` below `count`. The code polls once in [`POLLED_ITERATIONS`] iterations.
+    /// Emits a loop around `f(i)`, for every `i` below `count`. The code polls once in [`POLLED_ITERATIONS`]
+    /// iterations.
     pub fn counted(&mut self, count: Value, f: impl FnOnce(&mut Self, Value)) {
         let (body, done) = (self.b.create_block(), self.b.create_block());
         let i = self.b.append_block_param(body, types::I64);

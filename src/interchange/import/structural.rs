@@ -10,8 +10,8 @@ use super::placeholder::is_placeholder;
 use crate::error::Result;
 use crate::tensor::Tensor;
 
-/// The structural op types: placeholders, constants, calls, assertions, nodes that pass values on, nodes that do nothing,
-/// and an op of XLA. The importer builds nodes of these types itself, without a definition.
+/// The structural op types: placeholders, constants, calls, assertions, nodes that pass values on, nodes that do
+/// nothing, and an op of XLA. The importer builds nodes of these types itself, without a definition.
 const STRUCTURAL: &[&str] = &[
     "Placeholder",
     "PlaceholderV2",

@@ -11,8 +11,8 @@ use crate::ops::rows::{Combine, combine};
 use crate::shape_fns;
 use crate::tensor::{Tensor, TensorList};
 
-/// `variant[..]… -> variant[..]`: adds lists of one length item by item. An absent item counts as zeros. As TensorFlow's
-/// `AddN` of lists.
+/// `variant[..]… -> variant[..]`: adds lists of one length item by item. An absent item counts as zeros. As
+/// TensorFlow's `AddN` of lists.
 pub(crate) static ADD_N: OpDef = OpDef::host("tensor_list_add_n", add_n)
     .operands(&[Operand::Variadic("lists..")])
     .shape_fn(shape_fns::math::add_n)

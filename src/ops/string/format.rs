@@ -13,8 +13,8 @@ use crate::tensor::{Datum, StringsBuilder, TensorView};
 /// Writes `template` with each `{}` replaced by the elements of a value. Long axes show their first and last three
 /// elements. An empty tensor of bools shows as an empty text.
 ///
-/// `[..]… -> string[]`, every dtype; the first elements of complex numbers and qi32 show as `?`. As TensorFlow's `StringFormat`;
-/// imported graphs may use another placeholder. Runs on the host.
+/// `[..]… -> string[]`, every dtype; the first elements of complex numbers and qi32 show as `?`. As TensorFlow's
+/// `StringFormat`; imported graphs may use another placeholder. Runs on the host.
 ///
 /// ```
 /// use shapeflow::{Graph, string_format};
