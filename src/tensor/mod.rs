@@ -51,6 +51,7 @@ use shapeflow_shape_fns::DType;
 pub(crate) use aligned_memory::{collected_vec, filled_vec, reserved_vec};
 pub(crate) use buffer::Buffer;
 pub(crate) use buffer_pool::BufferPool;
+#[cfg(feature = "strings")]
 pub(crate) use datum::Datum;
 pub use element::Element;
 #[cfg(any(feature = "graphdef", feature = "npz", feature = "safetensors", feature = "strings"))]
