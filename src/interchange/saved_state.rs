@@ -69,9 +69,7 @@ impl SavedState {
         }
         Ok(())
     }
-}
 
-impl SavedState {
     /// Returns the key of a variable in the checkpoint; `None` if the checkpoint lacks it.
     ///
     /// # Errors
