@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::path::{Component, Path, PathBuf};
+use std::sync::OnceLock;
 
 use super::checkpoint::Checkpoint;
 use super::limits::Limits;
@@ -27,6 +28,8 @@ pub(super) struct SavedState {
     /// paths are relative to the folder of assets; `open` completes the paths.
     pub assets: HashMap<String, PathBuf>,
     pub objects: SavedObjects,
+    /// The keys of variables in the checkpoint by object, found on first use.
+    keys: OnceLock<HashMap<usize, String>>,
 }
 
 impl SavedState {
@@ -52,7 +55,7 @@ impl SavedState {
         let assets = meta.asset_file_def.iter().map(asset).collect::<Result<_>>()?;
         let objects = meta.object_graph_def.take();
         let objects = objects.map(|objects| SavedObjects::of(objects, graph)).unwrap_or_default();
-        Ok(SavedState { checkpoint: None, initializers, assets, objects })
+        Ok(SavedState { checkpoint: None, initializers, assets, objects, keys: OnceLock::new() })
     }
 
     /// Opens the checkpoint of a SavedModel's folder, if the folder has one, and completes the paths of the assets.
@@ -76,11 +79,20 @@ impl SavedState {
     /// The object graph of the checkpoint is damaged, or several variables have this name.
     pub(super) fn key_of_variable(&self, name: &str) -> Result<Option<String>> {
         let Some(checkpoint) = &self.checkpoint else { return Ok(None) };
-        let object = self.objects.of_variables.get(name);
-        match object.map(|object| checkpoint.key_of_object(&self.objects.members, *object)).transpose()? {
-            Some(Some(key)) => Ok(Some(key)),
-            _ => checkpoint.key_of_variable(name),
+        if let Some(object) = self.objects.of_variables.get(name)
+            && let Some(key) = self.keys_of_objects(checkpoint)?.get(object)
+        {
+            return Ok(Some(key.clone()));
         }
+        checkpoint.key_of_variable(name)
+    }
+
+    fn keys_of_objects(&self, checkpoint: &Checkpoint) -> Result<&HashMap<usize, String>> {
+        if let Some(keys) = self.keys.get() {
+            return Ok(keys);
+        }
+        let keys = checkpoint.keys_of_objects(&self.objects.members)?;
+        Ok(self.keys.get_or_init(|| keys))
     }
 }
 

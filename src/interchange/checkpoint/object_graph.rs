@@ -56,29 +56,31 @@ impl ObjectGraph {
         Ok(ObjectGraph { nodes, keys_by_name })
     }
 
-    /// Returns the key of a variable: an object of the program that saved the checkpoint. `members` has the members of
-    /// each object of this program; object 0 holds all others. Returns `None` if no path of names leads to the object
-    /// both in the program and in the checkpoint.
-    pub(super) fn key_of_object(&self, members: &[Vec<ObjectReference>], object: usize) -> Option<&str> {
+    /// Returns the keys of the variables among the objects of the program that saved the checkpoint, by object.
+    /// `members` has the members of each object; object 0 holds all others. The result lacks an object to which no path
+    /// of names leads both in the program and in the checkpoint.
+    pub(super) fn keys_of_objects(&self, members: &[Vec<ObjectReference>]) -> HashMap<usize, String> {
         // For each object that a path reached, the node of the checkpoint at the end of the same path.
         let mut reached: HashMap<usize, usize> = HashMap::from([(0, 0)]);
         let mut todo = vec![(0, 0)];
         while let Some((from, node)) = todo.pop() {
-            if from == object {
-                break;
-            }
             let (Some(members), Some(node)) = (members.get(from), self.nodes.get(node)) else { continue };
+            // The first child of a name counts.
+            let children = node.children.iter().rev().map(|child| (child.local_name.as_str(), child.node_id));
+            let children: HashMap<&str, i32> = children.collect();
             for member in members {
-                let same = node.children.iter().find(|child| child.local_name == member.local_name);
-                let (Some(same), Ok(to)) = (same, usize::try_from(member.node_id)) else { continue };
-                let Ok(node) = usize::try_from(same.node_id) else { continue };
+                let same =
+                    children.get(member.local_name.as_str()).and_then(|node| usize::try_from(*node).ok());
+                let (Some(node), Ok(to)) = (same, usize::try_from(member.node_id)) else { continue };
                 if reached.insert(to, node).is_none() {
                     todo.push((to, node));
                 }
             }
         }
-        let node = self.nodes.get(*reached.get(&object)?)?;
-        let value = node.attributes.iter().find(|tensor| tensor.name == VALUE)?;
-        Some(&value.checkpoint_key)
+        let key_of = |(object, node): (usize, usize)| {
+            let value = self.nodes.get(node)?.attributes.iter().find(|tensor| tensor.name == VALUE)?;
+            Some((object, value.checkpoint_key.clone()))
+        };
+        reached.into_iter().filter_map(key_of).collect()
     }
 }

@@ -1,6 +1,8 @@
 //! Finds the key of a variable in a checkpoint. The keys may be paths through the objects of a program; a table in the
 //! checkpoint, the object graph, maps objects and the names of variables to these keys.
 
+use std::collections::HashMap;
+
 use super::super::proto::ObjectReference;
 use super::damage::damaged;
 use super::object_graph::ObjectGraph;
@@ -30,16 +32,15 @@ impl Checkpoint {
         }
     }
 
-    /// Returns the key of the tensor of a variable, by its object: see [`ObjectGraph::key_of_object`].
+    /// Returns the keys of the tensors of variables, by object: see [`ObjectGraph::keys_of_objects`].
     ///
     /// # Errors
     /// The object graph is damaged.
-    pub(in crate::interchange) fn key_of_object(
+    pub(in crate::interchange) fn keys_of_objects(
         &self,
         members: &[Vec<ObjectReference>],
-        object: usize,
-    ) -> Result<Option<String>> {
-        Ok(self.object_graph()?.key_of_object(members, object).map(str::to_string))
+    ) -> Result<HashMap<usize, String>> {
+        Ok(self.object_graph()?.keys_of_objects(members))
     }
 
     /// Returns the object graph, which is empty if the checkpoint has none.

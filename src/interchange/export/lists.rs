@@ -109,6 +109,9 @@ impl Exporter<'_> {
         if matches!(op, "AddN" | "ZerosLike") {
             put(&mut def, "T", AttrKind::Type(number_of(DType::Variant)));
         }
+        if op == "AddN" {
+            put(&mut def, "N", AttrKind::I(node.operands.len() as i64));
+        }
         if op == "OptionalFromValue" {
             let dtypes = node.operands.iter().map(|operand| number_of(self.dtype(*operand))).collect();
             put(
@@ -121,9 +124,6 @@ impl Exporter<'_> {
             if let Some(value) = attrs.get(own).and_then(value_of) {
                 put(&mut def, name, value);
             }
-        }
-        if op == "AddN" {
-            put(&mut def, "N", AttrKind::I(node.operands.len() as i64));
         }
         if op == "TensorListSetItem" {
             let resizes = is_set("resizes") || is_set("once");

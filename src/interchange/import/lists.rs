@@ -211,9 +211,8 @@ impl<'a, 'g> Importer<'a, 'g> {
             true => ListItems { shape: TensorShape::unranked(), lists: ItemLists::None },
             false => ListItems::unknown(),
         };
-        let lists = if row.all_are_lists { 0..inputs.len() } else { 0..row.lists.len() };
-        for position in lists {
-            let number = row.lists.get(position).copied().unwrap_or(position);
+        let lists = if row.all_are_lists { (0..inputs.len()).collect() } else { row.lists.to_vec() };
+        for (position, number) in lists.into_iter().enumerate() {
             let list = self.items_of(input(number)?);
             items = if position == 0 { list } else { items.common(&list) };
         }

@@ -3,9 +3,8 @@
 use super::built::{Built, ImportedValue};
 use super::frame::damaged;
 use super::importer::Importer;
-use crate::SliceMasks;
 use crate::error::Result;
-use crate::{DType, Value};
+use crate::{DType, SliceMasks};
 
 impl<'a, 'g> Importer<'a, 'g> {
     /// Imports an `XlaDynamicUpdateSlice`: a tensor with other elements in a box. The box has the sizes of the update.
@@ -21,6 +20,6 @@ impl<'a, 'g> Importer<'a, 'g> {
         let begin = indices.value.cast(DType::I64)?.maximum(0i64)?.minimum(last)?;
         let ones = sizes.ones_like()?;
         let y = x.strided_slice_update(begin, begin.add(sizes)?, ones, update, SliceMasks::default())?;
-        Ok(Built::of(vec![Value::named(y, name)]))
+        Ok(Built::of(vec![y.named(name)]))
     }
 }

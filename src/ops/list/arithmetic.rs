@@ -2,7 +2,7 @@
 
 use shapeflow_shape_fns::DType;
 
-use super::items::{check_dtype, fail, list_dtype, merge};
+use super::items::{check_dtype, check_equal_sizes, fail, list_dtype, merge};
 use crate::error::{ErrorKind, Result};
 use crate::op::{HostCx, OpDef, Operand};
 use crate::ops::positions::Positions;
@@ -30,13 +30,7 @@ fn add_n(cx: &mut HostCx<'_>) -> Result<()> {
     let mut sums = first.lists()?.to_vec();
     for number in 1..cx.inputs() {
         let other = cx.input(number)?;
-        if first.sizes() != other.sizes() {
-            let (a, b) = (first.sizes(), other.sizes());
-            return fail(
-                ErrorKind::Shape,
-                format!("tensors of lists must have equal sizes, got {a:?} and {b:?}"),
-            );
-        }
+        check_equal_sizes(&first, &other)?;
         sums = added_lists(&sums, other.lists()?)?;
     }
     cx.set_output(0, Tensor::from_lists(first.sizes(), &sums)?)
@@ -61,13 +55,8 @@ fn added(a: &TensorList, b: &TensorList) -> Result<TensorList> {
     let mut sum = a.clone();
     sum.shape = merge(&a.shape, &b.shape)?;
     for (index, item) in b.present() {
-        sum.set(
-            index,
-            match a.get(index) {
-                Some(own) => added_items(own, item)?,
-                None => item.clone(),
-            },
-        );
+        let added = a.get(index).map_or_else(|| Ok(item.clone()), |own| added_items(own, item))?;
+        sum.set(index, added);
     }
     Ok(sum)
 }

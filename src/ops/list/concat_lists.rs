@@ -2,7 +2,7 @@
 
 use shapeflow_shape_fns::Attribute;
 
-use super::items::{check_dtype, fail, items_dtype, list_dtype, text};
+use super::items::{check_dtype, check_equal_sizes, fail, items_dtype, list_dtype, text};
 use crate::error::{ErrorKind, Result};
 use crate::op::{HostCx, OpDef, Operand};
 use crate::tensor::Tensor;
@@ -21,11 +21,7 @@ pub(crate) static DEF: OpDef = OpDef::host("tensor_list_concat_lists", concat)
 
 fn concat(cx: &mut HostCx<'_>) -> Result<()> {
     let (a, b) = (cx.input(0)?, cx.input(1)?);
-    if a.sizes() != b.sizes() {
-        let message =
-            format!("tensors of lists must have equal sizes, got {:?} and {:?}", a.sizes(), b.sizes());
-        return fail(ErrorKind::Shape, message);
-    }
+    check_equal_sizes(&a, &b)?;
     let dtype = items_dtype(cx.attrs())?;
     let mut joined = Vec::new();
     for (first, second) in a.lists()?.iter().zip(b.lists()?) {

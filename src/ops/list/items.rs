@@ -128,6 +128,15 @@ pub(super) fn check_dtype(list: &TensorList, dtype: DType) -> Result<()> {
     }
 }
 
+/// Checks that two tensors of lists have equal sizes.
+pub(super) fn check_equal_sizes(a: &TensorView<'_>, b: &TensorView<'_>) -> Result<()> {
+    if a.sizes() == b.sizes() {
+        return Ok(());
+    }
+    let message = format!("tensors of lists must have equal sizes, got {:?} and {:?}", a.sizes(), b.sizes());
+    fail(ErrorKind::Shape, message)
+}
+
 /// Checks that a tensor may be an item of a list.
 ///
 /// # Errors

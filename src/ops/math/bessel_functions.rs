@@ -12,8 +12,8 @@ const TERMS: u32 = 90;
 /// Later terms are smaller: terms grow only while they are at least 1, and every sum is below 2⁶⁰.
 const NEGLIGIBLE: f64 = 1.0 / (1u64 << 60) as f64;
 
-/// A power series in `(x/2)²` whose term `k` is `1 / (k! (k + order)!)` times `weight(k)`, where `weight(k)` is less
-/// than 16. `sign` is that of the quotient of two terms.
+/// Returns the sum of `weight(k) * s^k / (k! (k + order)!)` over `k`, where `s` is `sign * (x/2)²` and `weight(k)` is
+/// below 16.
 fn series(order: u32, x: f64, sign: f64, weight: impl Fn(u32) -> f64) -> f64 {
     let square = sign * x * x / 4.0;
     let (mut term, mut sum) = (1.0f64, 0.0f64);
