@@ -23,6 +23,7 @@ from saved_models.decoding import beam_search, frozen_loop, nested_branches
 from saved_models.names import causal, equal_names, same_name, swapped_names, written_variable
 from saved_models.recurrent import gru, lstm
 from saved_models.sparse import half, wide_and_deep
+from saved_models.state import state, stateful_layers, training
 from saved_models.text import embedding_dense, ragged_text, text_vectorization
 
 FOLDER = Path(__file__).resolve().parent / "data" / "saved_models"
@@ -244,6 +245,9 @@ MODELS = [
     swapped_names,
     written_variable,
     causal,
+    state,
+    training,
+    stateful_layers,
 ]
 
 

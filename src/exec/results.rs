@@ -18,6 +18,11 @@ impl Results {
         Results { tensors }
     }
 
+    /// Removes the results from number `first` on, and returns them.
+    pub(crate) fn split_off(&mut self, first: usize) -> Vec<Tensor> {
+        self.tensors.split_off(first).into_iter().map(|(_, tensor)| tensor).collect()
+    }
+
     /// Returns the result of this name.
     ///
     /// ```

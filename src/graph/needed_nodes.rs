@@ -7,13 +7,14 @@ use super::{GraphData, NodeIx, ValueIx};
 use crate::op::Body;
 
 /// Marks each node that `wanted` needs: the nodes that compute these values and, for each marked node, the nodes that
-/// compute its operands and the symbols in its attributes. If only the sizes of inputs determine a symbol, one such
-/// input is marked.
+/// compute its operands and the symbols in its attributes, and those that give these symbols to elements of tensors. If
+/// only the sizes of inputs determine a symbol, one such input is marked.
 pub(crate) fn needed_nodes(old: &GraphData, wanted: &[ValueIx]) -> Vec<bool> {
     let mut needed = vec![false; old.nodes.len()];
     // Marked nodes whose operands and symbols are not marked yet.
     let mut todo: Vec<NodeIx> = Vec::new();
     let mut input_symbols: FxHashSet<Symbol> = FxHashSet::default();
+    let namings: Vec<(NodeIx, Dim)> = namings(old).collect();
     let mut mark = |node: NodeIx, todo: &mut Vec<NodeIx>| {
         if !std::mem::replace(&mut needed[node.index()], true) {
             todo.push(node);
@@ -23,13 +24,20 @@ pub(crate) fn needed_nodes(old: &GraphData, wanted: &[ValueIx]) -> Vec<bool> {
     while let Some(index) = todo.pop() {
         let node = &old.nodes[index.index()];
         node.operands.iter().for_each(|operand| mark(old.values[operand.index()].node, &mut todo));
-        node.attrs().symbols(&mut |symbol| match definer(old, symbol) {
-            Some(definer) if definer >= index => {}
-            Some(definer) if !matches!(old.nodes[definer.index()].op.body, Body::Input) => {
-                mark(definer, &mut todo);
+        node.attrs().symbols(&mut |symbol| {
+            if !namings.is_empty() {
+                let dim = old.table.resolve(&Dim::from(symbol));
+                let same = namings.iter().filter(|(_, name)| *name == dim);
+                same.for_each(|(naming, _)| mark(*naming, &mut todo));
             }
-            _ => {
-                input_symbols.insert(symbol);
+            match definer(old, symbol) {
+                Some(definer) if definer >= index => {}
+                Some(definer) if !matches!(old.nodes[definer.index()].op.body, Body::Input) => {
+                    mark(definer, &mut todo);
+                }
+                _ => {
+                    input_symbols.insert(symbol);
+                }
             }
         });
     }
@@ -48,6 +56,15 @@ pub(crate) fn needed_nodes(old: &GraphData, wanted: &[ValueIx]) -> Vec<bool> {
         }
     }
     needed
+}
+
+/// Returns the nodes that give the element of an operand a name, each with the dim of this name.
+fn namings(graph: &GraphData) -> impl Iterator<Item = (NodeIx, Dim)> {
+    let nodes = graph.nodes.iter().enumerate().filter(|(_, node)| node.op.is_name_of_size());
+    nodes.flat_map(move |(number, node)| {
+        let dims = node.derived().iter().flat_map(|(_, dims)| dims);
+        dims.map(move |dim| (NodeIx(number as u32), graph.table.resolve(dim)))
+    })
 }
 
 /// Returns the node that gives a symbol its value. An anonymous symbol has the node that made it. A named symbol has an

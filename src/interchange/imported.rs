@@ -13,6 +13,7 @@ use super::signature_names::SignatureNames;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::{DimNames, Graph, GraphData, Value, ValueId, ValueInfo};
 use crate::nearest::did_you_mean_or_try;
+use crate::tensor::Tensor;
 
 /// A graph built from a model, with the model's names of nodes and tensors.
 #[derive(Debug)]
@@ -32,6 +33,39 @@ pub struct Imported {
     pub(super) outputs: Vec<(String, String)>,
     /// All nodes of the model that the import has built, also inside functions.
     pub(super) built: Vec<BuiltNode>,
+    /// The variables that are inputs, because nodes write them.
+    pub(super) state: Vec<StateRecord>,
+}
+
+/// A variable that nodes of the model write.
+#[derive(Debug)]
+pub(super) struct StateRecord {
+    pub variable: String,
+    /// The name of the input.
+    pub input: String,
+    /// The value in the checkpoint.
+    pub initial: Tensor,
+    /// The input.
+    pub before: ValueId,
+    /// The value after the run, or the reason why it cannot be computed.
+    pub after: Result<ValueId>,
+}
+
+/// A variable that the model writes, see [`ImportOptions::stateful`](super::ImportOptions::stateful).
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct StateVariable<'a> {
+    /// The name of the variable in the model.
+    pub variable: &'a str,
+    /// The name of the graph's input, which takes the value of the variable before the run. It is the name of the variable,
+    /// unless another input has this name.
+    pub input: &'a str,
+    /// The value in the checkpoint, for the first run.
+    pub initial: &'a Tensor,
+    /// The value before the run: the input.
+    pub before: Value<'a>,
+    /// The value after the run.
+    pub after: Value<'a>,
 }
 
 /// An imported node.
@@ -295,6 +329,27 @@ impl Imported {
         self.outputs.iter().map(|(name, tensor)| Ok((name.as_str(), value(tensor)?))).collect()
     }
 
+    /// Returns the variables that the model writes, in the order of their names; none without
+    /// [`ImportOptions::stateful`](super::ImportOptions::stateful).
+    ///
+    /// # Errors
+    /// The value of a variable after the run depends on a refused node, or the import cannot follow a node that writes it.
+    #[track_caller]
+    pub fn state(&self) -> Result<Vec<StateVariable<'_>>> {
+        let location = Location::caller();
+        let variables = self.state.iter().map(|record| {
+            let after = record.after.clone().map_err(|error| error.or_at(location))?;
+            Ok(StateVariable {
+                variable: &record.variable,
+                input: &record.input,
+                initial: &record.initial,
+                before: self.graph.value(record.before)?,
+                after: self.graph.value(after)?,
+            })
+        });
+        variables.collect()
+    }
+
     /// Returns the name of the input that a tensor became. The tensor is `NAME`, `NAME:i`, or its name in the signature
     /// of a SavedModel.
     pub fn input_name(&self, tensor: &str) -> Option<&str> {
@@ -411,6 +466,15 @@ impl Imported {
         let names = names.chain(left_out);
         did_you_mean_or_try(name, names, self.fetches())
     }
+}
+
+/// Returns the name of a variable for an input or an output of a graph, with an ending if the name is taken.
+pub(super) fn free_name(variable: &str, is_taken: impl Fn(&str) -> bool) -> String {
+    let mut name = variable.to_string();
+    while is_taken(&name) {
+        name.push_str("/state");
+    }
+    name
 }
 
 /// Returns dtype and shape of the outputs of a node of the model that became these nodes of the graph. The last of the

@@ -74,6 +74,8 @@ mod saved_objects;
 #[cfg(feature = "graphdef")]
 mod saved_state;
 #[cfg(feature = "graphdef")]
+mod session;
+#[cfg(feature = "graphdef")]
 mod shape;
 #[cfg(feature = "graphdef")]
 mod signature;
@@ -100,7 +102,7 @@ pub use ignored_attrs::IgnoredAttr;
 #[cfg(feature = "graphdef")]
 pub use import::import_ops;
 #[cfg(feature = "graphdef")]
-pub use imported::{Imported, ImportedNode};
+pub use imported::{Imported, ImportedNode, StateVariable};
 #[cfg(feature = "graphdef")]
 pub use limits::Limits;
 #[cfg(feature = "graphdef")]
@@ -117,6 +119,8 @@ pub use options::ImportOptions;
 pub use safetensors::{map_safetensors, read_safetensors_bytes, write_safetensors, write_safetensors_bytes};
 #[cfg(feature = "graphdef")]
 pub use saved_model::SavedModel;
+#[cfg(feature = "graphdef")]
+pub use session::Session;
 #[cfg(feature = "graphdef")]
 pub use usage::OpUsage;
 

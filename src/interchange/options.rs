@@ -31,6 +31,8 @@ pub struct ImportOptions {
     pub feeds: Vec<String>,
     /// The signature of a SavedModel whose inputs become inputs of the graph, under their names in the signature.
     pub signature: Option<String>,
+    /// Whether the variables that the model writes become inputs and results.
+    pub stateful: bool,
     /// The seed of random ops that have none.
     pub random_seed: u64,
     /// The limit on the iterations of every loop, and the token that cancels it.
@@ -51,6 +53,7 @@ impl Default for ImportOptions {
             shapes: Vec::new(),
             feeds: Vec::new(),
             signature: None,
+            stateful: false,
             random_seed: 0,
             loops: LoopOptions::new(),
             #[cfg(feature = "strings")]
@@ -140,8 +143,9 @@ impl ImportOptions {
     /// have other numbers than in TensorFlow, because TensorFlow draws their seeds when it starts. For new numbers in
     /// every run, feed the node, or import with another seed.
     ///
-    /// A `tf.random.Generator` of a SavedModel gives the numbers of TensorFlow's first run, whatever the seed is. It is
-    /// refused in branches and loops. A generator other than Philox and its method `binomial` are refused too.
+    /// A `tf.random.Generator` of a SavedModel gives the numbers of TensorFlow's first run, whatever the seed is. With
+    /// [`ImportOptions::stateful`] its state is an input and a result, so that each run gives the next numbers. Without, it
+    /// is refused in branches and loops. A generator other than Philox and its method `binomial` are refused too.
     ///
     /// A node in a loop has other numbers in every iteration. These are TensorFlow's numbers if the node has a seed, if
     /// constants and known shapes give the sizes of its result, if it runs in every iteration, and if its loop is in no
@@ -150,6 +154,30 @@ impl ImportOptions {
     #[must_use]
     pub fn random_seed(mut self, seed: u64) -> ImportOptions {
         self.random_seed = seed;
+        self
+    }
+
+    /// Sets whether the variables that the model writes become inputs and results. By default they do not: a run changes
+    /// no variable, and a result that depends on a written variable is refused.
+    ///
+    /// Such a variable is an input of the graph, after all placeholders that are fed. [`Imported::state`] lists these
+    /// variables, each with its value in the checkpoint, and with the value that it has after the run. Give the next run
+    /// the values after this run. Writes in branches and loops count, and so do the draws of a `tf.random.Generator`. All
+    /// other variables stay constants.
+    ///
+    /// The import follows assignments (also of sums, differences and slices), updates of rows and elements (`Add`, `Max`,
+    /// `Min`, `Sub`, `Update`), and the optimizers Adagrad, Adam, gradient descent, momentum and RMSProp. A result that
+    /// depends on any other write is refused.
+    ///
+    /// [`Imported::session`] compiles a model that keeps these values itself, and has an example. A
+    /// [`BoundRun`](crate::BoundRun) can keep them too: call [`feed_back`](crate::BoundRun::feed_back) for each variable
+    /// after each run.
+    ///
+    /// [`Imported::session`]: super::Imported::session
+    /// [`Imported::state`]: super::Imported::state
+    #[must_use]
+    pub fn stateful(mut self, stateful: bool) -> ImportOptions {
+        self.stateful = stateful;
         self
     }
 

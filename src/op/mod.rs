@@ -139,6 +139,8 @@ pub struct OpDef {
     /// Whether an export must not compute the op in a wider dtype and cast the results back, because they would differ,
     /// as the results of `next_after` would.
     is_never_widened: bool,
+    /// Whether each call gives the element of an operand a name.
+    names_size: bool,
     /// Whether users add the op only by methods with other names. Errors then name the method, not the op.
     is_internal: bool,
     /// The attributes that the messages of the op's errors contain already.
@@ -186,6 +188,7 @@ impl OpDef {
             takes_any_attrs: false,
             divides: false,
             is_never_widened: false,
+            names_size: false,
             is_internal: false,
             message_attrs: &[],
             outputs: one_output,
@@ -277,6 +280,17 @@ impl OpDef {
     #[cfg(feature = "graphdef")]
     pub(crate) fn is_never_widened(&self) -> bool {
         self.is_never_widened
+    }
+
+    /// Declares that each call gives the element of an operand a name. If a value needs the name, it needs all calls that
+    /// give the name, so that a run compares the elements.
+    pub(crate) const fn names_size(mut self) -> OpDef {
+        self.names_size = true;
+        self
+    }
+
+    pub(crate) fn is_name_of_size(&self) -> bool {
+        self.names_size
     }
 
     /// Declares that users add the op only by methods with other names, for example methods that check their operands.

@@ -22,6 +22,7 @@ mod saved_models;
 mod shapes;
 mod shared_functions;
 mod size_samples;
+mod state;
 mod string_samples;
 mod structure;
 mod tables;

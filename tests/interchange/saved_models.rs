@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use shapeflow::interchange::{ComputedBy, ImportOptions, SavedModel, read_model, read_npz};
-use shapeflow::{DType, Executable, LoopOptions, TensorView};
+use shapeflow::{DType, Executable, LoopOptions, Results, TensorView};
 
-fn folder(model: &str) -> PathBuf {
+pub(crate) fn folder(model: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data/saved_models").join(model)
 }
 
@@ -21,23 +21,28 @@ fn compiled(model: &str, signature: &str) -> Executable {
 fn check(model: &str, signature: &str, cases: &[&str]) -> Executable {
     let exe = compiled(model, signature);
     for case in cases {
-        let tensors = read_npz(folder(model).join(format!("{case}.npz"))).unwrap();
-        let with = |prefix: &'static str| {
-            tensors.iter().filter_map(move |(name, tensor)| Some((name.strip_prefix(prefix)?, tensor)))
-        };
-        let feeds: Vec<(&str, TensorView<'_>)> =
-            with("in_").map(|(name, tensor)| (name, tensor.view())).collect();
-        let results = exe.run_named(&feeds).unwrap();
-        assert_eq!(results.iter().count(), with("out_").count(), "{model} {case}");
-        for (name, expected) in with("out_") {
-            let got = results.tensor(name).unwrap();
-            let same = got.dtype() == expected.dtype()
-                && got.sizes() == expected.sizes()
-                && (got == expected || got.dtype().is_float() && got.allclose(expected, 1e-6, 1e-6).is_ok());
-            assert!(same, "{model} {case} {name}: expected {expected}, got {got}");
-        }
+        check_case(model, case, |feeds| exe.run_named(feeds).unwrap());
     }
     exe
+}
+
+/// Compares the results of a run with the results that TensorFlow recorded.
+pub(crate) fn check_case(model: &str, case: &str, run: impl FnOnce(&[(&str, TensorView<'_>)]) -> Results) {
+    let tensors = read_npz(folder(model).join(format!("{case}.npz"))).unwrap();
+    let with = |prefix: &'static str| {
+        tensors.iter().filter_map(move |(name, tensor)| Some((name.strip_prefix(prefix)?, tensor)))
+    };
+    let feeds: Vec<(&str, TensorView<'_>)> =
+        with("in_").map(|(name, tensor)| (name, tensor.view())).collect();
+    let results = run(&feeds);
+    assert_eq!(results.iter().count(), with("out_").count(), "{model} {case}");
+    for (name, expected) in with("out_") {
+        let got = results.tensor(name).unwrap();
+        let same = got.dtype() == expected.dtype()
+            && got.sizes() == expected.sizes()
+            && (got == expected || got.dtype().is_float() && got.allclose(expected, 1e-6, 1e-6).is_ok());
+        assert!(same, "{model} {case} {name}: expected {expected}, got {got}");
+    }
 }
 
 #[test]
@@ -210,7 +215,9 @@ fn errors_about_ops_that_change_variables_give_advice() {
         served.outputs().unwrap_err()
     };
     let counted = error("layers", "count");
-    assert!(counted.help().unwrap().starts_with("let the function take the value of steps as an input"));
+    assert!(
+        counted.help().unwrap().starts_with("make steps an input and a result (ImportOptions::stateful;")
+    );
     let drawn = error("generator", "branch");
     assert!(drawn.message().contains("must only be read, got RngReadAndSkip "), "{drawn}");
     assert!(drawn.help().unwrap().contains("tf.random.stateless_"), "{drawn}");

@@ -59,6 +59,8 @@ pub(super) struct Built<'g> {
     pub error: Option<Error>,
     /// Whether the node became an input of the graph.
     pub is_input: bool,
+    /// The variables that the node writes. Their new values are the last of `outputs`, until the conditions guard them.
+    pub written: Vec<Rc<str>>,
 }
 
 impl<'g> Built<'g> {

@@ -1,6 +1,7 @@
 //! Imports `If`, `Case` and `While`: the functions that they name become branches and loop bodies.
 
 use std::cell::RefCell;
+use std::rc::Rc;
 
 use shapeflow_shape_fns::DType;
 
@@ -15,6 +16,17 @@ use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::expr::{Scalar, eval_cast};
 use crate::graph::Value;
 use crate::tensor::Tensor;
+
+/// The end of the name of the region that is the condition of a loop.
+const CONDITION: &str = "cond";
+
+/// What a region returns.
+enum Returns<'r> {
+    /// The outputs of the function, and the values that these variables have after it.
+    Outputs(&'r [Rc<str>]),
+    /// A constant, because the function has no outputs.
+    Done,
+}
 
 /// Returns whether the op type is control flow whose branches or bodies are functions.
 pub(super) fn is_control(op: &str) -> bool {
@@ -75,11 +87,15 @@ impl<'a, 'g> Importer<'a, 'g> {
         // For each branch and output: the items, if the output is a list.
         let mut items: Vec<Vec<ListItems>> = Vec::new();
         let built_before = self.built_nodes.len();
-        let has_outputs = functions.iter().any(|function| self.has_outputs(&function.name));
+        let written = self.written_in(name);
+        let has_outputs =
+            !written.is_empty() || functions.iter().any(|function| self.has_outputs(&function.name));
         let mut build = |branch: usize| {
             let region = format!("{name}/{}", names[branch]);
-            let imported =
-                self.region(functions[branch], frame, &region, arguments, built_before, !has_outputs)?;
+            let imported = self.in_region(name, [], false, |importer| {
+                let returns = if has_outputs { Returns::Outputs(&written) } else { Returns::Done };
+                importer.region(functions[branch], frame, &region, arguments, built_before, returns)
+            })?;
             let values: Vec<Value<'g>> = imported.into_iter().map(|imported| imported.value).collect();
             items.push(values.iter().map(|value| self.items_of(*value)).collect());
             Ok(values)
@@ -96,7 +112,8 @@ impl<'a, 'g> Importer<'a, 'g> {
             let common = items[1..].iter().fold(first, |common, branch| common.common(&branch[number]));
             self.list_items.insert(value.id(), common);
         }
-        Ok(Built::of(values.into_iter().map(|value| value.named(name)).collect()))
+        let values = values.into_iter().map(|value| value.named(name)).collect();
+        Ok(Built { written, ..Built::of(values) })
     }
 
     /// Imports a loop.
@@ -108,8 +125,13 @@ impl<'a, 'g> Importer<'a, 'g> {
         inputs: &[ImportedValue<'g>],
     ) -> Result<Built<'g>> {
         let (condition, body) = (function(frame, index, "cond")?, function(frame, index, "body")?);
-        // Handles are not state: every iteration has the same resources.
-        let state = values_of(inputs);
+        // Handles are not state: every iteration has the same resources. The variables that the loop writes are state.
+        let mut state = values_of(inputs);
+        let tensors = state.len();
+        let written = self.written_in(name);
+        for variable in &written {
+            state.push(self.usable_value(variable)?);
+        }
         let (graph, location, built_before) = (self.graph, self.location, self.built_nodes.len());
         let loops = match frame.attr(index, LIMIT) {
             Some(AttrKind::I(limit)) => match u64::try_from(*limit) {
@@ -127,22 +149,27 @@ impl<'a, 'g> Importer<'a, 'g> {
         let items = RefCell::new(items);
         let import = |function: &'a NameAttrList, region: &str, state: &[Value<'g>], iteration| {
             let mut arguments = inputs.to_vec();
-            let tensors = arguments.iter_mut().filter(|argument| !argument.is_handle());
-            for (argument, imported) in tensors.zip(Built::of(state.to_vec()).outputs) {
+            let slots = arguments.iter_mut().filter(|argument| !argument.is_handle());
+            for (argument, imported) in slots.zip(Built::of(state.to_vec()).outputs) {
                 *argument = imported;
             }
             let mut importer = importer.borrow_mut();
             for (value, items) in state.iter().zip(items.borrow().iter()) {
                 importer.list_items.insert(value.id(), items.clone());
             }
+            let (is_condition, region) = (region == CONDITION, format!("{name}/{region}"));
+            let values = Built::of(state[tensors..].to_vec()).outputs;
+            let before: Vec<_> = written.iter().cloned().zip(values).collect();
             importer.open_loops.push(iteration);
-            let region = format!("{name}/{region}");
-            let outputs = importer.region(function, frame, &region, &arguments, built_before, false);
+            let outputs = importer.in_region(name, before, is_condition, |importer| {
+                let returns = Returns::Outputs(if is_condition { &[] } else { &written });
+                importer.region(function, frame, &region, &arguments, built_before, returns)
+            });
             importer.open_loops.pop();
             outputs
         };
         let mut condition =
-            |state: &[Value<'g>], iteration| match import(condition, "cond", state, iteration)?.first() {
+            |state: &[Value<'g>], iteration| match import(condition, CONDITION, state, iteration)?.first() {
                 Some(imported) => to_bool(imported.value),
                 None => damaged("the condition of a While must return a value".to_string()),
             };
@@ -167,17 +194,18 @@ impl<'a, 'g> Importer<'a, 'g> {
             importer.borrow_mut().list_items.insert(value.id(), items.clone());
         }
         let mut outputs = inputs.to_vec();
-        let last = Built::of(values.into_iter().map(|value| value.named(name)).collect());
-        let tensors = outputs.iter_mut().filter(|output| !output.is_handle());
-        for (output, imported) in tensors.zip(last.outputs) {
+        let mut last = Built::of(values.into_iter().map(|value| value.named(name)).collect()).outputs;
+        let after = last.split_off(tensors);
+        let slots = outputs.iter_mut().filter(|output| !output.is_handle());
+        for (output, imported) in slots.zip(last) {
             *output = imported;
         }
-        Ok(Built { outputs, ..Built::default() })
+        outputs.extend(after);
+        Ok(Built { outputs, written, ..Built::default() })
     }
 
     /// Imports a function as a region, and returns its outputs. `built_before` is the number of nodes of the model that
-    /// were built before the branch or the loop. If `is_empty`, the function has no outputs. The region then returns a
-    /// constant `true`, which the conditions of the region guard, so that a run still checks them.
+    /// were built before the branch or the loop.
     ///
     /// # Errors
     /// A node of the function is refused.
@@ -188,16 +216,21 @@ impl<'a, 'g> Importer<'a, 'g> {
         name: &str,
         arguments: &[ImportedValue<'g>],
         built_before: usize,
-        is_empty: bool,
+        returns: Returns<'_>,
     ) -> Result<Vec<ImportedValue<'g>>> {
         let (conditions_before, first_built) = (self.conditions.len(), self.built_nodes.len());
-        let built = self.call(&function.name, &function.attr, frame, name, arguments);
+        let mut built = self.call(&function.name, &function.attr, frame, name, arguments);
+        if let (Ok(built), Returns::Outputs(written)) = (&mut built, &returns) {
+            built.outputs.extend(self.values_of_variables(written));
+        }
+        let is_empty = matches!(returns, Returns::Done);
         self.finish_region(built, conditions_before, built_before, first_built, is_empty)
     }
 
     /// Returns the outputs of a region, as [`Importer::region`] does. `built` is the import of its function. The region
     /// has the conditions from number `conditions_before` on, and the nodes in `built_nodes` from number `first_built`
-    /// on.
+    /// on. If `is_empty`, the function has no outputs. The region then returns a constant `true`, which the conditions of
+    /// the region guard, so that a run still checks them.
     ///
     /// # Errors
     /// A node of the function is refused.

@@ -1,8 +1,7 @@
 //! Imports nodes that draw random numbers from a generator of TensorFlow, whose state is a variable.
 //!
-//! A run changes no variable. So the import follows the state of each generator from node to node: a node gets the
-//! state that the nodes before it leave. The import builds nodes in an order that control edges allow, and TensorFlow
-//! orders all nodes that use a generator by control edges. Every run has the numbers of TensorFlow's first run.
+//! The import follows the state of each generator from node to node, as `stateful` describes. If the option `stateful` is
+//! not set, the first state is a constant, and every run has the numbers of TensorFlow's first run.
 
 use std::rc::Rc;
 
@@ -23,10 +22,11 @@ use crate::tensor::Tensor;
 const BLOCKS: u64 = 256;
 
 impl<'a, 'g> Importer<'a, 'g> {
-    /// Returns whether the import follows the states of generators here. It does not in branches and loops, which a run
-    /// may compute several times or never, and not while it records the writes of an initializer.
+    /// Returns whether the import follows the states of generators here. It does not while it records the writes of an
+    /// initializer. In branches and loops, which a run may compute several times or never, it does so only if it follows all
+    /// variables.
     pub(super) fn follows_generators(&self) -> bool {
-        self.recording.is_none() && self.graph.read().open_regions == 0
+        self.recording.is_none() && (self.state.is_followed() || self.graph.read().open_regions == 0)
     }
 
     /// Imports an `RngReadAndSkip`: `resource, alg[], delta[] -> state i64[3]`. The node returns the state of the
@@ -48,7 +48,8 @@ impl<'a, 'g> Importer<'a, 'g> {
             let message = format!("the algorithm of the generator {variable} must be the constant Philox");
             return Err(Error::new(ErrorKind::Attribute, Phase::Build, message));
         }
-        let state = self.variable(variable, reader)?;
+        let before = self.variable(variable, reader)?;
+        let state = before.value;
         let (dtype, shape) = (state.dtype(), state.shape());
         if dtype != DType::I64 || shape.as_known().as_deref() != Some(&[3][..]) {
             let got = type_text(dtype, &shape);
@@ -56,8 +57,8 @@ impl<'a, 'g> Importer<'a, 'g> {
             return Err(Error::new(ErrorKind::Shape, Phase::Build, message));
         }
         let next = self.skipped(state, delta.value)?;
-        self.generators.insert(variable.clone(), next);
-        Ok(Built::of(vec![state]))
+        let next = ImportedValue { value: next, ..before.clone() };
+        Ok(Built { outputs: vec![before, next], written: vec![variable.clone()], ..Built::default() })
     }
 
     /// Returns the state of a generator after it made `delta` more numbers. The first two words of the state count the

@@ -14,6 +14,7 @@ use super::list_items::ListItems;
 use super::shared_function::SharedFunction;
 use super::sharing::Sharing;
 use super::state::{InitialState, TableContent, Tables};
+use super::stateful::State;
 use crate::error::Result;
 use crate::graph::{Graph, Value, ValueId};
 use crate::interchange::imported::BuiltNode;
@@ -70,8 +71,8 @@ pub(super) struct Importer<'a, 'g> {
     pub remade_constants: HashSet<Rc<str>>,
     /// The values that are used after a write to a variable, each with the position of the [`Condition::Written`].
     pub awaiting_writes: Vec<(Value<'g>, usize)>,
-    /// The states of random generators after the nodes imported so far, by the names of the variables.
-    pub generators: HashMap<Rc<str>, Value<'g>>,
+    /// The values of the variables that nodes write.
+    pub state: State<'g>,
     /// The lookup tables that the nodes imported so far read.
     pub tables: Tables,
     /// The content of the tables that functions make and fill.
@@ -118,7 +119,7 @@ impl<'a, 'g> Importer<'a, 'g> {
             constants: HashMap::new(),
             remade_constants: HashSet::new(),
             awaiting_writes: Vec::new(),
-            generators: HashMap::new(),
+            state: State::default(),
             tables: Tables::new(),
             filled_in_functions: HashMap::new(),
             initial_state: None,

@@ -4,8 +4,8 @@
 //! the fed and fetched tensors, and `unknown` refuses unknown ops. Then every node is built in order. `structural`,
 //! `placeholder`, `call` and `control` build structural nodes: placeholders, constants, calls, branches, loops and
 //! assertions. `awaited` follows control edges. `resource` and `table` build nodes that make or read variables and
-//! lookup tables, and `initial` finds the content of these. `generator` follows the states of random generators.
-//! `inner` finds tensors in functions. `node` builds all other ops with the help of `attrs`, `typed` and `definitions`.
+//! lookup tables, and `initial` finds the content of these. `stateful` follows the values of variables that nodes write,
+//! and `generator` those of random generators. `inner` finds tensors in functions. `node` builds all other ops with the help of `attrs`, `typed` and `definitions`.
 
 mod attrs;
 mod awaited;
@@ -28,6 +28,7 @@ mod list_items;
 mod list_output;
 mod lists;
 mod node;
+mod optimizers;
 mod placeholder;
 #[cfg(feature = "strings")]
 mod print;
@@ -39,6 +40,7 @@ mod shared_call;
 mod shared_function;
 mod sharing;
 mod state;
+mod stateful;
 mod structural;
 mod switches;
 mod table;
@@ -53,13 +55,15 @@ use std::collections::HashMap;
 use std::panic::Location;
 
 use super::AUXILIARY;
-use super::imported::{BuiltNode, Imported, ImportedOutput, NodeRecord, OutputKind, without_zero};
+use super::imported::{
+    BuiltNode, Imported, ImportedOutput, NodeRecord, OutputKind, StateRecord, without_zero,
+};
 use super::model::{Model, Signature};
 use super::options::ImportOptions;
 use super::proto::NodeDef;
 use super::signature_names::{SignatureNames, check_tensors};
 use crate::error::{Error, ErrorKind, Phase, Result};
-use crate::graph::{Graph, NodeIx, ValueIx};
+use crate::graph::{NodeIx, ValueIx};
 use crate::nearest::nearest;
 use awaited::{Controls, reads_shapes_only};
 use built::{Built, ImportedValue, union};
@@ -68,6 +72,7 @@ use handle::makes_resource;
 use importer::Importer;
 use lists::{is_list_op, passes_list, takes_lists};
 use random_ops::is_random_op;
+use stateful::import_all;
 use structural::is_structural;
 use writes::node_index;
 
@@ -88,7 +93,8 @@ impl Model {
     ///
     /// The variables of a SavedModel become constants, with the values that its checkpoint has. A run changes no
     /// variable: a write that no output can show is left out, unless it is inside a branch or a loop; any other write
-    /// is refused. The random numbers of a `tf.random.Generator` are an exception, see [`ImportOptions::random_seed`].
+    /// is refused. With [`ImportOptions::stateful`], written variables are inputs and results instead. The random numbers of
+    /// a `tf.random.Generator` are an exception, see [`ImportOptions::random_seed`].
     ///
     /// A function is inlined if it is called once, if it has at most 64 nodes, or if inlining all functions of the
     /// model adds at most 4,096 nodes. Otherwise its calls share one compiled graph: the nodes of the function are
@@ -112,7 +118,6 @@ impl Model {
     #[track_caller]
     pub fn import(&self, fetches: Option<&[&str]>, options: &ImportOptions) -> Result<Imported> {
         let location = Location::caller();
-        let graph = Graph::new();
         let signature = self.chosen_signature(options).map_err(|error| error.or_at(location))?;
         let (is_chosen, is_served) = (options.signature.is_some(), fetches.is_none());
         let inputs = signature.filter(|_| is_chosen).map_or(&[][..], |signature| &signature.inputs);
@@ -133,19 +138,21 @@ impl Model {
             *name = names.fed(name, is_node).to_owned();
         }
         options.feeds.extend(inputs.iter().map(|(_, tensor)| with_output(tensor)));
-        let (nodes, by_name, built) = {
-            let mut importer = Importer::new(self, &options, &graph);
+        let (graph, (records, built)) = import_all(self, &options, |importer| {
             importer.input_names =
                 inputs.iter().map(|(name, tensor)| (without_zero(tensor), name.as_str())).collect();
-            let (nodes, by_name) = importer.run(fetches, &names).map_err(|error| error.or_at(location))?;
-            (nodes, by_name, importer.built_nodes)
-        };
+            let records = importer.run(fetches, &names)?;
+            Ok((records, std::mem::take(&mut importer.built_nodes)))
+        })
+        .map_err(|error| error.or_at(location))?;
+        let Records { nodes, by_name, state } = records;
         let inputs = graph.named_inputs();
         let is_left_out =
             |node: &&NodeDef| !by_name.contains_key(&node.name) && !node.attr.contains_key(AUXILIARY);
         let left_out = self.graph.node.iter().filter(is_left_out).map(|node| node.name.clone()).collect();
         let fetches = fetches.unwrap_or_default().iter().map(|name| (*name).to_string()).collect();
-        let imported = Imported { graph, nodes, by_name, left_out, fetches, names, inputs, outputs, built };
+        let imported =
+            Imported { graph, nodes, by_name, left_out, fetches, names, inputs, outputs, built, state };
         imported.check_fetched_outputs().map_err(|error| error.or_at(location))?;
         Ok(imported)
     }
@@ -172,18 +179,24 @@ impl Model {
     }
 }
 
+/// What the import of a model records.
+struct Records {
+    /// The nodes of the main graph, in the order of the model.
+    nodes: Vec<NodeRecord>,
+    /// The index of each node by its name.
+    by_name: HashMap<String, usize>,
+    /// The variables that are inputs.
+    state: Vec<StateRecord>,
+}
+
 impl<'a, 'g> Importer<'a, 'g> {
-    /// Imports the nodes that the fetched tensors need. Returns their records in the order of the model, and the index
-    /// of each record by the name of its node.
-    fn run(
-        &mut self,
-        fetches: Option<&[&str]>,
-        names: &SignatureNames,
-    ) -> Result<(Vec<NodeRecord>, HashMap<String, usize>)> {
+    /// Imports the nodes that the fetched tensors need.
+    fn run(&mut self, fetches: Option<&[&str]>, names: &SignatureNames) -> Result<Records> {
         let mut frame = Frame::of_graph(self.model, &self.functions)?;
         let fed = self.fed_tensors(&frame, names)?;
         self.check_overrides(&frame, &fed)?;
         self.feed(&mut frame, &fed)?;
+        let mut state = self.add_state_inputs()?;
         let mut roots = match fetches {
             Some(fetches) => self.roots(&frame, fetches, names)?,
             None if frame.fed.is_empty() => {
@@ -214,6 +227,7 @@ impl<'a, 'g> Importer<'a, 'g> {
             *imported = self.with_pending_checks(imported.clone())?;
         }
         self.check_fetched_inside()?;
+        self.finish_state(&mut state)?;
         let errors_of_writes = self.errors_of_writes();
         self.block_written(&errors_of_writes);
         let mut records = Vec::with_capacity(order.len());
@@ -253,7 +267,7 @@ impl<'a, 'g> Importer<'a, 'g> {
                 is_read: is_read[index],
             });
         }
-        Ok((records, by_name))
+        Ok(Records { nodes: records, by_name, state })
     }
 
     /// Builds one node. If inference refuses the node, this builds an opaque node in its place and records the error in
@@ -351,6 +365,9 @@ impl<'a, 'g> Importer<'a, 'g> {
             *imported = self.guarded(imported.clone(), &checks)?;
         }
         self.complete_awaited(frame, index, &mut result, &present, is_transparent);
+        let written = std::mem::take(&mut result.written);
+        let values = result.outputs.split_off(result.outputs.len().saturating_sub(written.len()));
+        self.write(written, values);
         self.place_regions(built_before, first);
         let end = self.graph.len() as u32;
         // The records of an inlined function's nodes list the graph nodes. The record of the call lists none.

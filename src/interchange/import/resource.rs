@@ -14,7 +14,6 @@ use super::handle::{Resource, is_generator_op, is_silent_write};
 use super::importer::Importer;
 use super::structural::is_structural;
 use crate::error::{Error, ErrorKind, Phase, Result};
-use crate::graph::Value;
 use crate::op::dtype_number::dtype_of;
 use crate::tensor::Tensor;
 
@@ -43,11 +42,13 @@ impl<'a, 'g> Importer<'a, 'g> {
         });
         let built = match (op, variable) {
             ("VarHandleOp", _) => {
-                let variable = Resource::Variable(resource_name(frame, index, name));
-                self.handle(frame, index, name, inputs, &[variable])?
+                let variable = resource_name(frame, index, name);
+                self.declare(frame, index, &variable)?;
+                self.handle(frame, index, name, inputs, &[Resource::Variable(variable)])?
             }
             ("Variable" | "VariableV2", _) => {
                 let variable = resource_name(frame, index, name);
+                self.declare(frame, index, &variable)?;
                 if self.recording.is_some() {
                     self.handle(frame, index, name, inputs, &[Resource::Variable(variable)])?
                 } else {
@@ -59,7 +60,10 @@ impl<'a, 'g> Importer<'a, 'g> {
             ("RestoreV2", _) if self.recording.is_some() => self.restore(frame, index, name, inputs)?,
             ("Identity" | "RefIdentity", _) => match inputs {
                 [input] if input.resource.is_some() => {
-                    Built { outputs: vec![input.clone()], ..Built::default() }
+                    // The result of an Identity is a tensor, which later writes do not change.
+                    let is_tensor = self.state.is_followed() && op == "Identity" && !input.is_handle();
+                    let resource = input.resource.clone().filter(|_| !is_tensor);
+                    Built { outputs: vec![ImportedValue { resource, ..input.clone() }], ..Built::default() }
                 }
                 _ => return Ok(None),
             },
@@ -68,7 +72,8 @@ impl<'a, 'g> Importer<'a, 'g> {
                 let [_, indices] = inputs else {
                     return damaged(format!("a gather must have 2 inputs, got {}", inputs.len()));
                 };
-                let variable = self.variable(&variable, &frame.full_name(&frame.nodes[index]))?;
+                let read = self.variable(&variable, &frame.full_name(&frame.nodes[index]))?;
+                let variable = read.value;
                 let value = match op {
                     "ResourceGather" => {
                         let batch_dims = match frame.attr(index, "batch_dims") {
@@ -79,7 +84,10 @@ impl<'a, 'g> Importer<'a, 'g> {
                     }
                     _ => variable.gather_nd(indices.value)?,
                 };
-                Built::of(vec![value.named(name)])
+                Built {
+                    outputs: vec![ImportedValue { value: value.named(name), ..read }],
+                    ..Built::default()
+                }
             }
             ("VarIsInitializedOp" | "IsVariableInitialized", Some(variable)) => {
                 let is_initialized = self.has_value(&variable)?;
@@ -87,10 +95,13 @@ impl<'a, 'g> Importer<'a, 'g> {
                 Built::of(vec![value.named(name)])
             }
             ("VariableShape", Some(variable)) => {
-                let variable = self.variable(&variable, &frame.full_name(&frame.nodes[index]))?;
+                let read = self.variable(&variable, &frame.full_name(&frame.nodes[index]))?;
                 let is_wide = matches!(frame.attr(index, "out_type"), Some(AttrKind::Type(number)) if dtype_of(*number) == Some(DType::I64));
-                let shape = variable.shape_tensor_as(if is_wide { DType::I64 } else { DType::I32 })?;
-                Built::of(vec![shape.named(name)])
+                let shape = read.value.shape_tensor_as(if is_wide { DType::I64 } else { DType::I32 })?;
+                Built {
+                    outputs: vec![ImportedValue { value: shape.named(name), ..read }],
+                    ..Built::default()
+                }
             }
             ("AssignVariableOp" | "Assign", Some(variable)) if self.recording.is_some() => {
                 self.record_variable(variable, inputs.get(1), name);
@@ -108,16 +119,20 @@ impl<'a, 'g> Importer<'a, 'g> {
                     "the variable {variable} must only be read, got {op} {node}: a graph does not change variables"
                 );
                 let help = match is_generator_op(op) {
-                    true => "draw the numbers with the ops of tf.random.stateless_*, from a seed that is an input \
-                             of the function, and save this function"
+                    true => "make the state of the generator an input and a result (ImportOptions::stateful; on the \
+                             command line --state FILE), or draw the numbers with the ops of tf.random.stateless_*, \
+                             from a seed that is an input of the function, and save this function"
                         .to_string(),
                     false => format!(
-                        "let the function take the value of {variable} as an input and return the new value, and \
-                         save this function, or fetch only tensors that do not need {node}"
+                        "make {variable} an input and a result (ImportOptions::stateful; on the command line \
+                         --state FILE), or fetch only tensors that do not need {node}"
                     ),
                 };
                 let error = Error::new(ErrorKind::Compile, Phase::Build, message).with_help(help);
                 let error = error.with_node(name).at(self.location);
+                if self.follows_writes() {
+                    return self.write_node(frame, index, name, inputs, error).map(Some);
+                }
                 // The conditions of a region end with the region.
                 if self.graph.read().open_regions > 0 || !is_silent_write(op) {
                     return Err(error);
@@ -161,7 +176,8 @@ impl<'a, 'g> Importer<'a, 'g> {
         variable: &Rc<str>,
         name: &str,
     ) -> Result<Built<'g>> {
-        let value = self.variable(variable, name)?;
+        let read = self.variable(variable, name)?;
+        let value = read.value;
         if let Some(AttrKind::Type(number)) = frame.attr(index, "dtype")
             && dtype_of(*number) != Some(value.dtype())
         {
@@ -178,21 +194,21 @@ impl<'a, 'g> Importer<'a, 'g> {
                 format!("the variable {variable} must have shape {declared}, got {}", value.shape());
             return Err(Error::new(ErrorKind::Shape, Phase::Build, message));
         }
-        Ok(Built::of(vec![value]))
+        Ok(Built { outputs: vec![read], ..Built::default() })
     }
 
-    /// Returns the value of a variable as a constant of the graph, or the state of a generator after the nodes before.
-    /// All reads share one constant. `reader` is the name of the node that reads it.
-    pub(super) fn variable(&mut self, variable: &Rc<str>, reader: &str) -> Result<Value<'g>> {
-        if let Some(state) = self.generators.get(variable) {
-            return Ok(*state);
+    /// Returns the value of a variable after the nodes imported so far. It is a constant, unless nodes write the variable. All
+    /// reads of a constant share it. `reader` is the name of the node that reads the variable.
+    pub(super) fn variable(&mut self, variable: &Rc<str>, reader: &str) -> Result<ImportedValue<'g>> {
+        if let Some(value) = self.state.values.get(variable) {
+            return Ok(value.clone());
         }
         let known = self.constants.get(variable).copied();
         // If the constant was made in a branch or a loop body, it left the graph together with the region.
         if let Some(value) = known
             && value.ok().is_ok()
         {
-            return Ok(value);
+            return Ok(ImportedValue::of(value));
         }
         let tensor = self.variable_tensor(variable)?;
         let Some(tensor) = tensor else {
@@ -206,7 +222,7 @@ impl<'a, 'g> Importer<'a, 'g> {
         if self.constants.insert(variable.clone(), value).is_some() {
             self.remade_constants.insert(variable.clone());
         }
-        Ok(value)
+        Ok(ImportedValue::of(value))
     }
 }
 

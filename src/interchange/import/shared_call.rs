@@ -42,11 +42,10 @@ impl<'a, 'g> Importer<'a, 'g> {
     ) -> Result<Option<Built<'g>>> {
         let mut error = inputs.iter().find_map(|input| input.blocking_error.clone());
         let can_share = error.is_some() || inputs.iter().all(is_usable);
-        // A region that was recorded before a generator advanced may have read the earlier state.
         // A node in a region has no value in the graph.
         let is_fetched = self.fetches_inside(name);
         let is_excluded =
-            self.recording.is_some() || !self.generators.is_empty() || has_placeholder(attrs) || is_fetched;
+            self.recording.is_some() || self.has_advanced() || has_placeholder(attrs) || is_fetched;
         if is_excluded || !self.sharing.contains(function.0) || !can_share {
             return Ok(None);
         }

@@ -59,6 +59,7 @@ pub(crate) static DEF: OpDef = OpDef::compute("as_dim", lower)
     }))
     .attrs(&[Attribute::elements("name").optional()])
     .operands(&[Operand::Size("value")])
+    .names_size()
     .shape_fn(name_size)
     .dtype_rule(dtype::unary::integer);
 
@@ -67,8 +68,9 @@ fn name_size(cx: &mut InferenceContext<'_>) -> std::result::Result<(), ShapeErro
     cx.scalars(&["value"])?;
     let size = cx.make_dim_for_scalar_input("value")?;
     let Some(name) = cx.param_scalar("name")? else { return Ok(()) };
-    let size = cx.merge(&size, &name)?;
-    cx.set_output_value(0, PartialElements::scalar(size.clone()));
+    let named = cx.merge(&size, &name)?;
+    cx.set_output_value(0, PartialElements::scalar(named));
+    // A run reads the scalar even if something else determines the name, and compares them.
     cx.set_derived("value", [size]);
     cx.set_output(0, TensorShape::scalar());
     Ok(())
@@ -76,4 +78,50 @@ fn name_size(cx: &mut InferenceContext<'_>) -> std::result::Result<(), ShapeErro
 
 fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
     cx.operand(0, index)
+}
+
+#[cfg(test)]
+mod tests {
+    use shapeflow_shape_fns::{DType, shape};
+
+    use crate::error::{ErrorKind, Result};
+    use crate::graph::Graph;
+    use crate::tensor::Tensor;
+
+    #[test]
+    fn a_scalar_must_equal_the_size_that_has_its_name() -> Result<()> {
+        let g = Graph::new();
+        let x = g.input("x", DType::F32, shape!["n"])?;
+        let count = g.input("count", DType::I64, shape![])?.as_dim("n")?;
+        let filled = g.fill([&count], 1.0f32)?;
+        let outputs = [(x + filled).ok()?, x.slice([0], [&count])?];
+        for output in outputs {
+            let exe = g.compile(output)?;
+            let run =
+                |count: i64| exe.run_all(&[Tensor::from([1.0f32, 2.0]).view(), Tensor::scalar(count).view()]);
+            run(2)?;
+            for wrong in [1, 3] {
+                let error = run(wrong).unwrap_err();
+                assert_eq!(error.kind(), ErrorKind::Guard, "{error}");
+                assert!(error.to_string().contains("count"), "{error}");
+            }
+        }
+        // A result that does not use the name does not need the scalar.
+        assert!(!g.compile(x.neg()?)?.inputs()[1].needed);
+        Ok(())
+    }
+
+    #[test]
+    fn scalars_of_one_name_must_be_equal() -> Result<()> {
+        let g = Graph::new();
+        let [a, b] = ["a", "b"].map(|name| g.input(name, DType::I64, shape![]));
+        let (a, b) = (a?.as_dim("n")?, b?.as_dim("n")?);
+        for size in [a, b] {
+            let exe = g.compile(g.fill([size], 1.0f32)?)?;
+            let run = |a: i64, b: i64| exe.run_all(&[Tensor::scalar(a).view(), Tensor::scalar(b).view()]);
+            assert_eq!(run(2, 2)?[0].sizes(), [2]);
+            assert_eq!(run(2, 3).unwrap_err().kind(), ErrorKind::Guard);
+        }
+        Ok(())
+    }
 }
