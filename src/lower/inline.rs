@@ -30,7 +30,7 @@ impl Partitioner<'_> {
             return false;
         };
         let producer = &self.graph.node_of(operand).op;
-        let is_stored = !matches!(producer.body, Body::Compute(_))
+        let is_stored = !self.is_expression(self.graph.values[operand.index()].node)
             || producer.is_reinterpretation()
             || self.pending[operand.index()].stored.is_some();
         let pending = &self.pending[value.index()];

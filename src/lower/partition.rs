@@ -128,10 +128,10 @@ impl Partitioner<'_> {
     /// Derives the body, access and cost of every value that a body computes.
     fn describe_values(&mut self) -> Result<()> {
         for (number, node) in self.graph.nodes.iter().enumerate() {
-            if !matches!(node.op.body, Body::Compute(_)) {
-                continue;
-            }
             for (output, value) in node.values().enumerate() {
+                if !node.op.is_expression(self.graph.values[value.index()].dtype) {
+                    continue;
+                }
                 let template = self.graph.template(NodeIx(number as u32), output)?;
                 let access = Access::of(&template.order);
                 let operands = node.operands.iter().map(|operand| self.full_cost[operand.index()]);
@@ -156,7 +156,7 @@ impl Partitioner<'_> {
                     self.placements[value.index()] = Placement::Buffer(MaterializeReason::Given);
                 }
             }
-            Body::Compute(_) => {
+            _ if self.is_expression(index) => {
                 let values: SmallVec<[ValueIx; 2]> = node.values().collect();
                 if is_live
                     && (values.iter().any(|value| self.needs_step(index, *value)) || self.runs_whole(index))
@@ -172,6 +172,14 @@ impl Partitioner<'_> {
             _ if is_live => self.place_single_node(index),
             _ => {}
         }
+    }
+
+    /// Returns whether a kernel may compute the values of a node.
+    pub(super) fn is_expression(&self, index: NodeIx) -> bool {
+        let node = &self.graph.nodes[index.index()];
+        node.values()
+            .next()
+            .is_some_and(|value| node.op.is_expression(self.graph.values[value.index()].dtype))
     }
 
     /// Makes a node a step of its own. The results and operands of the node are stored.

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use shapeflow_shape_fns::{DType, Dim, Symbol};
+use shapeflow_shape_fns::{Dim, Symbol};
 
 use super::build::build;
 use super::definitions::definitions;
@@ -217,7 +217,7 @@ impl Program {
         let outputs: Vec<BufferIx> = node.values().map(|value| self.buffer_of[&value]).collect();
         match (&node.op.body, &operands[..], &outputs[..]) {
             (Body::Contraction { spec, .. }, &[a, b], &[out])
-                if matches!(self.buffers[out.index()].dtype, DType::F32 | DType::F64) =>
+                if !node.op.is_expression(self.buffers[out.index()].dtype) =>
             {
                 Step::MatMul { node: index, a, b, out, spec: spec(node.attrs()) }
             }

@@ -91,7 +91,7 @@ pub(crate) enum Body {
     Constant,
     /// A scalar expression for each element.
     Compute(LowerFn),
-    /// A matrix product. `lower` defines its meaning; `spec` selects the routine that runs it.
+    /// A matrix product. `lower` defines its meaning; `spec` selects the routine that runs it for f32 and f64.
     Contraction { lower: LowerFn, spec: fn(&Attrs) -> ContractionSpec },
     /// A Rust function.
     Host(fn(&mut HostCx<'_>) -> Result<()>),
@@ -153,7 +153,7 @@ pub struct OpDef {
     pub(crate) body: Body,
     whole: Option<WholeFn>,
     reinterprets: bool,
-    on_complex: Option<CompositeFn>,
+    on_dtypes: Option<(fn(DType) -> bool, CompositeFn)>,
     /// Whether the host kernel sees strings as i64 handles, and what the handles guarantee.
     string_handles: Option<StringHandles>,
     /// Whether output `k` of a call is operand `k`, unchanged.
@@ -198,7 +198,7 @@ impl OpDef {
             body,
             whole: None,
             reinterprets: false,
-            on_complex: None,
+            on_dtypes: None,
             string_handles: None,
             forwards: None,
             tensorflow: &[],
@@ -347,9 +347,10 @@ impl OpDef {
         self
     }
 
-    /// Sets how a call whose first operand is complex is made of other ops. Other calls have the body of the op.
-    pub(crate) const fn on_complex(mut self, build: CompositeFn) -> OpDef {
-        self.on_complex = Some(build);
+    /// Sets how a call whose first operand has one of these dtypes is made of other ops. Other calls have the body of the
+    /// op.
+    pub(crate) const fn on_dtypes(mut self, is_one: fn(DType) -> bool, build: CompositeFn) -> OpDef {
+        self.on_dtypes = Some((is_one, build));
         self
     }
 
@@ -451,7 +452,7 @@ impl OpDef {
     pub(crate) fn composition(&self, first: Option<DType>) -> Option<CompositeFn> {
         match self.body {
             Body::Composite(build) => Some(build),
-            _ => self.on_complex.filter(|_| first.is_some_and(DType::is_complex)),
+            _ => self.on_dtypes.filter(|(is_one, _)| first.is_some_and(is_one)).map(|(_, build)| build),
         }
     }
 
@@ -467,6 +468,16 @@ impl OpDef {
 
     pub(crate) fn is_reinterpretation(&self) -> bool {
         self.reinterprets
+    }
+
+    /// Returns whether kernels compute a result of this dtype from the expression of its elements. A contraction of f32 or
+    /// f64 is a product of matrices instead.
+    pub(crate) fn is_expression(&self, dtype: DType) -> bool {
+        match self.body {
+            Body::Compute(_) => true,
+            Body::Contraction { .. } => !matches!(dtype, DType::F32 | DType::F64),
+            _ => false,
+        }
     }
 
     pub(crate) fn lower_fn(&self) -> Option<LowerFn> {

@@ -2,7 +2,7 @@
 
 use std::panic::Location;
 
-use shapeflow_shape_fns::{Attribute, Attrs};
+use shapeflow_shape_fns::{Attribute, Attrs, DType};
 
 use crate::dtype;
 use crate::error::{Error, Result};
@@ -86,7 +86,7 @@ pub(crate) static DEF: OpDef = OpDef::contraction("matmul", lower, spec)
     .operands(&[Operand::Data("a"), Operand::Data("b")])
     .shape_fn(shape_fns::linalg::matmul)
     .dtype_rule(dtype::binary::numeric)
-    .on_complex(of_parts)
+    .on_dtypes(|dtype| dtype.is_complex() || matches!(dtype, DType::F16 | DType::BF16), of_wider)
     .tensorflow(&[
         TfOp::new("MatMul").own_shape_fn().of_rank(2),
         TfOp::new("BatchMatMulV2").attrs(TRANSPOSE).in_composites(ADJOINT),
@@ -99,10 +99,22 @@ const TRANSPOSE: &[(&str, &str)] = &[("adj_x", "transpose_a"), ("adj_y", "transp
 /// The attribute of batched products of complex numbers that conjugate the operands that they transpose.
 const ADJOINT: &[(&str, i64)] = &[("conjugates", 1)];
 
+/// Builds a product of matrices of f16 or bf16 from a product of f32, and a product of complex matrices from products of
+/// their parts.
+fn of_wider<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value<'g>>> {
+    let &[a, b] = values else { return Err(Error::msg("matmul needs two operands")) };
+    let dtype = dtype::common(&[a.dtype(), b.dtype()], 0, 2, dtype::Class::Numeric)?;
+    if dtype.is_complex() {
+        return of_parts(cx, values);
+    }
+    let [transpose_a, transpose_b] = transposed(cx.attrs());
+    let (a, b) = (a.cast(DType::F32)?, b.cast(DType::F32)?);
+    Ok(vec![a.matmul_transposed(b, transpose_a, transpose_b)?.cast(dtype)?])
+}
+
 /// Builds a product of complex matrices from four products of their parts.
 fn of_parts<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value<'g>>> {
     let &[a, b] = values else { return Err(Error::msg("matmul needs two operands")) };
-    dtype::common(&[a.dtype(), b.dtype()], 0, 2, dtype::Class::Complex)?;
     let [transpose_a, transpose_b] = transposed(cx.attrs());
     let conjugates = cx.attrs().int("conjugates") != 0;
     let conjugated = |x: Value<'g>, transposed| if conjugates && transposed { x.conj() } else { x.ok() };

@@ -14,6 +14,7 @@ use crate::expr::Scalar;
 use crate::graph::{IntoOperand, IntoParam, OpBuilder, Param, Value};
 use crate::op::{CompositeCx, OpDef, Operand, TfOp};
 use crate::ops::array::extract_image_patches;
+use crate::ops::in_tensorflow::widened;
 use crate::ops::nn::DataFormat;
 use crate::ops::window_sizes::window;
 
@@ -392,6 +393,11 @@ pub(super) fn convolve_fitting<'g>(
         (false, _) if splits_groups => &convolve_windows::GROUPS,
         _ => &convolve_windows::GROUPED,
     };
+    // Products of matrices sum f16 and bf16 as f32.
+    let [padded, filter] = match is_contraction {
+        true => [widened(padded)?, widened(filter)?],
+        false => [padded, filter],
+    };
     let call = x.graph().op(def).data(padded).data(filter).attr("padding", "VALID");
     let call = call
         .attr("strides", DataFormat::ChannelsLast.attr(&geometry.strides))
@@ -406,7 +412,7 @@ pub(super) fn convolve_fitting<'g>(
         output.extend(sizes.last().cloned());
         return y.reshape(&output[..]);
     }
-    let y = call.finish()?;
+    let y = call.finish()?.cast(x.dtype())?;
     // The shape function infers the numbers of windows from the padded sizes. `windows` has them in a simpler form.
     let mut output = dims_of(y);
     for (dim, count) in output.iter_mut().zip(windows.counts) {

@@ -12,6 +12,7 @@ use crate::error::Result;
 use crate::expr::Scalar;
 use crate::graph::Value;
 use crate::op::{CompositeCx, OpDef, Operand, TfOp};
+use crate::ops::in_tensorflow::widened;
 use crate::ops::nn::DataFormat;
 
 const OPERANDS: &[Operand] =
@@ -209,6 +210,7 @@ fn of_volumes<'g>(attrs: &Attrs, [x, gradient]: [Value<'g>; 2], weights: Vec<Dim
     }
     let images = windows.pad(x, Scalar::zero(x.dtype()))?.transpose([4, 1, 2, 3, 0])?;
     let filter = gradient.transpose([1, 2, 3, 0, 4])?;
+    let (images, filter) = (widened(images)?, widened(filter)?);
     let call = x.graph().op(&convolve_windows::VOLUMES).data(images).data(filter).attr("padding", "VALID");
     let call = call.attr("strides", Attr::Ints(windows.dilations.clone().into()));
     let all = call.attr("dilations", DataFormat::ChannelsLast.attr(&geometry.strides)).finish()?;
@@ -216,7 +218,7 @@ fn of_volumes<'g>(attrs: &Attrs, [x, gradient]: [Value<'g>; 2], weights: Vec<Dim
     let mut size = vec![dims_of(all)[0].clone()];
     size.extend(weights[..3].iter().cloned());
     size.push(outputs.clone());
-    all.slice(vec![0; 5], &size[..])?.transpose([1, 2, 3, 0, 4])?.reshape(&weights[..])
+    all.slice(vec![0; 5], &size[..])?.cast(x.dtype())?.transpose([1, 2, 3, 0, 4])?.reshape(&weights[..])
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Reductions with a single operation: `reduce_sum`, `reduce_prod`, `reduce_max`, `reduce_min`, `reduce_all`,
 //! `reduce_any`.
 
-use shapeflow_shape_fns::Attribute;
+use shapeflow_shape_fns::{Attribute, DType};
 
 use std::panic::Location;
 
@@ -38,7 +38,7 @@ macro_rules! reductions {
             .operands(&[Operand::Data("input"), Operand::Structure("axis")])
                 .shape_fn(shape_fns::reduce::$shape)
                 .dtype_rule(dtype::unary::$class)
-                $(.on_complex($on_complex))?
+                $(.on_dtypes(DType::is_complex, $on_complex))?
                 .tensorflow(&[TfOp::new($tensorflow).absent(&[("axis", Absent::AllAxes)])]);)*
 
         /// Every op of the file.
