@@ -91,7 +91,8 @@ impl CompileOptions {
     }
 
     /// Limits the bytes that a run may use for results and intermediate values. A run that needs more is refused
-    /// before it allocates.
+    /// before it allocates. An op that runs on the host may use memory besides its results: each of its allocations has
+    /// at most the bytes that the limit leaves.
     ///
     /// ```
     /// use shapeflow::{CompileOptions, DType, ErrorKind, Graph, Tensor, shape};

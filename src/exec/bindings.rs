@@ -59,8 +59,10 @@ impl<'t> Bindings<'t> {
         let dim = self.table.resolve(dim);
         match dim.eval(&|symbol| self.get(symbol)) {
             Ok(Some(value)) => Ok(value),
-            Ok(None) => Err(PlanError(format!("nothing determines dimension {dim}{}", self.name_near(&dim)))),
-            Err(error) => Err(PlanError(error.to_string())),
+            Ok(None) => {
+                Err(PlanError::new(format!("nothing determines dimension {dim}{}", self.name_near(&dim))))
+            }
+            Err(error) => Err(PlanError::too_large(error.to_string())),
         }
     }
 
@@ -329,7 +331,7 @@ mod tests {
         let mut bindings = Bindings::new(&table);
         bindings.bind(&Dim::symbol("row"), 3).unwrap();
         let error = bindings.eval(&(Dim::symbol("rows") * 2)).unwrap_err();
-        assert_eq!(error.0, "nothing determines dimension 2*rows; is it row?");
+        assert_eq!(error.reason, "nothing determines dimension 2*rows; is it row?");
         assert_eq!(bindings.eval(&Dim::symbol("row")).ok(), Some(3));
     }
 

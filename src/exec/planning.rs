@@ -93,7 +93,7 @@ impl SegmentPlanner<'_> {
         let buffer_sizes = |buffer: BufferIx| -> Result<SmallVec<[i64; 6]>, PlanError> {
             match &sizes[buffer.index()] {
                 Some(sizes) => Ok(sizes.iter().map(|&size| size as i64).collect()),
-                None => Err(PlanError(format!("the sizes of {buffer} are not determined"))),
+                None => Err(PlanError::new(format!("the sizes of {buffer} are not determined"))),
             }
         };
         let range = lowered.segments[number].steps.clone();

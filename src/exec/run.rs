@@ -25,7 +25,7 @@ use crate::runtime::{
     Launch, Memory, PreparedLaunch, ProgramState, RetainedMemory, SegmentPlan, StepPlan, Workspace,
     is_cut_for, launch, stream_threshold,
 };
-use crate::tensor::{Tensor, TensorView};
+use crate::tensor::{Allowance, Tensor, TensorView, with_allowance};
 
 /// One run of a compiled program: the memory of the program's buffers, and the values of its symbols.
 pub(super) struct Run<'r, 'm> {
@@ -289,7 +289,23 @@ impl<'r, 'm> Run<'r, 'm> {
             output_allocator(compiled, step, stored, pool, outputs.as_deref_mut(), prepared, threads);
         let allocator = OutputAllocator { cancel: self.cancel, ..allocator };
         let bindings = self.bindings.as_ref();
-        let results = run_host_step(compiled, step, stored, plan, self.memory, bindings, allocator)?;
+        let allowance = self.state.memory_limit.map(|limit| {
+            let used = plan.memory.arena.saturating_add(self.memory.held_bytes());
+            Allowance { limit, left: limit.saturating_sub(used) }
+        });
+        let results = with_allowance(allowance, || {
+            run_host_step(compiled, step, stored, plan, self.memory, bindings, allocator)
+        })?;
+        if let Some(allowance) = allowance {
+            let tensors = results.iter().filter_map(|result| match result {
+                HostOutput::Tensor(tensor) => Some(tensor.element_bytes()),
+                HostOutput::Borrowed | HostOutput::SharesInput(_) => None,
+            });
+            let bytes = tensors.fold(0, usize::saturating_add);
+            if bytes > allowance.left {
+                return Err(run_error(&compiled.graph, step.node, allowance.exceeded(bytes)));
+            }
+        }
         assert_eq!(results.len(), stored.len(), "a node has a buffer for each result");
         for (&buffer, result) in stored.iter().zip(results) {
             match result {

@@ -268,7 +268,7 @@ mod tests {
     use crate::lower::PlanError;
 
     fn known(dim: &Dim) -> Result<i64, PlanError> {
-        dim.as_known().ok_or_else(|| PlanError(dim.to_string()))
+        dim.as_known().ok_or_else(|| PlanError::new(dim.to_string()))
     }
 
     /// Refines the domain until an index is linear, and compares the linear forms with `expected` at every point.

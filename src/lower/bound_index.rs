@@ -4,6 +4,7 @@ use shapeflow_shape_fns::Dim;
 use smallvec::SmallVec;
 
 use super::kernel::Decision;
+use crate::error::ErrorKind;
 use crate::expr::{Atom, InRange, Index};
 
 /// An index with all sizes known: `constant + Σ coefficient · atom`.
@@ -23,7 +24,21 @@ pub(super) enum BoundAtom {
 
 /// Why a kernel cannot be planned: a dimension is not bound, an index overflows, or a slot leaves its buffer.
 #[derive(Clone, Debug)]
-pub(crate) struct PlanError(pub String);
+pub(crate) struct PlanError {
+    pub reason: String,
+    /// `Memory` if the sizes are too large, else `Shape`.
+    pub kind: ErrorKind,
+}
+
+impl PlanError {
+    pub(crate) fn new(reason: String) -> PlanError {
+        PlanError { reason, kind: ErrorKind::Shape }
+    }
+
+    pub(crate) fn too_large(reason: String) -> PlanError {
+        PlanError { reason, kind: ErrorKind::Memory }
+    }
+}
 
 impl BoundIndex {
     /// Evaluates the dimensions in an index with `dim`; see [`BoundIndex::add`].
@@ -87,7 +102,7 @@ fn at_least_one(divisor: i64) -> i64 {
 /// # Errors
 /// The arithmetic overflowed.
 fn checked(value: Option<i64>) -> Result<i64, PlanError> {
-    value.ok_or_else(|| PlanError("an index must fit in 64 bits, but overflows".to_string()))
+    value.ok_or_else(|| PlanError::too_large("an index must fit in 64 bits, but overflows".to_string()))
 }
 
 /// `low <= index < high`: an [`InRange`] with all sizes known.

@@ -12,7 +12,7 @@ use super::kernel_body::{AccessPattern, InstOp, LaneLayout, SlotUse};
 use super::launch_mode::{BoxCopy, LaunchMode, copied_slots, direct_or_staged};
 use super::plan_axes::{PlanAxes, PlanAxis};
 use super::slot_plan::SlotPlan;
-use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::error::{Error, Phase, Result};
 use crate::tensor::size_of_element;
 use crate::tiles::is_streamed;
 
@@ -57,9 +57,9 @@ pub(crate) fn plan(
     dim: &dyn Fn(&Dim) -> Result<i64, PlanError>,
     sizes: &dyn Fn(BufferIx) -> Result<SmallVec<[i64; 6]>, PlanError>,
 ) -> Result<KernelPlan> {
-    Planner { kernel, dim, sizes }.plan().map_err(|PlanError(reason)| {
+    Planner { kernel, dim, sizes }.plan().map_err(|PlanError { reason, kind }| {
         let message = format!("the sizes of a kernel cannot be planned: {reason}");
-        Error::new(ErrorKind::Shape, Phase::Run, message)
+        Error::new(kind, Phase::Run, message)
     })
 }
 
@@ -110,7 +110,9 @@ impl Planner<'_> {
         let outer = self.kernel.outer.len();
         let mut result = KernelPlan::default();
         if extents.iter().any(|&extent| extent < 0) {
-            return Err(PlanError(format!("the extents of a kernel must not be negative, got {extents:?}")));
+            return Err(PlanError::new(format!(
+                "the extents of a kernel must not be negative, got {extents:?}"
+            )));
         }
         if extents[..outer].contains(&0) {
             return Ok(result);
@@ -122,7 +124,7 @@ impl Planner<'_> {
         // So no product of extents overflows.
         let count = extents.iter().try_fold(1i64, |count, &extent| count.checked_mul(extent));
         if count.is_none() {
-            return Err(PlanError(format!(
+            return Err(PlanError::too_large(format!(
                 "a kernel must visit less than 2^63 elements, got extents {extents:?}"
             )));
         }
@@ -132,7 +134,7 @@ impl Planner<'_> {
         let (mut whole, mut todo) = (Some(Piece::whole(&extents)), Vec::new());
         'pieces: while let Some(piece) = whole.take().or_else(|| todo.pop()) {
             if todo.len() + result.boxes.len() > MAX_BOXES {
-                return Err(PlanError(format!(
+                return Err(PlanError::new(format!(
                     "a domain must fall into at most {MAX_BOXES} boxes, but has more"
                 )));
             }
@@ -180,7 +182,7 @@ impl Planner<'_> {
     fn bind_variant(&self, variant: &Variant) -> Result<BoundVariant, PlanError> {
         let mut slots = Vec::with_capacity(variant.slots.len());
         for (address, kind) in variant.slots.iter().zip(&variant.body.slots) {
-            let size = size_of_element(kind.dtype).map_err(|e| PlanError(e.to_string()))? as i64;
+            let size = size_of_element(kind.dtype).map_err(|e| PlanError::new(e.to_string()))? as i64;
             slots.push(match address {
                 Address::Element { buffer, index } => {
                     let sizes = self.sizes_with_parts(*buffer, index.len())?;
@@ -287,7 +289,7 @@ impl Planner<'_> {
             let (low, high) = piece.range(position);
             let (low, high) = (low.saturating_add(slot.reach.0), high.saturating_add(slot.reach.1));
             if low < 0 || high >= slot.len {
-                return Err(PlanError(format!(
+                return Err(PlanError::new(format!(
                     "slot {number} must stay in {buffer}, which has {} elements, but reaches elements {low} to {high}",
                     slot.len
                 )));

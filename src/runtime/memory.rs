@@ -181,6 +181,12 @@ impl<'a> Memory<'a> {
         )
     }
 
+    /// Returns the bytes of the tensors that the memory holds.
+    pub(crate) fn held_bytes(&self) -> usize {
+        let held = self.tables.held.iter().flatten();
+        held.fold(0, |bytes: usize, tensor| bytes.saturating_add(tensor.element_bytes()))
+    }
+
     /// Makes the arena at least `bytes` long, and gives each buffer a part of it. `buffers` lists
     /// `(buffer, offset, length)`; each part must lie in the first `bytes` bytes. A buffer that had a part of the arena
     /// before and is not in `buffers` has no bytes afterwards.

@@ -6,6 +6,7 @@ use std::ptr::NonNull;
 
 use shapeflow_shape_fns::counted;
 
+use super::allowance::check_allowance;
 use crate::error::{Error, ErrorKind, Phase, Result};
 
 /// A block of memory that starts at a multiple of [`AlignedMemory::ALIGN`], freed on drop.
@@ -55,6 +56,7 @@ impl AlignedMemory {
         if len == 0 {
             return Ok(AlignedMemory::empty());
         }
+        check_allowance(len)?;
         // The layout requests the allocator's natural alignment and extra bytes to align within. With a larger
         // alignment the system allocator would zero the memory itself and so touch every page.
         let huge = huge_bytes(len);
@@ -161,6 +163,7 @@ pub(crate) fn collected_vec<T>(items: impl ExactSizeIterator<Item = T>) -> Resul
 /// # Errors
 /// `Memory`: the allocation fails.
 pub(crate) fn reserved_vec<T>(len: usize) -> Result<Vec<T>> {
+    check_allowance(len.saturating_mul(size_of::<T>()))?;
     let mut vec = Vec::new();
     vec.try_reserve_exact(len).map_err(|_| out_of_memory(len.saturating_mul(size_of::<T>())))?;
     Ok(vec)

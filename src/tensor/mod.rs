@@ -15,6 +15,7 @@
 //! element ([`Tensor::from_bits`]), and the bytes of bools are 0 or 1.
 
 mod aligned_memory;
+mod allowance;
 #[cfg(feature = "arrow")]
 pub(crate) mod arrow;
 mod buffer;
@@ -49,6 +50,7 @@ mod view_mut;
 use shapeflow_shape_fns::DType;
 
 pub(crate) use aligned_memory::{collected_vec, filled_vec, reserved_vec};
+pub(crate) use allowance::{Allowance, check_allowance, with_allowance};
 pub(crate) use buffer::Buffer;
 pub(crate) use buffer_pool::BufferPool;
 #[cfg(feature = "strings")]
@@ -256,6 +258,19 @@ impl Tensor {
     /// Returns whether there are no elements.
     pub fn is_empty(&self) -> bool {
         self.layout.len == 0
+    }
+
+    /// Returns the number of bytes that the elements take; that of the handles for lists.
+    pub(crate) fn element_bytes(&self) -> usize {
+        match &self.storage {
+            Storage::Bytes(_) | Storage::Shared(_) => {
+                self.len().saturating_mul(self.dtype.size_bytes().unwrap_or_default())
+            }
+            Storage::Strings(strings) => {
+                strings.bytes.len().saturating_add(strings.offsets.len().saturating_mul(size_of::<usize>()))
+            }
+            Storage::Lists(lists) => lists.len().saturating_mul(size_of::<TensorList>()),
+        }
     }
 
     /// Returns the elements in row-major order.

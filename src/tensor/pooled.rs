@@ -2,6 +2,7 @@
 
 use shapeflow_shape_fns::DType;
 
+use super::allowance::check_allowance;
 use super::buffer_pool::{BufferPool, FreeBuffer, MIN_POOLED};
 use super::layout::Layout;
 use super::storage::Storage;
@@ -29,6 +30,7 @@ impl BufferPool {
         }
         let layout = Layout::row_major(sizes)?;
         let len = layout.byte_len(size_of_element(dtype)?)?;
+        check_allowance(len)?;
         let (bools, pooled) = (dtype == DType::Bool, len >= MIN_POOLED);
         let entry = if pooled { self.take(len, bools) } else { None };
         let mut buffer = match entry {

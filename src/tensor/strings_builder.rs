@@ -4,6 +4,7 @@ use shapeflow_shape_fns::{DType, counted};
 
 use super::Tensor;
 use super::aligned_memory::{out_of_memory, reserved_vec};
+use super::allowance::check_allowance;
 use super::layout::{Layout, check_count};
 use super::storage::Storage;
 use super::strings::{StringBuffer, Strings};
@@ -68,6 +69,7 @@ impl StringsBuilder {
     #[track_caller]
     pub fn append(&mut self, bytes: &[u8]) -> Result<()> {
         at_caller(|| {
+            check_allowance(self.0.bytes.len().saturating_add(bytes.len()))?;
             self.0.bytes.try_reserve(bytes.len()).map_err(|_| out_of_memory(bytes.len()))?;
             self.0.bytes.extend_from_slice(bytes);
             Ok(())
@@ -106,6 +108,7 @@ impl StringsBuilder {
     pub(crate) fn push_all(&mut self, strings: Strings<'_>) -> Result<()> {
         let StringBuffer { offsets, bytes } = &mut self.0;
         let more = strings.all_bytes();
+        check_allowance(bytes.len().saturating_add(more.len()))?;
         bytes.try_reserve(more.len()).map_err(|_| out_of_memory(more.len()))?;
         offsets.try_reserve(strings.len()).map_err(|_| out_of_memory(size_of::<usize>()))?;
         let before = bytes.len();

@@ -401,3 +401,45 @@ fn sizes_that_no_memory_has_are_refused_with_their_op() -> Result<()> {
     }
     Ok(())
 }
+
+#[test]
+fn the_memory_limit_counts_what_host_ops_make() -> Result<()> {
+    const LIMIT: usize = 1 << 20;
+    let g = Graph::new();
+    let n = g.input("n", DType::I64, shape![])?;
+    let size = n.as_dim("size")?;
+    let counted = g.constant([1i64])?.bincount(n)?;
+    let drawn = g.constant([1i64, 2])?.random_uniform([1 << 20], DType::F32)?;
+    let scattered = g.constant([[0i64]])?.scatter_nd(g.constant([1.0f32])?, [&size])?;
+    let sorted = g.fill([&size], 1.0f32)?.sort(0, false)?;
+    let doubled = g.while_loop(
+        &[g.constant(0i64)?, g.constant("long enough")?],
+        |state| state[0].less(n),
+        |state| Ok([(state[0] + 1).ok()?, state[1].string_add(state[1])?]),
+    )?;
+    for (output, small, large) in [
+        (counted, 10, 1 << 27),
+        (scattered, 10, 1 << 27),
+        (sorted, 10, 200_000),
+        (doubled[1], 10, 30),
+        (drawn, -1, 1),
+    ] {
+        let exe = g.compile_with(&CompileOptions::new().memory_limit(LIMIT), output)?;
+        let needed = exe.inputs()[0].needed;
+        let run = |n: i64| {
+            exe.run_all(
+                if needed { vec![Tensor::scalar(n)] } else { vec![] }
+                    .iter()
+                    .map(Tensor::view)
+                    .collect::<Vec<_>>()
+                    .as_slice(),
+            )
+        };
+        assert!(small < 0 || run(small).is_ok());
+        let error = run(large).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Memory, "{error}");
+        assert!(error.message().contains("the memory limit of 1048576 bytes"), "{error}");
+        assert!(error.op().is_some() && error.location().is_some(), "{error}");
+    }
+    Ok(())
+}

@@ -7,7 +7,7 @@ use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::{RaggedValue, RowPartitionValue, Value};
 use crate::op::{HostCx, OpDef, Operand, TfOp};
 use crate::ops::row_major::RowMajor;
-use crate::tensor::{Element, Tensor, TensorView};
+use crate::tensor::{Element, Tensor, TensorView, check_allowance};
 
 impl<'g> RaggedValue<'g> {
     /// Makes a ragged tensor whose row `i` is `starts[i]`, `starts[i] + deltas[i]`, …, which stops before `limits[i]`.
@@ -143,6 +143,7 @@ fn ranges<T: Element + std::ops::Add<Output = T> + PartialEq>(
             return Err(Error::new(ErrorKind::Guard, Phase::Run, message));
         };
         let steps = usize::try_from(steps).unwrap_or(usize::MAX);
+        check_allowance(values.len().saturating_add(steps).saturating_mul(size_of::<T>()))?;
         values.try_reserve(steps).map_err(|_| {
             let message = format!(
                 "the range of row {row} must fit in memory, got {steps}",
