@@ -213,7 +213,7 @@ impl<'g> Recorder<'g> {
     /// Inference refuses a node.
     fn part(&self, data: &GraphData, wanted: &[ValueIx]) -> Result<Part> {
         let marked = self.needed(data, wanted);
-        if self.has_unneeded_equalities(data, &marked) {
+        if self.has_unneeded_equalities(data, &marked) || self.ties_names(data) {
             let known = data.table.with_first_equalities(self.region.equalities());
             let part = self.copy(data, wanted, marked.clone(), Some(known));
             // Inference may lack a number that only an equality of a dropped node gives.
@@ -239,6 +239,13 @@ impl<'g> Recorder<'g> {
     fn has_unneeded_equalities(&self, data: &GraphData, marked: &[bool]) -> bool {
         let of_region = &data.table.equalities()[self.region.equalities()..];
         of_region.iter().any(|equality| marked.get(equality.origin as usize) == Some(&false))
+    }
+
+    /// Returns whether a node of the region makes names of the program equal. A graph of these nodes that does not know of
+    /// the equality yet records it, so that it lists the tie.
+    fn ties_names(&self, data: &GraphData) -> bool {
+        let of_region = &data.table.equalities()[self.region.equalities()..];
+        of_region.iter().any(|equality| !equality.symbol.is_anonymous())
     }
 
     /// Copies the `marked` nodes, and the nodes that define the symbolic dims of these nodes.

@@ -470,3 +470,29 @@ fn a_branch_that_relies_on_equal_sizes_requires_them() -> Result<()> {
     assert_eq!(run(&g, &y, &[Tensor::scalar(false), one, two.clone()])?[1], two);
     Ok(())
 }
+
+#[test]
+fn ties_of_names_in_branches_and_bodies_are_listed() -> Result<()> {
+    let g = Graph::new();
+    let x = g.input("x", DType::F32, shape!["b", "n"])?;
+    let y = g.input("y", DType::F32, shape!["m", "k"])?;
+    let p = g.input("p", DType::Bool, shape![])?;
+    let tied = |g: &Graph| g.merges().iter().map(|tie| tie.names.join(" ")).collect::<Vec<_>>();
+    let product = g.cond(p, || x.matmul(y), || Ok(x))?;
+    assert_eq!(tied(&g), ["m n"]);
+    let exe = g.compile(product)?;
+    let run = |p: bool, rows: usize| {
+        let (x, y) = (Tensor::zeros(DType::F32, &[2, 3])?, Tensor::zeros(DType::F32, &[rows, 4])?);
+        exe.run_all(&[x.view(), y.view(), Tensor::scalar(p).view()])
+    };
+    assert_eq!(run(true, 3)?[0].sizes(), [2, 4]);
+    assert_eq!(run(false, 5)?[0].sizes(), [2, 3]);
+    assert!(run(true, 5).is_err());
+    let h = Graph::new();
+    let x = h.input("x", DType::F32, shape!["r", "b", "n"])?;
+    let y = h.input("y", DType::F32, shape!["m", "k"])?;
+    let products = h.map(&[x], |rows| rows[0].matmul(y))?;
+    assert_eq!(tied(&h), ["m n"]);
+    assert_eq!(products[0].shape().to_string(), "[r, b, k]");
+    Ok(())
+}
