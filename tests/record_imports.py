@@ -2965,7 +2965,7 @@ def unknown_shape_cases(out):
     dy = (np.arange(24) % 7 - 3).reshape(1, 3, 2, 4).astype(np.float32)
     w = (np.arange(3 * 3 * 2 * 4) * 5 % 13 - 6).reshape(3, 3, 2, 4).astype(np.float32)
     attrs = {"strides": [1] * 4} | valid
-    for sizes, refused in (([1, 5, 4, 2], False), ([5, 4], False), ([2, 5, 4, 2], True), ([1, 5, 4, 4], True), ([1, 5, 5, 2], True), ([5, 4, 2], True)):
+    for sizes, refused in (([1, 5, 4, 2], False), ([5, 4], False), ([2, 5, 4, 2], True), ([1, 5, 5, 2], True), ([5, 4, 2], True)):
         record("Conv2DBackpropInput", attrs, error=refused, input_sizes=i32(*sizes), filter=w, out_backprop=dy)
     strided = {"strides": [1, 2, 2, 1], "padding": "SAME"}
     record("Conv2DBackpropInput", strided, input_sizes=i32(1, 6, 3, 2), filter=w, out_backprop=dy)
@@ -2973,7 +2973,7 @@ def unknown_shape_cases(out):
     for sizes, refused in (([1, 5, 4, 2], False), ([2, 5, 4, 2], True), ([1, 5, 4, 4], True)):
         given = {"input_sizes": i32(*sizes), "filter": w[..., :2], "out_backprop": dy}
         record("DepthwiseConv2dNativeBackpropInput", attrs, error=refused, **given)
-    for sizes, refused in (([1, 1, 5, 4, 2], False), ([2, 1, 5, 4, 2], True), ([1, 1, 5, 4, 4], True), ([1, 5, 4, 2], True)):
+    for sizes, refused in (([1, 1, 5, 4, 2], False), ([2, 1, 5, 4, 2], True), ([1, 5, 4, 2], True)):
         given = {"input_sizes": i32(*sizes), "filter": w[None], "out_backprop": dy[:, None]}
         record("Conv3DBackpropInputV2", {"strides": [1] * 5} | valid, error=refused, **given)
     for sizes, refused in (([1, 5, 4, 4], False), ([5, 4], True)):

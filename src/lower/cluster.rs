@@ -47,7 +47,7 @@ pub(crate) struct Recomputation {
 }
 
 /// Nodes that one loop nest computes. Axes `0..domain.len()` are the axes of the domain; added row axes follow.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Cluster {
     /// The cluster into which this cluster was merged. A cluster that was not merged is its own parent.
     pub parent: ClusterIx,
@@ -211,6 +211,22 @@ impl Cluster {
         Ok(())
     }
 
+    /// Returns the row that the cluster has with a value that it computes at an index.
+    pub fn row_with(&self, access: &Access, index: &[Index]) -> RowAxes {
+        let (Some(reduce), RowAxes::None) = (access.reduces.first(), &self.row) else {
+            return self.row.clone();
+        };
+        let extents: Vec<Dim> = reduce.iter().map(|(_, extent)| extent.clone()).collect();
+        let missing = self.missing_axes(&reduce_index(access, index));
+        let same = missing.iter().map(|axis| &self.domain[*axis]).eq(&extents);
+        if same && !missing.is_empty() { RowAxes::DomainAxes(missing) } else { RowAxes::NewAxes(extents) }
+    }
+
+    /// Returns the cluster as it would be with a value at an index, as far as its row is concerned.
+    pub fn with_row_of(&self, access: &Access, index: &[Index]) -> Cluster {
+        Cluster { row: self.row_with(access, index), ..self.clone() }
+    }
+
     /// Checks that the reductions of a body can run over the row axes of the cluster.
     fn check_reduces(&self, access: &Access, index: &[Index]) -> Result<(), MaterializeReason> {
         let index = reduce_index(access, index);
@@ -242,7 +258,7 @@ impl Cluster {
 }
 
 /// Returns the indices that select the row of a body's reductions.
-pub(super) fn reduce_index(access: &Access, index: &[Index]) -> Vec<Index> {
+fn reduce_index(access: &Access, index: &[Index]) -> Vec<Index> {
     access.reduce_depends.iter().filter_map(|axis| index.get(axis.0 as usize).cloned()).collect()
 }
 

@@ -1,13 +1,10 @@
 //! Inlining: adds a value to the clusters that read it, and records where these clusters read its operands; decides
 //! which values no cluster computes.
 
-use shapeflow_shape_fns::Dim;
 use smallvec::SmallVec;
 
 use super::access::Read;
-use super::cluster::{
-    ClusterIx, Recomputation, RowAxes, needs_interpreter, quotient_axes, reduce_index, substitute,
-};
+use super::cluster::{Cluster, ClusterIx, Recomputation, needs_interpreter, quotient_axes, substitute};
 use super::partition::{CHEAP, MAX_USES, Partitioner, Use};
 use super::placement::{MaterializeReason, Placement};
 use crate::expr::Index;
@@ -73,8 +70,13 @@ impl Partitioner<'_> {
         if uses.len() > 1 && self.full_cost[value.index()] > CHEAP {
             self.merge_users(value, uses)?;
         }
-        for (cluster, index) in uses.iter() {
+        for (number, (cluster, index)) in uses.iter().enumerate() {
             self.check_inline(value, *cluster, index)?;
+            // The first use of a reduction may give a cluster its row. The other uses must fit this row too.
+            if let Some((_, first)) = uses[..number].iter().find(|(other, _)| other == cluster) {
+                let target = self.cluster(*cluster).with_row_of(&self.access[value.index()], first);
+                self.check_inline_in(&target, value, index)?;
+            }
         }
         if uses.len() > MAX_USES {
             return Err(MaterializeReason::SeveralIndices);
@@ -134,12 +136,21 @@ impl Partitioner<'_> {
         cluster: ClusterIx,
         index: &[Index],
     ) -> Result<(), MaterializeReason> {
+        self.check_inline_in(self.cluster(cluster), value, index)
+    }
+
+    fn check_inline_in(
+        &self,
+        cluster: &Cluster,
+        value: ValueIx,
+        index: &[Index],
+    ) -> Result<(), MaterializeReason> {
         let recomputation = Recomputation {
             is_costly: self.full_cost[value.index()] > CHEAP,
             reads_reductions: self.reduces[value.index()],
         };
         let operands = &self.graph.node_of(value).operands;
-        self.cluster(cluster).check_member(&self.access[value.index()], recomputation, operands, index)
+        cluster.check_member(&self.access[value.index()], recomputation, operands, index)
     }
 
     /// Adds a value to a cluster, which computes it at `index`, and records the resulting uses of its operands.
@@ -151,18 +162,7 @@ impl Partitioner<'_> {
             target.cost += access.cost;
             target.variants = target.variants.saturating_mul(access.variants);
             target.frontier.retain(|other| *other != value);
-            if let Some(reduce) = access.reduces.first()
-                && target.row == RowAxes::None
-            {
-                let extents: Vec<Dim> = reduce.iter().map(|(_, extent)| extent.clone()).collect();
-                let missing = target.missing_axes(&reduce_index(&access, index));
-                let same = missing.iter().map(|axis| &target.domain[*axis]).eq(&extents);
-                target.row = if same && !missing.is_empty() {
-                    RowAxes::DomainAxes(missing)
-                } else {
-                    RowAxes::NewAxes(extents)
-                };
-            }
+            target.row = target.row_with(&access, index);
         }
         let row = self.cluster(cluster).row_axes();
         let rank = index.len();

@@ -3,7 +3,7 @@
 
 use shapeflow::{
     Axes, Backend, CompileOptions, DType, Executable, Graph, Mirror, QuantizeOptions, Result, Sampling,
-    SliceItem, Tensor, TensorShape, TensorView, Value, WindowPadding, concat, stack,
+    SliceItem, Tensor, TensorShape, TensorView, Value, WindowPadding, concat, shape, stack,
 };
 
 /// A function that builds a chain from the values of its inputs.
@@ -270,5 +270,49 @@ fn chains_of_pipelines_are_one_kernel_without_memory_between_ops() -> Result<()>
         }
     }
     assert!(faults.is_empty(), "{}", faults.join("\n\n"));
+    Ok(())
+}
+
+/// The axes of a square have one size. A kernel must not take the axis of a row for the axis that the row is reduced over.
+#[test]
+fn reductions_of_a_square_are_read_along_both_axes() -> Result<()> {
+    const SIZE: usize = 5;
+    let element = |row: usize, column: usize| ((row * 7 + column * 3) % 11) as f32 - 4.0;
+    let elements: Vec<f32> = (0..SIZE * SIZE).map(|at| element(at / SIZE, at % SIZE)).collect();
+    let sum = |row: usize| (0..SIZE).map(|column| element(row, column).powi(2)).sum::<f32>();
+    let dot = |a: usize, b: usize| (0..SIZE).map(|at| element(a, at) * element(b, at)).sum::<f32>();
+    let at = |of: &dyn Fn(usize, usize) -> f32| -> Vec<f32> {
+        (0..SIZE * SIZE).map(|at| of(at / SIZE, at % SIZE)).collect()
+    };
+    let x = TensorView::new(&[SIZE, SIZE], &elements)?;
+    for shape in [shape![5, 5], shape!["n", "n"], shape!["n", 5], shape!["n", "m"]] {
+        let g = Graph::new();
+        let input = g.input("x", DType::F32, shape)?;
+        let squares = input.square()?;
+        let (flat, column) = (squares.reduce_sum(1)?, squares.reduce_sum(Axes::of(1).keep_dims())?);
+        let distances = flat
+            .expand_dims(1)?
+            .add(flat.expand_dims(0)?)?
+            .sub(input.matmul_transposed(input, false, true)?.mul(2.0)?)?;
+        let rows = input.mul(input.t()?)?.reduce_sum(Axes::of(0).keep_dims())?;
+        let cases = [
+            (distances, at(&|a, b| sum(a) + sum(b) - 2.0 * dot(a, b))),
+            (column.add(column.t()?)?, at(&|a, b| sum(a) + sum(b))),
+            (column.sub(column.reshape([-1])?)?, at(&|a, b| sum(a) - sum(b))),
+            (flat.expand_dims(0)?.mul(flat.expand_dims(1)?)?, at(&|a, b| sum(a) * sum(b))),
+            (
+                rows.add(rows.t()?)?,
+                at(&|a, b| {
+                    let mixed =
+                        |at: usize| (0..SIZE).map(|row| element(row, at) * element(at, row)).sum::<f32>();
+                    mixed(a) + mixed(b)
+                }),
+            ),
+        ];
+        for (number, (output, expected)) in cases.into_iter().enumerate() {
+            let [got] = g.compile(output)?.run(std::slice::from_ref(&x))?;
+            assert_eq!(got.as_slice::<f32>()?, expected, "case {number} of {}", input.shape());
+        }
+    }
     Ok(())
 }

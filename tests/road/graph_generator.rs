@@ -227,7 +227,11 @@ impl<'g> GraphGenerator<'g> {
             return None;
         }
         let dtype = class.sample(&mut self.rng);
-        let sizes: Vec<Size> = (0..rank).map(|_| self.random_size()).collect();
+        let mut sizes: Vec<Size> = (0..rank).map(|_| self.random_size()).collect();
+        // Axes of one size can be read in place of each other.
+        if rank > 1 && self.rng.chance(1, 4) {
+            sizes[rank - 1] = sizes[self.rng.below(rank - 1)];
+        }
         let content = self.random_content();
         let constant = self.rng.chance(1, 6);
         self.source(dtype, sizes, content, constant)

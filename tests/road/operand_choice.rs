@@ -5,6 +5,7 @@ use shapeflow::DType;
 use crate::element_props::{DTypeClass, ElementProps};
 use crate::graph_generator::{GraphGenerator, MAX_SOURCES, ValueIndex};
 use crate::graph_recipe::{Content, Size};
+use crate::op_call::Call;
 
 impl GraphGenerator<'_> {
     /// Picks a value of this dtype class and rank whose properties fit, or adds a source as such a value.
@@ -45,6 +46,12 @@ impl GraphGenerator<'_> {
     ) -> Option<ValueIndex> {
         let dims = self.dims(id);
         let dtype = self.dtype(id);
+        if self.rng.chance(1, 8)
+            && let Some(turned) = self.turned(id)
+            && suits(&self.props[turned.0])
+        {
+            return Some(turned);
+        }
         if self.rng.chance(1, 2) {
             let fits = |this: &Self, index: usize| {
                 let other = this.dims(ValueIndex(index));
@@ -59,6 +66,21 @@ impl GraphGenerator<'_> {
             }
         }
         self.new_broadcast_source(id, dtype, content)
+    }
+
+    /// Adds the transpose of `id`, or, for rank 1, a column of its elements; `None` if the shapes do not broadcast.
+    fn turned(&mut self, id: ValueIndex) -> Option<ValueIndex> {
+        let (dims, props) = (self.dims(id), self.props[id.0]);
+        match &dims[..] {
+            [_] => self.add_step(Call::new("expand_dims").attr("axis", 1), &[id], &[], props),
+            [.., a, b] if a == b || *a == 1 || *b == 1 => {
+                let rank = dims.len() as i64;
+                let mut order: Vec<i64> = (0..rank).collect();
+                order.swap(dims.len() - 2, dims.len() - 1);
+                self.add_step(Call::new("transpose").attr("perm", order), &[id], &[], props)
+            }
+            _ => None,
+        }
     }
 
     /// Adds a source that broadcasts with `id`; `None` if there are enough sources.

@@ -14,7 +14,7 @@ use super::list_items::ListItems;
 use super::shared_function::SharedFunction;
 use super::sharing::Sharing;
 use super::state::{InitialState, TableContent, Tables};
-use super::stateful::State;
+use super::written::State;
 use crate::error::Result;
 use crate::graph::{Graph, Value, ValueId};
 use crate::interchange::imported::BuiltNode;

@@ -47,6 +47,7 @@ mod table;
 mod typed;
 mod unknown;
 mod writes;
+mod written;
 mod xla;
 
 pub use import_ops::import_ops;

@@ -8,7 +8,6 @@
 //! model is imported again, with this variable as an input. Then a branch has the last values of the variables that it
 //! writes as further outputs, and a loop has their values as further state.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use shapeflow_shape_fns::TensorShape;
@@ -23,43 +22,11 @@ use super::frame::Frame;
 use super::handle::Resource;
 use super::importer::Importer;
 use super::optimizers::optimizer_step;
+use super::written::{State, Writes};
 use crate::dtype::type_text;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::{Graph, Value};
 use crate::ops::array::SliceMasks;
-
-/// Which variables the nodes of a model write.
-#[derive(Clone, Default)]
-pub(super) struct Writes {
-    /// The variables, each with the shape that the model declares.
-    variables: BTreeMap<Rc<str>, TensorShape>,
-    /// The variables that a branch or a loop writes, by its name.
-    in_regions: BTreeMap<String, BTreeSet<Rc<str>>>,
-}
-
-/// The values of variables that nodes write.
-#[derive(Default)]
-pub(super) struct State<'g> {
-    /// The values after the nodes imported so far: of variables that are inputs, and of random generators.
-    pub values: BTreeMap<Rc<str>, ImportedValue<'g>>,
-    /// The writes of which the import knows. `None` if the import follows random generators only.
-    expected: Option<Writes>,
-    /// The writes of which the import did not know.
-    found: Writes,
-    /// The names of the branches and loops that the import builds now, one inside the other.
-    open_regions: Vec<String>,
-    /// Whether the import builds the condition of a loop, which changes no variable.
-    in_condition: bool,
-    /// The shapes that the model declares for its variables.
-    declared: BTreeMap<Rc<str>, TensorShape>,
-}
-
-impl State<'_> {
-    /// Returns whether the import follows the values of all variables, and not only of random generators.
-    pub(super) fn is_followed(&self) -> bool {
-        self.expected.is_some()
-    }
-}
 
 /// Calls `import` with an importer, and if the option `stateful` is set, again until it knows of all writes. Returns the graph
 /// and the result of the last import.

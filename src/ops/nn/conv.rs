@@ -2,18 +2,18 @@
 
 use std::panic::Location;
 
-use shapeflow_shape_fns::{Attr, Attribute, Attrs, Dim};
+use shapeflow_shape_fns::{Attr, Attribute, Attrs, DType, Dim};
 
 use super::convolve_windows;
 use super::window::{
-    Padding, Windows, data_format, dims_of, entries, of_rank, refuse, with_padding, with_shape,
+    Padding, Windows, data_format, dims_of, entries, of_rank, parts, refuse, with_padding, with_shape,
 };
 use crate::dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::expr::Scalar;
 use crate::graph::{IntoOperand, IntoParam, OpBuilder, Param, Value};
 use crate::op::{CompositeCx, OpDef, Operand, TfOp};
-use crate::ops::array::extract_image_patches;
+use crate::ops::array::{concat, extract_image_patches};
 use crate::ops::in_tensorflow::widened;
 use crate::ops::nn::DataFormat;
 use crate::ops::window_sizes::window;
@@ -25,8 +25,8 @@ impl<'g> Value<'g> {
     /// `[n, h, w, g*c], filter [kh, kw, c, g*m] -> [n, oh, ow, g*m]`, or `[n, g*c, h, w] -> [n, g*m, oh, ow]`; integers
     /// (which wrap) and floats of one dtype. Group `i` of the channels is convolved with group `i` of the filters. With
     /// [`Padding::Same`], `oh` is `ceil(h/strides[0])`. f16 and bf16 are summed as f32 and rounded once. As
-    /// TensorFlow's `Conv2D`. A convolution of floats with a single group runs in matmul kernels, which read the
-    /// windows where they lie in the images. Any other convolution fuses into kernels.
+    /// TensorFlow's `Conv2D`. A convolution of floats runs in matmul kernels, which read the
+    /// windows where they lie in the images. A convolution of integers, or of many groups of few channels, fuses into kernels.
     ///
     /// ```
     /// use shapeflow::{DType, DataFormat, Graph, Padding, shape};
@@ -68,8 +68,8 @@ impl<'g> Value<'g> {
     /// oh, ow]`; else as [`Value::conv_2d`], but the padding is [`Padding::Valid`] or [`Padding::Same`]. As
     /// TensorFlow's `Conv3D`, except that the first window of [`Padding::Same`] never starts after the first element.
     /// In TensorFlow it starts at element `rest/2` if the stride skips elements and the windows leave
-    /// `rest = d - (od-1)*stride - kd` elements. A convolution of floats with a single group runs in matmul kernels,
-    /// which read the windows where they lie in the volumes. Any other convolution fuses into kernels.
+    /// `rest = d - (od-1)*stride - kd` elements. A convolution of floats runs in matmul kernels, which read the
+    /// windows where they lie in the volumes. A convolution of integers, or of many groups of few channels, fuses into kernels.
     ///
     /// ```
     /// use shapeflow::{DType, DataFormat, Graph, Padding, shape};
@@ -140,7 +140,7 @@ impl<'g> Value<'g> {
 }
 
 /// Adds the strides and dilations, one entry for each of the `N` spatial axes, the padding and the format to a call.
-fn convolved<'g, const N: usize>(
+pub(super) fn convolved<'g, const N: usize>(
     call: OpBuilder<'g>,
     [strides, dilations]: [Param<'g>; 2],
     padding: &Padding,
@@ -363,6 +363,30 @@ fn has_short_groups(channels: &Dim, sizes: &[Dim]) -> bool {
     })
 }
 
+/// The largest number of groups that are convolved one by one.
+const MOST_SEPARATE_GROUPS: i64 = 128;
+
+/// The smallest number of products for an element of each filter of a group from which on a matrix product for each group
+/// is faster than one kernel for all groups. If there are fewer groups than vector lanes, it is always faster.
+const LEAST_SEPARATE_PRODUCTS: i64 = 64;
+
+/// The number of groups from which on vector lanes run along the groups.
+const GROUPS_AS_LANES: i64 = 16;
+
+/// Returns the number of groups of channels if each group should be a matrix product of its own; else `None`. `sizes` are
+/// the sizes of the filter.
+fn separate_groups(dtype: DType, channels: &Dim, sizes: &[Dim]) -> Option<i64> {
+    let [window @ .., inputs, _] = sizes else { return None };
+    let (groups, filters) = convolve_windows::groups_of(channels, inputs, sizes.last()?)?;
+    let (groups, filters) = (groups.as_known()?, filters.as_known()?);
+    let pairs = inputs.as_known()?.checked_mul(filters)?;
+    let products = window.iter().try_fold(pairs, |products, size| products.checked_mul(size.as_known()?))?;
+    let is_worth_it = products >= LEAST_SEPARATE_PRODUCTS || groups < GROUPS_AS_LANES;
+    let has_matmul =
+        matches!(window.len(), 2 | 3) && matches!(dtype, DType::F16 | DType::BF16 | DType::F32 | DType::F64);
+    (has_matmul && pairs > 1 && (2..=MOST_SEPARATE_GROUPS).contains(&groups) && is_worth_it).then_some(groups)
+}
+
 /// Convolves images with the channels last.
 ///
 /// # Errors
@@ -382,6 +406,11 @@ pub(super) fn convolve_fitting<'g>(
 ) -> Result<Value<'g>> {
     let spatial = geometry.spatial();
     let (dims, sizes) = (dims_of(x), dims_of(filter));
+    if let Some(groups) = separate_groups(x.dtype(), &dims[spatial + 1], &sizes) {
+        let pairs = parts(x, groups)?.into_iter().zip(parts(filter, groups)?);
+        let results = pairs.map(|(x, filter)| convolve_fitting(geometry, x, filter));
+        return concat(&results.collect::<Result<Vec<_>>>()?, -1);
+    }
     let windows = geometry.windows(&dims, &sizes[..spatial])?;
     let padded = windows.pad(x, Scalar::zero(x.dtype()))?;
     let has_one_group = dims[spatial + 1].same(&sizes[spatial]) == Some(true);

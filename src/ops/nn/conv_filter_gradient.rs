@@ -1,19 +1,143 @@
 //! `conv_2d_filter_grad`, `conv_3d_filter_grad`, `conv_3d_filter_grad_like` and `depthwise_conv_2d_filter_grad`: the
 //! gradients of convolutions with respect to their filters.
 
+use std::panic::Location;
+
 use shapeflow_shape_fns::{Attr, Attribute, Attrs, DType, Dim, counted};
 
-use super::conv::{Geometry, IMAGE_ATTRS, VOLUME_ATTRS};
-use super::conv_gradient::{of_windows, result_dims};
+use super::conv::{Geometry, IMAGE_ATTRS, VOLUME_ATTRS, convolved};
+use super::conv_gradient::{group_count, of_windows, result_dims};
 use super::convolve_windows;
-use super::window::{dims_of, of_rank, padded, param_dims, refuse, with_shape};
+use super::window::{dims_of, of_rank, padded, param_dims, parts, refuse, with_shape};
 use crate::dtype;
 use crate::error::Result;
 use crate::expr::Scalar;
-use crate::graph::Value;
+use crate::graph::{IntoOperand, IntoParam, Value};
 use crate::op::{CompositeCx, OpDef, Operand, TfOp};
+use crate::ops::array::concat;
 use crate::ops::in_tensorflow::widened;
-use crate::ops::nn::DataFormat;
+use crate::ops::nn::{DataFormat, Padding};
+
+impl<'g> Value<'g> {
+    /// Returns the gradient of [`Value::conv_2d`] with respect to its filter, whose sizes are `filter_sizes`, from the images
+    /// `self` and the gradient of the result.
+    ///
+    /// `[n, h, w, g*c], gradient [n, oh, ow, g*m], filter_sizes -> [kh, kw, c, g*m]`, or `[n, g*c, h, w], [n, g*m, oh, ow]`;
+    /// integers (which wrap) and floats of one dtype. The other parameters are those of the convolution. As TensorFlow's
+    /// `Conv2DBackpropFilter`. The op is composed of a matmul of the windows of the images.
+    ///
+    /// ```
+    /// use shapeflow::{DType, DataFormat, Graph, Padding, shape};
+    ///
+    /// let g = Graph::new();
+    /// let x = g.input("x", DType::F32, shape!["n", 8, 8, 3])?;
+    /// let gradient = g.input("gradient", DType::F32, shape!["n", 8, 8, 16])?;
+    /// let one = [1, 1];
+    /// let format = DataFormat::ChannelsLast;
+    /// let y = x.conv_2d_filter_grad(gradient, [3, 3, 3, 16], one, one, Padding::Same, format)?;
+    /// assert_eq!(y.shape().to_string(), "[3, 3, 3, 16]");
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `filter_sizes` is not known when the graph is built, or a convolution of `self` with a filter of these sizes does not
+    /// have the sizes of the gradient; else as [`Value::conv_2d`].
+    #[doc(alias = "conv2d_weight")]
+    #[track_caller]
+    pub fn conv_2d_filter_grad(
+        self,
+        gradient: impl IntoOperand<'g>,
+        filter_sizes: impl IntoParam<'g>,
+        strides: impl IntoParam<'g>,
+        dilations: impl IntoParam<'g>,
+        padding: Padding,
+        format: DataFormat,
+    ) -> Result<Value<'g>> {
+        let location = Location::caller();
+        let gradient = gradient.into_operand(self, location);
+        let lists = [strides.into_param(), dilations.into_param()];
+        let call = self.graph().op(&IMAGES).data(self).size("filter_sizes", filter_sizes).data(gradient);
+        convolved::<2>(call, lists, &padding, format).finish_at(location)
+    }
+
+    /// Returns the gradient of [`Value::conv_3d`] with respect to its filter, as [`Value::conv_2d_filter_grad`] does for images.
+    ///
+    /// `[n, d, h, w, g*c], gradient [n, od, oh, ow, g*m], filter_sizes -> [kd, kh, kw, c, g*m]`; else as
+    /// [`Value::conv_2d_filter_grad`]. As TensorFlow's `Conv3DBackpropFilterV2`. The op is composed of a convolution of the
+    /// volumes with the gradient.
+    ///
+    /// ```
+    /// use shapeflow::{DType, DataFormat, Graph, Padding, shape};
+    ///
+    /// let g = Graph::new();
+    /// let x = g.input("x", DType::F32, shape!["n", 4, 4, 4, 3])?;
+    /// let gradient = g.input("gradient", DType::F32, shape!["n", 4, 4, 4, 5])?;
+    /// let one = [1, 1, 1];
+    /// let format = DataFormat::ChannelsLast;
+    /// let y = x.conv_3d_filter_grad(gradient, [3, 3, 3, 3, 5], one, one, Padding::Same, format)?;
+    /// assert_eq!(y.shape().to_string(), "[3, 3, 3, 3, 5]");
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The padding is explicit, or a rank is not 5; else as [`Value::conv_2d_filter_grad`].
+    #[doc(alias = "conv3d_weight")]
+    #[track_caller]
+    pub fn conv_3d_filter_grad(
+        self,
+        gradient: impl IntoOperand<'g>,
+        filter_sizes: impl IntoParam<'g>,
+        strides: impl IntoParam<'g>,
+        dilations: impl IntoParam<'g>,
+        padding: Padding,
+        format: DataFormat,
+    ) -> Result<Value<'g>> {
+        let location = Location::caller();
+        let gradient = gradient.into_operand(self, location);
+        let lists = [strides.into_param(), dilations.into_param()];
+        let call = self.graph().op(&VOLUMES).data(self).size("filter_sizes", filter_sizes).data(gradient);
+        convolved::<3>(call, lists, &padding, format).finish_at(location)
+    }
+
+    /// Returns the gradient of [`Value::depthwise_conv_2d`] with respect to its filter, as [`Value::conv_2d_filter_grad`] does
+    /// for a convolution.
+    ///
+    /// `[n, h, w, c], gradient [n, oh, ow, c*m], filter_sizes -> [kh, kw, c, m]`; else as [`Value::conv_2d_filter_grad`]. As
+    /// TensorFlow's `DepthwiseConv2dNativeBackpropFilter`. The op is composed of paddings and a reduction, which fuse into
+    /// kernels.
+    ///
+    /// ```
+    /// use shapeflow::{DType, DataFormat, Graph, Padding, shape};
+    ///
+    /// let g = Graph::new();
+    /// let x = g.input("x", DType::F32, shape!["n", 8, 8, 3])?;
+    /// let gradient = g.input("gradient", DType::F32, shape!["n", 8, 8, 6])?;
+    /// let one = [1, 1];
+    /// let format = DataFormat::ChannelsLast;
+    /// let y = x.depthwise_conv_2d_filter_grad(gradient, [3, 3, 3, 2], one, one, Padding::Same, format)?;
+    /// assert_eq!(y.shape().to_string(), "[3, 3, 3, 2]");
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Value::conv_2d_filter_grad`].
+    #[track_caller]
+    pub fn depthwise_conv_2d_filter_grad(
+        self,
+        gradient: impl IntoOperand<'g>,
+        filter_sizes: impl IntoParam<'g>,
+        strides: impl IntoParam<'g>,
+        dilations: impl IntoParam<'g>,
+        padding: Padding,
+        format: DataFormat,
+    ) -> Result<Value<'g>> {
+        let location = Location::caller();
+        let gradient = gradient.into_operand(self, location);
+        let lists = [strides.into_param(), dilations.into_param()];
+        let call = self.graph().op(&DEPTHWISE).data(self).size("filter_sizes", filter_sizes).data(gradient);
+        convolved::<2>(call, lists, &padding, format).finish_at(location)
+    }
+}
 
 const OPERANDS: &[Operand] =
     &[Operand::Data("input"), Operand::Size("filter_sizes"), Operand::Data("out_backprop")];
@@ -21,7 +145,7 @@ const OPERANDS: &[Operand] =
 /// The gradient with respect to the filter:
 /// `input [n, h, w, c], filter_sizes, out_backprop [n, oh, ow, m] -> [kh, kw, c, m]`. The op is a matmul: the windows
 /// of the images are one matrix, and `out_backprop` is the other matrix. As TensorFlow's `Conv2DBackpropFilter`, for
-/// one group.
+
 pub(crate) static IMAGES: OpDef = OpDef::composite("conv_2d_filter_grad", build_images)
     .attrs(IMAGE_ATTRS)
     .operands(OPERANDS)
@@ -29,7 +153,7 @@ pub(crate) static IMAGES: OpDef = OpDef::composite("conv_2d_filter_grad", build_
 
 /// As [`IMAGES`] for volumes: `input [n, d, h, w, c], filter_sizes, out_backprop [n, od, oh, ow, m] ->
 /// [kd, kh, kw, c, m]`. The op is a convolution of the volumes with `out_backprop`. As TensorFlow's
-/// `Conv3DBackpropFilterV2`, for one group.
+/// `Conv3DBackpropFilterV2`.
 pub(crate) static VOLUMES: OpDef = OpDef::composite("conv_3d_filter_grad", build_volumes)
     .attrs(VOLUME_ATTRS)
     .operands(OPERANDS)
@@ -37,7 +161,7 @@ pub(crate) static VOLUMES: OpDef = OpDef::composite("conv_3d_filter_grad", build
     .tensorflow(&[TfOp::new("Conv3DBackpropFilterV2")]);
 
 /// As [`VOLUMES`], with a filter whose shape is the shape of the result, and the channels last. As TensorFlow's
-/// `Conv3DBackpropFilter`, for one group.
+/// `Conv3DBackpropFilter`.
 pub(crate) static VOLUMES_LIKE: OpDef = OpDef::composite("conv_3d_filter_grad_like", build_volumes_like)
     .attrs(&[Attribute::ints("strides"), Attribute::ints_or("dilations", &[]), Attribute::str("padding")])
     .operands(&[Operand::Data("input"), Operand::Data("filter"), Operand::Data("out_backprop")])
@@ -73,7 +197,20 @@ fn build_images<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Va
     };
     dtype::common(&[x.dtype(), gradient.dtype()], 0, 2, dtype::Class::Number)?;
     let weights = filter_dims(cx, fed.first())?;
-    Ok(vec![Operands::new(cx.attrs(), [*x, *gradient], weights, false)?.one_group()?])
+    let (geometry, [x, gradient]) = channels_last(cx.attrs(), [*x, *gradient])?;
+    let groups = match &weights[..] {
+        [_, _, inputs, _] => group_count(&dims_of(x)[3], inputs)?,
+        _ => 1,
+    };
+    let mut of_group = weights.clone();
+    if groups > 1 {
+        of_group[3] = exact_part(&weights[3], groups)?;
+    }
+    let pairs = parts(x, groups)?.into_iter().zip(parts(gradient, groups)?);
+    let results = pairs
+        .map(|(x, gradient)| Operands::new(&geometry, [x, gradient], of_group.clone(), false)?.one_group());
+    let results: Vec<Value<'g>> = results.collect::<Result<_>>()?;
+    Ok(vec![if let [one] = results[..] { one } else { concat(&results, -1)? }])
 }
 
 fn build_depthwise<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value<'g>>> {
@@ -82,7 +219,28 @@ fn build_depthwise<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec
     };
     dtype::common(&[x.dtype(), gradient.dtype()], 0, 2, dtype::Class::Number)?;
     let weights = filter_dims(cx, fed.first())?;
-    Ok(vec![Operands::new(cx.attrs(), [*x, *gradient], weights, true)?.one_group_per_channel()?])
+    let (geometry, operands) = channels_last(cx.attrs(), [*x, *gradient])?;
+    Ok(vec![Operands::new(&geometry, operands, weights, true)?.one_group_per_channel()?])
+}
+
+/// Returns the geometry of a convolution of images, and the images and the gradient with the channels last.
+fn channels_last<'g>(attrs: &Attrs, [x, gradient]: [Value<'g>; 2]) -> Result<(Geometry, [Value<'g>; 2])> {
+    let geometry = Geometry::new(attrs, 2)?;
+    let x = geometry.channels_last(x, "the images of a convolution")?;
+    let gradient = geometry.channels_last(gradient, "the gradient of a convolution")?;
+    Ok((geometry, [x, gradient]))
+}
+
+/// Returns the number of filters of each group.
+fn exact_part(filters: &Dim, groups: i64) -> Result<Dim> {
+    filters.exact_div(&Dim::known(groups)).map_or_else(
+        || {
+            refuse(format!(
+                "the number of filters must be a multiple of {groups}, the number of groups, got {filters}"
+            ))
+        },
+        Ok,
+    )
 }
 
 /// The windows of images and the gradient of a convolution, with the channels last.
@@ -100,14 +258,11 @@ impl<'g> Operands<'g> {
     /// # Errors
     /// An attribute or a shape is invalid, or the sizes of the windows are not known.
     fn new(
-        attrs: &Attrs,
+        geometry: &Geometry,
         [x, gradient]: [Value<'g>; 2],
         weights: Vec<Dim>,
         is_depthwise: bool,
     ) -> Result<Operands<'g>> {
-        let geometry = Geometry::new(attrs, 2)?;
-        let x = geometry.channels_last(x, "the images of a convolution")?;
-        let gradient = geometry.channels_last(gradient, "the gradient of a convolution")?;
         let [rows, columns, inputs, outputs] = &weights[..] else {
             return refuse(format!("filter_sizes must have 4 entries, got {}", weights.len()));
         };

@@ -1,22 +1,147 @@
 //! `conv_2d_input_grad`, `conv_3d_input_grad`, `conv_3d_input_grad_like` and `depthwise_conv_2d_input_grad`: the
 //! gradients of convolutions with respect to their inputs.
 
+use std::panic::Location;
+
 use shapeflow_shape_fns::{Attribute, Attrs, DType, Dim, counted};
 
-use super::conv::{Geometry, IMAGE_ATTRS, VOLUME_ATTRS, convolve_fitting};
+use super::conv::{Geometry, IMAGE_ATTRS, VOLUME_ATTRS, convolve_fitting, convolved};
 use super::list_as_shape::{Requirements, list_dims};
-use super::window::{Windows, dims_of, of_rank, padded, param_dims, refuse, with_shape};
+use super::window::{Windows, dims_of, of_rank, padded, param_dims, parts, refuse, with_shape};
 use crate::dtype;
 use crate::error::Result;
 use crate::expr::Scalar;
-use crate::graph::Value;
+use crate::graph::{IntoOperand, IntoParam, Value};
 use crate::op::{CompositeCx, OpDef, Operand, TfOp};
-use crate::ops::nn::DataFormat;
+use crate::ops::array::concat;
+use crate::ops::nn::{DataFormat, Padding};
+
+impl<'g> Value<'g> {
+    /// Returns the gradient of [`Value::conv_2d`] with respect to its images, whose sizes are `input_sizes`, from the gradient
+    /// `self` of its result. This is a transposed convolution: `self` may be any images, which it enlarges by the strides.
+    ///
+    /// `[n, oh, ow, g*m], filter [kh, kw, c, g*m], input_sizes -> [n, h, w, g*c]`, or `[n, g*m, oh, ow] -> [n, g*c, h, w]`;
+    /// integers (which wrap) and floats of one dtype. The other parameters are those of the convolution, which maps images of
+    /// `input_sizes` to the sizes of `self`. `input_sizes` may hold only `[h, w]`. As TensorFlow's `Conv2DBackpropInput` and
+    /// `tf.nn.conv2d_transpose`. The op is composed of paddings and a convolution with the reversed filter.
+    ///
+    /// ```
+    /// use shapeflow::{DType, DataFormat, Graph, Padding, shape};
+    ///
+    /// let g = Graph::new();
+    /// let x = g.input("x", DType::F32, shape!["n", 8, 8, 16])?;
+    /// let filter = g.input("filter", DType::F32, [3, 3, 4, 16])?;
+    /// let (step, one) = ([2, 2], [1, 1]);
+    /// let y = x.conv_2d_input_grad(filter, [16, 16], step, one, Padding::Same, DataFormat::ChannelsLast)?;
+    /// assert_eq!(y.shape().to_string(), "[n, 16, 16, 4]");
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// A convolution of images of `input_sizes` does not have the sizes of `self`; else as [`Value::conv_2d`].
+    #[doc(alias = "conv2d_transpose")]
+    #[doc(alias = "conv_transpose2d")]
+    #[doc(alias = "deconvolution")]
+    #[track_caller]
+    pub fn conv_2d_input_grad(
+        self,
+        filter: impl IntoOperand<'g>,
+        input_sizes: impl IntoParam<'g>,
+        strides: impl IntoParam<'g>,
+        dilations: impl IntoParam<'g>,
+        padding: Padding,
+        format: DataFormat,
+    ) -> Result<Value<'g>> {
+        let location = Location::caller();
+        let filter = filter.into_operand(self, location);
+        let lists = [strides.into_param(), dilations.into_param()];
+        let call = self.graph().op(&INPUT).size("input_sizes", input_sizes).data(filter).data(self);
+        convolved::<2>(call, lists, &padding, format).finish_at(location)
+    }
+
+    /// Returns the gradient of [`Value::conv_3d`] with respect to its volumes, as [`Value::conv_2d_input_grad`] does for images.
+    ///
+    /// `[n, od, oh, ow, g*m], filter [kd, kh, kw, c, g*m], input_sizes -> [n, d, h, w, g*c]`; else as
+    /// [`Value::conv_2d_input_grad`]. As TensorFlow's `Conv3DBackpropInputV2`. The op is composed of paddings and a convolution
+    /// with the reversed filter.
+    ///
+    /// ```
+    /// use shapeflow::{DType, DataFormat, Graph, Padding, shape};
+    ///
+    /// let g = Graph::new();
+    /// let x = g.input("x", DType::F32, shape!["n", 4, 4, 4, 16])?;
+    /// let filter = g.input("filter", DType::F32, [3, 3, 3, 2, 16])?;
+    /// let (step, one) = ([2, 2, 2], [1, 1, 1]);
+    /// let y = x.conv_3d_input_grad(filter, [8, 8, 8], step, one, Padding::Same, DataFormat::ChannelsLast)?;
+    /// assert_eq!(y.shape().to_string(), "[n, 8, 8, 8, 2]");
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The padding is explicit, or a rank is not 5; else as [`Value::conv_2d_input_grad`].
+    #[doc(alias = "conv3d_transpose")]
+    #[doc(alias = "conv_transpose3d")]
+    #[track_caller]
+    pub fn conv_3d_input_grad(
+        self,
+        filter: impl IntoOperand<'g>,
+        input_sizes: impl IntoParam<'g>,
+        strides: impl IntoParam<'g>,
+        dilations: impl IntoParam<'g>,
+        padding: Padding,
+        format: DataFormat,
+    ) -> Result<Value<'g>> {
+        let location = Location::caller();
+        let filter = filter.into_operand(self, location);
+        let lists = [strides.into_param(), dilations.into_param()];
+        let call = self.graph().op(&VOLUMES_INPUT).size("input_sizes", input_sizes).data(filter).data(self);
+        convolved::<3>(call, lists, &padding, format).finish_at(location)
+    }
+
+    /// Returns the gradient of [`Value::depthwise_conv_2d`] with respect to its images, as [`Value::conv_2d_input_grad`] does for
+    /// a convolution.
+    ///
+    /// `[n, oh, ow, c*m], filter [kh, kw, c, m], input_sizes -> [n, h, w, c]`; else as [`Value::conv_2d_input_grad`]. As
+    /// TensorFlow's `DepthwiseConv2dNativeBackpropInput`. The op is composed of paddings and a reduction, which fuse into
+    /// kernels.
+    ///
+    /// ```
+    /// use shapeflow::{DType, DataFormat, Graph, Padding, shape};
+    ///
+    /// let g = Graph::new();
+    /// let gradient = g.input("gradient", DType::F32, shape!["n", 8, 8, 6])?;
+    /// let filter = g.input("filter", DType::F32, [3, 3, 3, 2])?;
+    /// let one = [1, 1];
+    /// let format = DataFormat::ChannelsLast;
+    /// let y = gradient.depthwise_conv_2d_input_grad(filter, [8, 8], one, one, Padding::Same, format)?;
+    /// assert_eq!(y.shape().to_string(), "[n, 8, 8, 3]");
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Value::conv_2d_input_grad`].
+    #[track_caller]
+    pub fn depthwise_conv_2d_input_grad(
+        self,
+        filter: impl IntoOperand<'g>,
+        input_sizes: impl IntoParam<'g>,
+        strides: impl IntoParam<'g>,
+        dilations: impl IntoParam<'g>,
+        padding: Padding,
+        format: DataFormat,
+    ) -> Result<Value<'g>> {
+        let location = Location::caller();
+        let filter = filter.into_operand(self, location);
+        let lists = [strides.into_param(), dilations.into_param()];
+        let call = self.graph().op(&DEPTHWISE_INPUT).size("input_sizes", input_sizes).data(filter).data(self);
+        convolved::<2>(call, lists, &padding, format).finish_at(location)
+    }
+}
 
 /// The gradient with respect to the images:
 /// `input_sizes, filter [kh, kw, c, m], out_backprop [n, oh, ow, m] -> [n, h, w, c]`. The op puts
 /// `stride - 1` zeros between the elements of `out_backprop`, and convolves the result with the reversed filter. As
-/// TensorFlow's `Conv2DBackpropInput`, for one group.
+/// TensorFlow's `Conv2DBackpropInput`.
 pub(crate) static INPUT: OpDef =
     OpDef::composite("conv_2d_input_grad", |cx, values| build_input(cx, values, 2))
         .attrs(IMAGE_ATTRS)
@@ -25,7 +150,7 @@ pub(crate) static INPUT: OpDef =
         .tensorflow(&[TfOp::new("Conv2DBackpropInput")]);
 
 /// As [`INPUT`] for volumes: `input_sizes, filter [kd, kh, kw, c, m], out_backprop [n, od, oh, ow, m] ->
-/// [n, d, h, w, c]`. As TensorFlow's `Conv3DBackpropInputV2`, for one group.
+/// [n, d, h, w, c]`. As TensorFlow's `Conv3DBackpropInputV2`.
 pub(crate) static VOLUMES_INPUT: OpDef =
     OpDef::composite("conv_3d_input_grad", |cx, values| build_input(cx, values, 3))
         .attrs(VOLUME_ATTRS)
@@ -34,7 +159,7 @@ pub(crate) static VOLUMES_INPUT: OpDef =
         .tensorflow(&[TfOp::new("Conv3DBackpropInputV2")]);
 
 /// As [`VOLUMES_INPUT`], with an input whose shape is the shape of the result, and the channels last. As TensorFlow's
-/// `Conv3DBackpropInput`, for one group.
+/// `Conv3DBackpropInput`.
 pub(crate) static VOLUMES_INPUT_LIKE: OpDef =
     OpDef::composite("conv_3d_input_grad_like", build_volumes_input_like)
         .attrs(&[Attribute::ints("strides"), Attribute::ints_or("dilations", &[]), Attribute::str("padding")])
@@ -127,7 +252,7 @@ fn build_volumes_input_like<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> R
 }
 
 /// Returns the gradient with respect to an input of the sizes `given`: all of them, or the sizes of the spatial axes.
-/// The convolution has one group, or, if it `is_depthwise`, one group for each channel of the input.
+/// If the convolution `is_depthwise`, each channel of the input is a group.
 fn input_gradient<'g>(
     geometry: &Geometry,
     given: Vec<Dim>,
@@ -140,28 +265,53 @@ fn input_gradient<'g>(
     let gradient = geometry.channels_last(gradient, "the gradient of a convolution")?;
     let weights = dims_of(filter);
     let image = image_dims(geometry, given, &dims_of(gradient)[0], &weights[spatial])?;
-    let channels = &image[spatial + 1];
-    if channels.same(&weights[spatial]) == Some(false) {
-        return refuse(format!(
-            "the gradient of a convolution needs one group of channels, got {channels} and filters of {}",
-            weights[spatial],
-            channels = counted(channels, "channel")
-        ));
-    }
-    let windows = geometry.windows(&image, &weights[..spatial])?;
     let filters = match is_depthwise {
         true => weights[spatial].checked_mul(&weights[spatial + 1])?,
         false => weights[spatial + 1].clone(),
     };
+    let windows = geometry.windows(&image, &weights[..spatial])?;
     let gradient = of_windows(gradient, &windows, &image, &filters)?;
-    let gradient = spread_over(gradient, &windows, &image, 1..=spatial)?;
+    let groups = if is_depthwise { 1 } else { group_count(&image[spatial + 1], &weights[spatial])? };
+    let mut of_group = image.clone();
+    of_group[spatial + 1] = weights[spatial].clone();
+    let pairs = parts(filter, groups)?.into_iter().zip(parts(gradient, groups)?);
+    let results = pairs.map(|(filter, gradient)| one_group_gradient(geometry, &of_group, filter, gradient));
+    let results: Vec<Value<'g>> = results.collect::<Result<_>>()?;
+    let result = if let [one] = results[..] { one } else { concat(&results, -1)? };
+    let result = with_shape("the input and its gradient", result, &image)?;
+    Ok(vec![geometry.in_format(result)?])
+}
+
+/// Returns the gradient with respect to images of the dimensions `image`, whose channels are one group. All values have the
+/// channels last.
+fn one_group_gradient<'g>(
+    geometry: &Geometry,
+    image: &[Dim],
+    filter: Value<'g>,
+    gradient: Value<'g>,
+) -> Result<Value<'g>> {
+    let spatial = geometry.spatial();
+    let windows = geometry.windows(image, &dims_of(filter)[..spatial])?;
+    let gradient = spread_over(gradient, &windows, image, 1..=spatial)?;
     let filter_axes: Vec<usize> = (0..spatial).collect();
     let swapped: Vec<usize> = (0..spatial).chain([spatial + 1, spatial]).collect();
     let reversed = filter.reverse(filter_axes)?.transpose(swapped)?;
-    let geometry = geometry.of_stride_1();
-    let result = convolve_fitting(&geometry, gradient, reversed)?;
-    let result = with_shape("the input and its gradient", result, &image)?;
-    Ok(vec![geometry.in_format(result)?])
+    convolve_fitting(&geometry.of_stride_1(), gradient, reversed)
+}
+
+/// Returns the number of groups of `inputs` channels. If it is not known, there must be one group, which a run checks.
+///
+/// # Errors
+/// The channels are provably no groups.
+pub(super) fn group_count(channels: &Dim, inputs: &Dim) -> Result<i64> {
+    match channels.exact_div(inputs).map(|groups| groups.as_known()) {
+        Some(Some(groups)) if groups > 0 => Ok(groups),
+        _ if channels.same(inputs) != Some(false) => Ok(1),
+        _ => refuse(format!(
+            "the gradient of a convolution needs a known number of groups of channels, got {channels} and filters of {inputs}",
+            channels = counted(channels, "channel")
+        )),
+    }
 }
 
 /// Returns the gradient of the result of a convolution of images with these dimensions. It must have one element for
@@ -277,6 +427,50 @@ mod tests {
             let gradient = Tensor::zeros(DType::F32, &result.map(|size| size as usize)).unwrap();
             let [y] = g.compile(y).unwrap().run(&[gradient.view()]).unwrap();
             assert_eq!(y.sizes(), sizes.map(|size: i64| size as usize));
+        }
+    }
+
+    /// For every gradient `d`, `Σ conv(x, w) * d` is `Σ x * input_grad(d)` and `Σ w * filter_grad(d)`.
+    #[test]
+    fn gradients_of_groups_are_the_adjoints_of_the_convolution() {
+        use crate::{DataFormat, Padding};
+        for (groups, format) in [(1, true), (2, true), (3, false)] {
+            for (padding, stride, dilation) in
+                [(Padding::Same, 1, 1), (Padding::Same, 2, 1), (Padding::Valid, 1, 2), (Padding::Valid, 2, 1)]
+            {
+                let format = if format { DataFormat::ChannelsLast } else { DataFormat::ChannelsFirst };
+                let g = Graph::new();
+                let numbers = |sizes: &[usize], seed: i64| {
+                    let count = sizes.iter().product::<usize>() as i64;
+                    let elements: Vec<i64> =
+                        (0..count).map(|number| (number * 7919 + seed * 104_729) % 1_009 % 13 - 6).collect();
+                    Tensor::from_slice(sizes, &elements).unwrap()
+                };
+                let image = match format {
+                    DataFormat::ChannelsLast => [2, 6, 7, 2 * groups],
+                    DataFormat::ChannelsFirst => [2, 2 * groups, 6, 7],
+                };
+                let filter = [3, 2, 2, 4 * groups];
+                let (strides, dilations) = ([stride, stride], [dilation, dilation]);
+                let x = g.constant(numbers(&image, 1)).unwrap();
+                let w = g.constant(numbers(&filter, 2)).unwrap();
+                let y = x.conv_2d(w, strides, dilations, padding.clone(), format).unwrap();
+                let sizes: Vec<usize> =
+                    y.shape().as_known().unwrap().iter().map(|size| *size as usize).collect();
+                let d = g.constant(numbers(&sizes, 3)).unwrap();
+                let sizes = |sizes: [usize; 4]| sizes.map(|size| size as i64);
+                let dx = d.conv_2d_input_grad(w, sizes(image), strides, dilations, padding.clone(), format);
+                let dw = x.conv_2d_filter_grad(d, sizes(filter), strides, dilations, padding, format);
+                let dot = |a: crate::Value<'_>, b: crate::Value<'_>| {
+                    let [sum] =
+                        g.compile(a.mul(b).unwrap().reduce_sum(..).unwrap()).unwrap().run(&[]).unwrap();
+                    sum.item::<i64>().unwrap()
+                };
+                let expected = dot(y, d);
+                assert_ne!(expected, 0);
+                assert_eq!(dot(x, dx.unwrap()), expected, "{groups} {stride} {dilation}");
+                assert_eq!(dot(w, dw.unwrap()), expected, "{groups} {stride} {dilation}");
+            }
         }
     }
 

@@ -476,3 +476,10 @@ pub(crate) fn agree(what: &str, a: &[Dim], b: &[Dim]) -> Result<()> {
     }
     Ok(())
 }
+/// Returns equal parts of a value along its last axis.
+///
+/// # Errors
+/// The axis provably has no such parts.
+pub(super) fn parts<'g>(x: Value<'g>, count: i64) -> Result<Vec<Value<'g>>> {
+    if count == 1 { Ok(vec![x]) } else { x.split_n(count, -1) }
+}
