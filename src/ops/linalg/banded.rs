@@ -4,8 +4,10 @@ use std::panic::Location;
 
 use shapeflow_shape_fns::Attribute;
 
+use super::batch::{MatrixBatch, broadcast, refuse, set_batch};
 use super::lu::dtype_of;
-use super::matrix::{Matrix, MatrixBatch, MatrixNumber, broadcast, refuse, set_batch, with_number_type};
+use super::matrix::Matrix;
+use super::number::{MatrixNumber, with_number_type};
 use crate::dtype;
 use crate::error::Result;
 use crate::graph::{IntoOperand, Value};
@@ -115,7 +117,8 @@ mod tests {
     use num_complex::Complex64;
     use shapeflow_shape_fns::{Attrs, DType};
 
-    use super::super::matrix::{check_matrix, numbers};
+    use super::super::batch::numbers;
+    use super::super::matrix::check_matrix;
     use super::*;
     use crate::ops::testing::{run, run_one, shape_table, tensor};
 

@@ -2,9 +2,10 @@
 
 use std::panic::Location;
 
+use super::batch::{MatrixBatch, set_batch};
 use super::lu::dtype_of;
-use super::matrix::{Matrix, MatrixBatch, set_batch};
-use super::triangular::substitute;
+use super::matrix::Matrix;
+use super::triangular::{Triangle, substitute};
 use crate::dtype;
 use crate::error::Result;
 use crate::graph::{IntoOperand, Value};
@@ -64,8 +65,8 @@ fn gradient(l: &Matrix<f64>, grad: &Matrix<f64>) -> Matrix<f64> {
     }
     let above = l.adjoint();
     // The transpose of `p · l⁻¹` is `l⁻ᵀ · pᵀ`.
-    let right = substitute(&above, p.adjoint(), false).adjoint();
-    let whole = substitute(&above, right, false);
+    let right = substitute(&above, p.adjoint(), Triangle::Upper).adjoint();
+    let whole = substitute(&above, right, Triangle::Upper);
     Matrix::from_fn(size, size, |row, column| (whole[(row, column)] + whole[(column, row)]) / 2.0)
 }
 
@@ -73,7 +74,7 @@ fn gradient(l: &Matrix<f64>, grad: &Matrix<f64>) -> Matrix<f64> {
 mod tests {
     use shapeflow_shape_fns::{Attrs, DType};
 
-    use super::super::matrix::numbers;
+    use super::super::batch::numbers;
     use super::super::triangular::factor;
     use super::*;
     use crate::ops::testing::{run_one, shape_table};

@@ -3,8 +3,10 @@
 use num_complex::Complex64;
 use shapeflow_shape_fns::{Attribute, Attrs, DType};
 
+use super::batch::{MatrixBatch, refuse, set_batch};
 use super::lu::dtype_of;
-use super::matrix::{Matrix, MatrixBatch, MatrixNumber, refuse, set_batch, with_number_type};
+use super::matrix::Matrix;
+use super::number::{MatrixNumber, with_number_type};
 use super::schur::Schur;
 use crate::dtype::{self, Class};
 use crate::error::Result;
@@ -136,7 +138,8 @@ fn of_triangle(t: &Matrix<Complex64>, column: usize) -> Vec<Complex64> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::matrix::{check_matrix, numbers};
+    use super::super::batch::numbers;
+    use super::super::matrix::check_matrix;
     use super::*;
     use crate::ops::testing::{run, shape_table, tensor};
 

@@ -4,7 +4,11 @@ use std::panic::Location;
 
 use shapeflow_shape_fns::{Attribute, DType};
 
-use super::matrix::{Matrix, MatrixBatch, MatrixNumber, refuse, set_batch, with_number_type};
+use super::batch::{MatrixBatch, refuse, set_batch};
+use super::matrix::Matrix;
+use super::number::{MatrixNumber, with_number_type};
+use super::triangular::{Triangle, substitute};
+use super::vectors::{add_scaled, subtract_scaled_rows};
 use crate::dtype;
 use crate::error::Result;
 use crate::graph::{IntoOperand, Value};
@@ -147,6 +151,9 @@ pub(super) fn dtype_of(cx: &HostCx<'_>) -> Result<DType> {
     Ok(cx.input(0)?.dtype())
 }
 
+/// The number of columns that are eliminated before the columns after them are updated by a product of matrices.
+const BLOCK: usize = 32;
+
 /// The factors of a matrix whose rows are permuted: `U`, and below its diagonal `L`, whose diagonal is 1.
 pub(super) struct Lu<T> {
     pub(super) factors: Matrix<T>,
@@ -160,30 +167,29 @@ impl<T: MatrixNumber> Lu<T> {
         let size = a.rows;
         let mut order: Vec<usize> = (0..size).collect();
         let mut is_odd = false;
-        for column in 0..size {
-            let mut pivot = column;
-            for row in column + 1..size {
-                if a[(row, column)].magnitude() > a[(pivot, column)].magnitude() {
-                    pivot = row;
+        for start in (0..size).step_by(BLOCK) {
+            let end = size.min(start + BLOCK);
+            for column in start..end {
+                let larger = |best: usize, row: usize| {
+                    if a[(row, column)].magnitude() > a[(best, column)].magnitude() { row } else { best }
+                };
+                let pivot = (column + 1..size).fold(column, larger);
+                if pivot != column {
+                    a.swap_rows(pivot, column);
+                    order.swap(pivot, column);
+                    is_odd = !is_odd;
                 }
+                eliminate(&mut a, column, end);
             }
-            if pivot != column {
-                a.swap_rows(pivot, column);
-                order.swap(pivot, column);
-                is_odd = !is_odd;
-            }
-            let divisor = a[(column, column)];
-            if divisor == T::zero() {
-                continue;
-            }
-            let (above, below) = a.data.split_at_mut((column + 1) * size);
-            let eliminating = &above[column * size + column + 1..];
-            for row in below.chunks_exact_mut(size) {
-                let factor = row[column].divide(divisor);
-                row[column] = factor;
-                for (x, y) in row[column + 1..].iter_mut().zip(eliminating) {
-                    *x -= factor * *y;
+            if end < size {
+                // The panel of columns is done. The other columns of its rows are next, then the rest of the matrix.
+                for row in start + 1..end {
+                    let (above, below) = a.data.split_at_mut(row * size);
+                    let (factors, rest) = below[..size].split_at_mut(end);
+                    subtract_scaled_rows(rest, &factors[start..row], &above[start * size + end..], size);
                 }
+                let product = a.block(end..size, start..end).times(&a.block(start..end, end..size));
+                a.subtract_block(end, end, &product);
             }
         }
         Lu { factors: a, order, is_odd }
@@ -199,22 +205,28 @@ impl<T: MatrixNumber> Lu<T> {
 
     /// Returns the solution of the system; the matrix must not be singular.
     pub(super) fn solve(&self, rhs: &Matrix<T>) -> Matrix<T> {
-        let size = self.factors.rows;
-        let mut x = Matrix::from_fn(size, rhs.columns, |row, column| rhs[(self.order[row], column)]);
-        for row in 0..size {
-            for above in 0..row {
-                x.add_row(row, -self.factors[(row, above)], above);
-            }
+        let mut x = Vec::with_capacity(rhs.data.len());
+        for row in &self.order {
+            x.extend_from_slice(rhs.row(*row));
         }
-        for row in (0..size).rev() {
-            for below in row + 1..size {
-                x.add_row(row, -self.factors[(row, below)], below);
-            }
-            for column in 0..x.columns {
-                x[(row, column)] = x[(row, column)].divide(self.factors[(row, row)]);
-            }
-        }
-        x
+        let x = Matrix { rows: rhs.rows, columns: rhs.columns, data: x };
+        substitute(&self.factors, substitute(&self.factors, x, Triangle::UnitLower), Triangle::Upper)
+    }
+}
+
+/// Subtracts multiples of the pivot row from the rows below, in the columns after `column` and before `end`.
+fn eliminate<T: MatrixNumber>(a: &mut Matrix<T>, column: usize, end: usize) {
+    let size = a.columns;
+    let divisor = a[(column, column)];
+    if divisor == T::zero() {
+        return;
+    }
+    let (above, below) = a.data.split_at_mut((column + 1) * size);
+    let pivot = &above[column * size..][column + 1..end];
+    for row in below.chunks_exact_mut(size) {
+        let factor = row[column].divide(divisor);
+        row[column] = factor;
+        add_scaled(&mut row[column + 1..end], -factor, pivot);
     }
 }
 
@@ -279,7 +291,8 @@ fn log_determinant<T: MatrixNumber>(cx: &mut HostCx<'_>) -> Result<()> {
 mod tests {
     use shapeflow_shape_fns::Attrs;
 
-    use super::super::matrix::{check_matrix, numbers};
+    use super::super::batch::numbers;
+    use super::super::matrix::check_matrix;
     use super::*;
     use crate::ops::testing::{check_tensor, run, run_one, shape_table, tensor};
     use crate::tensor::Tensor;

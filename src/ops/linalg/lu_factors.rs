@@ -2,8 +2,9 @@
 
 use shapeflow_shape_fns::{Attribute, DType};
 
+use super::batch::{MatrixBatch, refuse, set_batch};
 use super::lu::{Lu, dtype_of};
-use super::matrix::{MatrixBatch, MatrixNumber, refuse, set_batch, with_number_type};
+use super::number::{MatrixNumber, with_number_type};
 use crate::dtype::{self, Class};
 use crate::error::Result;
 use crate::graph::Value;
@@ -74,7 +75,8 @@ mod tests {
     use num_complex::Complex64;
     use shapeflow_shape_fns::Attrs;
 
-    use super::super::matrix::{Matrix, check_matrix, numbers};
+    use super::super::batch::numbers;
+    use super::super::matrix::{Matrix, check_matrix};
     use super::*;
     use crate::ops::testing::{run, shape_table, tensor};
 

@@ -4,11 +4,13 @@ use std::f64::consts::PI;
 
 use num_complex::Complex64;
 
+use super::batch::{MatrixBatch, set_batch};
 use super::in_tensorflow;
 use super::lu::{Lu, dtype_of};
-use super::matrix::{Matrix, MatrixBatch, MatrixNumber, set_batch, with_number_type};
+use super::matrix::Matrix;
+use super::number::{MatrixNumber, with_number_type};
 use super::schur::Schur;
-use super::triangular::substitute;
+use super::triangular::{Triangle, substitute};
 use crate::dtype;
 use crate::error::Result;
 use crate::graph::Value;
@@ -188,7 +190,7 @@ fn triangle_logarithm(t: &Matrix<Complex64>) -> Option<Matrix<Complex64>> {
             let unit = if row == column { Complex64::ONE } else { Complex64::ZERO };
             unit + root_minus_one[(row, column)] * node
         });
-        let part = substitute(&divisor, root_minus_one.clone(), false);
+        let part = substitute(&divisor, root_minus_one.clone(), Triangle::Upper);
         for (sum, part) in sum.data.iter_mut().zip(part.data) {
             *sum += part * (weight * factor);
         }
@@ -273,7 +275,8 @@ fn exponential_of<T: MatrixNumber>(a: &Matrix<T>) -> Matrix<T> {
 mod tests {
     use shapeflow_shape_fns::{Attrs, DType};
 
-    use super::super::matrix::{check_matrix, numbers};
+    use super::super::batch::numbers;
+    use super::super::matrix::check_matrix;
     use super::*;
     use crate::ops::testing::{run_one, shape_table, tensor};
     use crate::tensor::Tensor;

@@ -2,8 +2,8 @@
 
 use num_complex::Complex64;
 
-use super::jacobi::scale_of;
-use super::matrix::{Matrix, MatrixNumber};
+use super::matrix::{Matrix, scale_of};
+use super::number::MatrixNumber;
 use super::reflection::Reflection;
 
 /// The number of iterations for one eigenvalue after which a matrix has no Schur form.
@@ -240,7 +240,8 @@ fn of_real(a: Matrix<f64>) -> Option<(Matrix<Complex64>, Matrix<Complex64>)> {
 mod tests {
     use shapeflow_shape_fns::DType;
 
-    use super::super::matrix::{MatrixBatch, check_matrix, numbers};
+    use super::super::batch::{MatrixBatch, numbers};
+    use super::super::matrix::check_matrix;
     use super::*;
 
     fn check<T: MatrixNumber>(a: &Matrix<T>) {

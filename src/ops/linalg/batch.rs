@@ -1,0 +1,158 @@
+//! `MatrixBatch`: operands and results of host ops, whose last two axes are matrices.
+
+use shapeflow_shape_fns::DType;
+
+use super::matrix::Matrix;
+use super::number::MatrixNumber;
+use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::op::HostCx;
+use crate::tensor::{TensorView, collected_vec, index_of, reserved_vec};
+
+/// A tensor whose last two axes are matrices.
+pub(super) struct MatrixBatch<T> {
+    /// The sizes of the other axes.
+    pub(super) sizes: Vec<usize>,
+    rows: usize,
+    columns: usize,
+    data: Vec<T>,
+    /// The number of the operand.
+    operand: usize,
+}
+
+impl<T: MatrixNumber> MatrixBatch<T> {
+    /// Reads operand `operand`.
+    ///
+    /// # Errors
+    /// The operand has no matrices, or more matrices than memory can hold results for. Matrices without elements count.
+    pub(super) fn read(cx: &HostCx<'_>, operand: usize) -> Result<MatrixBatch<T>> {
+        let batch = MatrixBatch::of_operand(operand, &cx.input(operand)?)?;
+        reserved_vec::<Vec<T>>(batch.len())?;
+        Ok(batch)
+    }
+
+    #[cfg(test)]
+    pub(super) fn of(x: &TensorView<'_>) -> Result<MatrixBatch<T>> {
+        MatrixBatch::of_operand(0, x)
+    }
+
+    fn of_operand(operand: usize, x: &TensorView<'_>) -> Result<MatrixBatch<T>> {
+        let [sizes @ .., rows, columns] = x.sizes() else {
+            return Err(Error::msg(format!(
+                "a matrix must have rank at least 2, got rank {}",
+                x.sizes().len()
+            )));
+        };
+        Ok(MatrixBatch { sizes: sizes.to_vec(), rows: *rows, columns: *columns, data: T::read(x)?, operand })
+    }
+
+    pub(super) fn len(&self) -> usize {
+        // A batch of matrices without elements may be too long for any memory.
+        self.sizes.iter().fold(1, |count, size| count.saturating_mul(*size))
+    }
+
+    pub(super) fn at(&self, number: usize) -> Matrix<T> {
+        let size = self.rows * self.columns;
+        let data = self.data[number * size..][..size].to_vec();
+        Matrix { rows: self.rows, columns: self.columns, data }
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = Matrix<T>> + '_ {
+        (0..self.len()).map(|number| self.at(number))
+    }
+
+    /// Computes a result for each matrix.
+    ///
+    /// # Errors
+    /// `compute` refuses a matrix; the error names the matrix.
+    pub(super) fn try_map<R>(&self, mut compute: impl FnMut(Matrix<T>) -> Result<R>) -> Result<Vec<R>> {
+        let result = |number| compute(self.at(number)).map_err(|error| self.in_matrix(number, error));
+        (0..self.len()).map(result).collect()
+    }
+
+    /// Computes a result for each matrix and the matrix of `sides` with the same batch index.
+    ///
+    /// # Errors
+    /// As [`MatrixBatch::try_map`].
+    pub(super) fn try_map_with<R>(
+        &self,
+        sides: &MatrixBatch<T>,
+        mut compute: impl FnMut(Matrix<T>, Matrix<T>) -> Result<R>,
+    ) -> Result<Vec<R>> {
+        let result = |number| {
+            compute(self.at(number), sides.at(number)).map_err(|error| self.in_matrix(number, error))
+        };
+        (0..self.len()).map(result).collect()
+    }
+
+    /// Adds the operand and the index of a matrix in the batch to an error about the matrix.
+    pub(super) fn in_matrix(&self, number: usize, error: Error) -> Error {
+        let place = match &self.sizes[..] {
+            [] => String::new(),
+            sizes => format!(" at batch index {:?}", index_of(sizes, number)),
+        };
+        error.in_element(self.operand, &place).blame_element(self.operand)
+    }
+
+    /// Returns the numbers of rows and columns of every matrix.
+    pub(super) fn shape(&self) -> [usize; 2] {
+        [self.rows, self.columns]
+    }
+}
+
+/// Sets an output to `parts`: one result, of sizes `sizes`, for each matrix of a batch.
+pub(super) fn set_batch<T: MatrixNumber>(
+    cx: &mut HostCx<'_>,
+    output: usize,
+    dtype: DType,
+    batch: &[usize],
+    sizes: &[usize],
+    parts: Vec<Vec<T>>,
+) -> Result<()> {
+    let sizes: Vec<usize> = batch.iter().chain(sizes).copied().collect();
+    let tensor = T::write(dtype, &sizes, &parts.concat())?;
+    cx.set_output(output, tensor)
+}
+
+/// Returns the sizes that `a` and `b` broadcast to. Also returns, for each element of the result, the positions of the
+/// elements of `a` and `b` that belong to this element.
+///
+/// # Errors
+/// Memory is refused.
+pub(super) fn broadcast(a: &[usize], b: &[usize]) -> Result<(Vec<usize>, Vec<[usize; 2]>)> {
+    let rank = a.len().max(b.len());
+    let size =
+        |sizes: &[usize], axis: usize| (axis + sizes.len()).checked_sub(rank).map_or(1, |axis| sizes[axis]);
+    let sizes: Vec<usize> =
+        (0..rank).map(|axis| if size(a, axis) == 1 { size(b, axis) } else { size(a, axis) }).collect();
+    let offset = |own: &[usize], number: usize| {
+        let (mut rest, mut offset, mut stride) = (number, 0, 1);
+        for axis in (0..rank).rev() {
+            let length = size(own, axis);
+            offset += rest % sizes[axis] % length * stride;
+            rest /= sizes[axis];
+            stride *= length;
+        }
+        offset
+    };
+    let count = sizes.iter().fold(1usize, |count, size| count.saturating_mul(*size));
+    let numbers = collected_vec((0..count).map(|number| [offset(a, number), offset(b, number)]))?;
+    Ok((sizes, numbers))
+}
+
+pub(super) fn refuse<T>(message: &str) -> Result<T> {
+    Err(Error::new(ErrorKind::Guard, Phase::Run, message))
+}
+
+/// Returns numbers without a pattern, c128 or f64, of these sizes.
+#[cfg(test)]
+pub(super) fn numbers(dtype: DType, sizes: &[usize]) -> crate::tensor::Tensor {
+    let parts = if dtype.is_complex() { 2 } else { 1 };
+    let number = |i: usize| {
+        let mixed = (i as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let mixed = (mixed ^ (mixed >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        (mixed >> 40) as f64 / f64::from(1 << 23) - 1.0
+    };
+    let count = parts * sizes.iter().product::<usize>();
+    crate::tensor::Tensor::from_bits(dtype, sizes, &(0..count).map(number).collect::<Vec<f64>>())
+        .expect("the count fits")
+}
