@@ -52,7 +52,7 @@ pub(crate) use wide;
 
 #[cfg(test)]
 mod tests {
-    use super::{wide, with_wide_vectors};
+    use super::with_wide_vectors;
 
     wide! {
         fn add_all<T: std::ops::AddAssign>(to: &mut [T], from: Vec<T>) -> usize {

@@ -4,8 +4,7 @@ use std::panic::Location;
 
 use shapeflow_shape_fns::Attribute;
 
-use super::batch::{MatrixBatch, broadcast, refuse, set_batch};
-use super::lu::dtype_of;
+use super::batch::{MatrixBatch, broadcast, dtype_of, refuse, set_batch};
 use super::matrix::Matrix;
 use super::number::{MatrixNumber, with_number_type};
 use crate::dtype;
@@ -71,12 +70,11 @@ fn solve<T: MatrixNumber>(cx: &mut HostCx<'_>) -> Result<()> {
     let (bands, sides) = (MatrixBatch::<T>::read(cx, 0)?, MatrixBatch::<T>::read(cx, 1)?);
     let (is_lower, is_adjoint) = (cx.attrs().bool("lower"), cx.attrs().bool("adjoint"));
     let (sizes, pairs) = broadcast(&bands.sizes, &sides.sizes)?;
-    let mut solutions = Vec::with_capacity(pairs.len());
-    for [a, b] in pairs {
-        let solution = substitute(&bands.at(a), sides.at(b), is_lower, is_adjoint)
-            .map_err(|error| bands.in_matrix(a, error))?;
-        solutions.push(solution.data);
-    }
+    let solutions = bands.in_parts(pairs.len(), |number| {
+        let [a, b] = pairs[number];
+        let solution = substitute(&bands.at(a), sides.at(b), is_lower, is_adjoint);
+        Ok(solution.map_err(|error| bands.in_matrix(a, error))?.data)
+    })?;
     let dtype = dtype_of(cx)?;
     set_batch(cx, 0, dtype, &sizes, &sides.shape(), solutions)
 }

@@ -1,15 +1,17 @@
 //! `MatrixBatch`: operands and results of host ops, whose last two axes are matrices.
 
+use std::sync::{Mutex, PoisonError};
+
 use shapeflow_shape_fns::DType;
 
 use super::matrix::Matrix;
 use super::number::MatrixNumber;
 use crate::error::{Error, ErrorKind, Phase, Result};
-use crate::op::HostCx;
+use crate::op::{HostCx, HostThreads};
 use crate::tensor::{TensorView, collected_vec, index_of, reserved_vec};
 
 /// A tensor whose last two axes are matrices.
-pub(super) struct MatrixBatch<T> {
+pub(super) struct MatrixBatch<'a, T> {
     /// The sizes of the other axes.
     pub(super) sizes: Vec<usize>,
     rows: usize,
@@ -17,32 +19,44 @@ pub(super) struct MatrixBatch<T> {
     data: Vec<T>,
     /// The number of the operand.
     operand: usize,
+    threads: HostThreads<'a>,
 }
 
-impl<T: MatrixNumber> MatrixBatch<T> {
+impl<'a, T: MatrixNumber> MatrixBatch<'a, T> {
     /// Reads operand `operand`.
     ///
     /// # Errors
     /// The operand has no matrices, or more matrices than memory can hold results for. Matrices without elements count.
-    pub(super) fn read(cx: &HostCx<'_>, operand: usize) -> Result<MatrixBatch<T>> {
-        let batch = MatrixBatch::of_operand(operand, &cx.input(operand)?)?;
+    pub(super) fn read(cx: &HostCx<'a>, operand: usize) -> Result<MatrixBatch<'a, T>> {
+        let batch = MatrixBatch::of_operand(operand, &cx.input(operand)?, cx.threads())?;
         reserved_vec::<Vec<T>>(batch.len())?;
         Ok(batch)
     }
 
     #[cfg(test)]
-    pub(super) fn of(x: &TensorView<'_>) -> Result<MatrixBatch<T>> {
-        MatrixBatch::of_operand(0, x)
+    pub(super) fn of(x: &TensorView<'_>) -> Result<MatrixBatch<'a, T>> {
+        MatrixBatch::of_operand(0, x, HostThreads::default())
     }
 
-    fn of_operand(operand: usize, x: &TensorView<'_>) -> Result<MatrixBatch<T>> {
+    fn of_operand(
+        operand: usize,
+        x: &TensorView<'_>,
+        threads: HostThreads<'a>,
+    ) -> Result<MatrixBatch<'a, T>> {
         let [sizes @ .., rows, columns] = x.sizes() else {
             return Err(Error::msg(format!(
                 "a matrix must have rank at least 2, got rank {}",
                 x.sizes().len()
             )));
         };
-        Ok(MatrixBatch { sizes: sizes.to_vec(), rows: *rows, columns: *columns, data: T::read(x)?, operand })
+        Ok(MatrixBatch {
+            sizes: sizes.to_vec(),
+            rows: *rows,
+            columns: *columns,
+            data: T::read(x)?,
+            operand,
+            threads,
+        })
     }
 
     pub(super) fn len(&self) -> usize {
@@ -56,32 +70,59 @@ impl<T: MatrixNumber> MatrixBatch<T> {
         Matrix { rows: self.rows, columns: self.columns, data }
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = Matrix<T>> + '_ {
-        (0..self.len()).map(|number| self.at(number))
-    }
-
-    /// Computes a result for each matrix.
+    /// Computes a result for each matrix, on several threads if the batch is large.
     ///
     /// # Errors
     /// `compute` refuses a matrix; the error names the matrix.
-    pub(super) fn try_map<R>(&self, mut compute: impl FnMut(Matrix<T>) -> Result<R>) -> Result<Vec<R>> {
-        let result = |number| compute(self.at(number)).map_err(|error| self.in_matrix(number, error));
-        (0..self.len()).map(result).collect()
+    pub(super) fn try_map<R: Send>(&self, compute: impl Fn(Matrix<T>) -> Result<R> + Sync) -> Result<Vec<R>> {
+        self.in_parts(self.len(), |number| {
+            compute(self.at(number)).map_err(|error| self.in_matrix(number, error))
+        })
     }
 
-    /// Computes a result for each matrix and the matrix of `sides` with the same batch index.
+    /// Computes a result for each matrix and the matrix of `sides` with the same batch index, as
+    /// [`MatrixBatch::try_map`].
     ///
     /// # Errors
     /// As [`MatrixBatch::try_map`].
-    pub(super) fn try_map_with<R>(
+    pub(super) fn try_map_with<R: Send>(
         &self,
-        sides: &MatrixBatch<T>,
-        mut compute: impl FnMut(Matrix<T>, Matrix<T>) -> Result<R>,
+        sides: &MatrixBatch<'_, T>,
+        compute: impl Fn(Matrix<T>, Matrix<T>) -> Result<R> + Sync,
     ) -> Result<Vec<R>> {
-        let result = |number| {
+        self.in_parts(self.len(), |number| {
             compute(self.at(number), sides.at(number)).map_err(|error| self.in_matrix(number, error))
-        };
-        (0..self.len()).map(result).collect()
+        })
+    }
+
+    /// Returns `result(number)` for each number below `count`. Each result takes about the time that an op takes for a
+    /// matrix. Several threads compute long lists of results.
+    ///
+    /// # Errors
+    /// The first error of `result`.
+    pub(super) fn in_parts<R: Send>(
+        &self,
+        count: usize,
+        result: impl Fn(usize) -> Result<R> + Sync,
+    ) -> Result<Vec<R>> {
+        // A product of matrices of this size takes a nanosecond for a few multiplications; most ops take longer.
+        let products = self.rows.saturating_mul(self.columns).saturating_mul(self.rows.min(self.columns));
+        let parts = self.threads.parts(count.saturating_mul(products.saturating_add(200))).min(count);
+        if parts <= 1 {
+            return (0..count).map(result).collect();
+        }
+        let results: Vec<Mutex<Result<Vec<R>>>> = (0..parts).map(|_| Mutex::new(Ok(Vec::new()))).collect();
+        self.threads.for_each(parts, &|part| {
+            let numbers = part * count / parts..(part + 1) * count / parts;
+            // Each part is locked once, so the lock is free.
+            let mut own = results[part].lock().unwrap_or_else(PoisonError::into_inner);
+            *own = numbers.map(&result).collect();
+        });
+        let mut all = Vec::with_capacity(count);
+        for part in results {
+            all.extend(part.into_inner().unwrap_or_else(PoisonError::into_inner)?);
+        }
+        Ok(all)
     }
 
     /// Adds the operand and the index of a matrix in the batch to an error about the matrix.
@@ -137,6 +178,11 @@ pub(super) fn broadcast(a: &[usize], b: &[usize]) -> Result<(Vec<usize>, Vec<[us
     let count = sizes.iter().fold(1usize, |count, size| count.saturating_mul(*size));
     let numbers = collected_vec((0..count).map(|number| [offset(a, number), offset(b, number)]))?;
     Ok((sizes, numbers))
+}
+
+/// Returns the dtype of operand 0.
+pub(super) fn dtype_of(cx: &HostCx<'_>) -> Result<DType> {
+    Ok(cx.input(0)?.dtype())
 }
 
 pub(super) fn refuse<T>(message: &str) -> Result<T> {

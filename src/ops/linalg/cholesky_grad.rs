@@ -2,8 +2,7 @@
 
 use std::panic::Location;
 
-use super::batch::{MatrixBatch, set_batch};
-use super::lu::dtype_of;
+use super::batch::{MatrixBatch, dtype_of, set_batch};
 use super::matrix::Matrix;
 use super::triangular::{Triangle, substitute};
 use crate::dtype;
@@ -45,8 +44,7 @@ pub(crate) static DEF: OpDef = OpDef::host("cholesky_grad", run)
 
 fn run(cx: &mut HostCx<'_>) -> Result<()> {
     let (factors, grads) = (MatrixBatch::<f64>::read(cx, 0)?, MatrixBatch::<f64>::read(cx, 1)?);
-    let gradients = factors.iter().zip(grads.iter());
-    let gradients = gradients.map(|(l, grad)| gradient(&l, &grad).data).collect();
+    let gradients = factors.try_map_with(&grads, |l, grad| Ok(gradient(&l, &grad).data))?;
     let dtype = dtype_of(cx)?;
     set_batch(cx, 0, dtype, &factors.sizes, &factors.shape(), gradients)
 }

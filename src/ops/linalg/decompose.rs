@@ -2,10 +2,9 @@
 
 use shapeflow_shape_fns::{Attribute, Attrs, DType};
 
-use super::batch::{MatrixBatch, refuse, set_batch};
+use super::batch::{MatrixBatch, dtype_of, refuse, set_batch};
 use super::hermitian::{Eigen, eigen};
 use super::in_tensorflow;
-use super::lu::dtype_of;
 use super::matrix::Matrix;
 use super::number::{MatrixNumber, with_number_type};
 use super::qr::qr;
@@ -149,13 +148,12 @@ fn run_qr<T: MatrixNumber>(cx: &mut HostCx<'_>) -> Result<()> {
     let matrices = MatrixBatch::<T>::read(cx, 0)?;
     let [rows, columns] = matrices.shape();
     let kept = if cx.attrs().bool("full_matrices") { rows } else { rows.min(columns) };
-    let (mut left, mut right) = (Vec::new(), Vec::new());
-    for a in matrices.iter() {
+    let factors = matrices.try_map(|a| {
         let (q, mut r) = qr(a, kept);
-        left.push(q.data);
         r.data.truncate(kept * columns);
-        right.push(r.data);
-    }
+        Ok((q.data, r.data))
+    })?;
+    let (left, right) = factors.into_iter().unzip();
     let dtype = dtype_of(cx)?;
     set_batch(cx, 0, dtype, &matrices.sizes, &[rows, kept], left)?;
     set_batch(cx, 1, dtype, &matrices.sizes, &[kept, columns], right)
@@ -171,13 +169,13 @@ fn run_svd<T: MatrixNumber>(cx: &mut HostCx<'_>) -> Result<()> {
         (true, false) => Factors::Reduced,
         (true, true) => Factors::Full,
     };
-    let (mut values, mut left, mut right) = (Vec::new(), Vec::new(), Vec::new());
-    for a in matrices.iter() {
-        let Singular { values: s, u, v } = singular(&a, factors);
-        values.push(s.into_iter().map(T::from_real).collect());
-        left.push(u.data);
-        right.push(v.data);
-    }
+    let parts = matrices.try_map(|a| {
+        let Singular { values, u, v } = singular(&a, factors);
+        let values: Vec<T> = values.into_iter().map(T::from_real).collect();
+        Ok((values, (u.data, v.data)))
+    })?;
+    let (values, sides): (_, Vec<_>) = parts.into_iter().unzip();
+    let (left, right) = sides.into_iter().unzip();
     let dtype = dtype_of(cx)?;
     set_batch(cx, 0, dtype, &matrices.sizes, &[p], values)?;
     if !has_factors {

@@ -6,8 +6,7 @@ use std::panic::Location;
 
 use shapeflow_shape_fns::DType;
 
-use super::batch::{MatrixBatch, refuse, set_batch};
-use super::lu::dtype_of;
+use super::batch::{MatrixBatch, dtype_of, refuse, set_batch};
 use super::matrix::{Matrix, scale_of};
 use super::number::{MatrixNumber, with_number_type};
 use super::qr::{PivotedQr, qr};

@@ -2,9 +2,9 @@
 
 use std::panic::Location;
 
-use shapeflow_shape_fns::{Attribute, DType};
+use shapeflow_shape_fns::Attribute;
 
-use super::batch::{MatrixBatch, refuse, set_batch};
+use super::batch::{MatrixBatch, dtype_of, refuse, set_batch};
 use super::matrix::Matrix;
 use super::number::{MatrixNumber, with_number_type};
 use super::triangular::{Triangle, substitute};
@@ -147,10 +147,6 @@ pub(crate) static LOG_DETERMINANT: OpDef =
         .dtype_rule(|dtypes, _| Ok(vec![dtype::common(dtypes, 0, 1, dtype::Class::Inexact)?; 2]))
         .tensorflow(&[TfOp::new("LogMatrixDeterminant")]);
 
-pub(super) fn dtype_of(cx: &HostCx<'_>) -> Result<DType> {
-    Ok(cx.input(0)?.dtype())
-}
-
 /// The number of columns that are eliminated before the columns after them are updated by a product of matrices.
 const BLOCK: usize = 32;
 
@@ -230,17 +226,18 @@ fn eliminate<T: MatrixNumber>(a: &mut Matrix<T>, column: usize, end: usize) {
     }
 }
 
-/// Factors a matrix, or its conjugate transpose if attribute `adjoint` is set.
-fn factor<T: MatrixNumber>(cx: &HostCx<'_>, a: Matrix<T>) -> Result<Lu<T>> {
-    let lu = Lu::new(if cx.attrs().bool("adjoint") { a.adjoint() } else { a });
+/// Factors a matrix, or its conjugate transpose with `is_adjoint`.
+fn factor<T: MatrixNumber>(a: Matrix<T>, is_adjoint: bool) -> Result<Lu<T>> {
+    let lu = Lu::new(if is_adjoint { a.adjoint() } else { a });
     if lu.is_singular() { refuse("a matrix must be invertible, got a singular one") } else { Ok(lu) }
 }
 
 fn solve<T: MatrixNumber>(cx: &mut HostCx<'_>) -> Result<()> {
     let (matrices, sides) = (MatrixBatch::<T>::read(cx, 0)?, MatrixBatch::<T>::read(cx, 1)?);
+    let is_adjoint = cx.attrs().bool("adjoint");
     // Without right-hand sides, every matrix has the solution.
     let solutions = matrices.try_map_with(&sides, |a, b| {
-        Ok(if b.columns == 0 { b.data } else { factor(cx, a)?.solve(&b).data })
+        Ok(if b.columns == 0 { b.data } else { factor(a, is_adjoint)?.solve(&b).data })
     })?;
     let dtype = dtype_of(cx)?;
     set_batch(cx, 0, dtype, &sides.sizes, &sides.shape(), solutions)
@@ -248,9 +245,10 @@ fn solve<T: MatrixNumber>(cx: &mut HostCx<'_>) -> Result<()> {
 
 fn invert<T: MatrixNumber>(cx: &mut HostCx<'_>) -> Result<()> {
     let matrices = MatrixBatch::<T>::read(cx, 0)?;
+    let is_adjoint = cx.attrs().bool("adjoint");
     let inverses = matrices.try_map(|a| {
         let identity = Matrix::identity(a.rows);
-        Ok(factor(cx, a)?.solve(&identity).data)
+        Ok(factor(a, is_adjoint)?.solve(&identity).data)
     })?;
     let dtype = dtype_of(cx)?;
     set_batch(cx, 0, dtype, &matrices.sizes, &matrices.shape(), inverses)
@@ -258,19 +256,18 @@ fn invert<T: MatrixNumber>(cx: &mut HostCx<'_>) -> Result<()> {
 
 fn determinant<T: MatrixNumber>(cx: &mut HostCx<'_>) -> Result<()> {
     let matrices = MatrixBatch::<T>::read(cx, 0)?;
-    let determinants = matrices.iter().map(|a| {
+    let determinants = matrices.try_map(|a| {
         let lu = Lu::new(a);
         let sign = if lu.is_odd { -T::one() } else { T::one() };
-        vec![lu.diagonal().fold(sign, |product, x| product * x)]
-    });
-    let (determinants, dtype) = (determinants.collect(), dtype_of(cx)?);
+        Ok(vec![lu.diagonal().fold(sign, |product, x| product * x)])
+    })?;
+    let dtype = dtype_of(cx)?;
     set_batch(cx, 0, dtype, &matrices.sizes, &[], determinants)
 }
 
 fn log_determinant<T: MatrixNumber>(cx: &mut HostCx<'_>) -> Result<()> {
     let matrices = MatrixBatch::<T>::read(cx, 0)?;
-    let (mut signs, mut logarithms) = (Vec::new(), Vec::new());
-    for a in matrices.iter() {
+    let both = matrices.try_map(|a| {
         let lu = Lu::new(a);
         let mut sign = if lu.is_odd { -T::one() } else { T::one() };
         let mut logarithm = 0.0;
@@ -279,9 +276,9 @@ fn log_determinant<T: MatrixNumber>(cx: &mut HostCx<'_>) -> Result<()> {
             logarithm += magnitude.ln();
             sign = sign * if magnitude == 0.0 { T::zero() } else { x.over(magnitude) };
         }
-        signs.push(vec![sign]);
-        logarithms.push(vec![T::from_real(logarithm)]);
-    }
+        Ok((vec![sign], vec![T::from_real(logarithm)]))
+    })?;
+    let (signs, logarithms) = both.into_iter().unzip();
     let dtype = dtype_of(cx)?;
     set_batch(cx, 0, dtype, &matrices.sizes, &[], signs)?;
     set_batch(cx, 1, dtype, &matrices.sizes, &[], logarithms)
@@ -289,7 +286,7 @@ fn log_determinant<T: MatrixNumber>(cx: &mut HostCx<'_>) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use shapeflow_shape_fns::Attrs;
+    use shapeflow_shape_fns::{Attrs, DType};
 
     use super::super::batch::numbers;
     use super::super::matrix::check_matrix;

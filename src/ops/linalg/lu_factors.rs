@@ -2,8 +2,8 @@
 
 use shapeflow_shape_fns::{Attribute, DType};
 
-use super::batch::{MatrixBatch, refuse, set_batch};
-use super::lu::{Lu, dtype_of};
+use super::batch::{MatrixBatch, dtype_of, refuse, set_batch};
+use super::lu::Lu;
 use super::number::{MatrixNumber, with_number_type};
 use crate::dtype::{self, Class};
 use crate::error::Result;
@@ -54,19 +54,18 @@ pub(crate) static DEF: OpDef = OpDef::host("lu", |cx| with_number_type!(dtype_of
 
 fn run<T: MatrixNumber>(cx: &mut HostCx<'_>) -> Result<()> {
     let matrices = MatrixBatch::<T>::read(cx, 0)?;
-    let mut order = Vec::new();
-    let factors = matrices.try_map(|a| {
+    let both = matrices.try_map(|a| {
         let lu = Lu::new(a);
         if lu.is_singular() {
             return refuse("a matrix must be invertible, got a singular one");
         }
-        order.extend(lu.order);
-        Ok(lu.factors.data)
+        Ok((lu.factors.data, lu.order))
     })?;
+    let (factors, orders): (_, Vec<_>) = both.into_iter().unzip();
     let (dtype, [size, _]) = (dtype_of(cx)?, matrices.shape());
     set_batch(cx, 0, dtype, &matrices.sizes, &[size, size], factors)?;
     let sizes: Vec<usize> = matrices.sizes.iter().copied().chain([size]).collect();
-    let order = int_tensor(cx.attrs().dtype("output_idx_type"), &sizes, order.into_iter())?;
+    let order = int_tensor(cx.attrs().dtype("output_idx_type"), &sizes, orders.into_iter().flatten())?;
     cx.set_output(1, order)
 }
 

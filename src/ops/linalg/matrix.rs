@@ -46,10 +46,6 @@ impl<T: MatrixNumber> Matrix<T> {
         Matrix::from_fn(self.columns, self.rows, |row, column| self[(column, row)].conj())
     }
 
-    pub(super) fn transpose(&self) -> Matrix<T> {
-        Matrix::from_fn(self.columns, self.rows, |row, column| self[(column, row)])
-    }
-
     pub(super) fn times(&self, other: &Matrix<T>) -> Matrix<T> {
         let data = T::multiply([self.rows, self.columns, other.columns], &self.data, &other.data);
         Matrix { rows: self.rows, columns: other.columns, data }
@@ -104,15 +100,17 @@ impl<T: MatrixNumber> Matrix<T> {
 
     /// Subtracts `Σ factors[i] · row(first + i)` from another row.
     pub(super) fn subtract_rows(&mut self, row: usize, factors: &[T], first: usize) {
+        if factors.is_empty() {
+            return;
+        }
         let columns = self.columns;
         let (above, rest) = self.data.split_at_mut(row * columns);
         let (to, below) = rest.split_at_mut(columns);
         let others =
             if first < row { &above[first * columns..] } else { &below[(first - row - 1) * columns..] };
-        if let ([to], others) = (&mut *to, &others[..factors.len()]) {
-            *to -= dot(factors, others);
-        } else {
-            subtract_scaled_rows(to, factors, others, columns);
+        match to {
+            [to] => *to -= dot(factors, &others[..factors.len()]),
+            _ => subtract_scaled_rows(to, factors, others, columns),
         }
     }
 

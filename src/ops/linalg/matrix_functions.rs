@@ -4,9 +4,9 @@ use std::f64::consts::PI;
 
 use num_complex::Complex64;
 
-use super::batch::{MatrixBatch, set_batch};
+use super::batch::{MatrixBatch, dtype_of, set_batch};
 use super::in_tensorflow;
-use super::lu::{Lu, dtype_of};
+use super::lu::Lu;
 use super::matrix::Matrix;
 use super::number::{MatrixNumber, with_number_type};
 use super::schur::Schur;
@@ -99,9 +99,12 @@ matrix_functions! {
 }
 
 /// Applies a function to each matrix of operand 0.
-fn of_each<T: MatrixNumber>(cx: &mut HostCx<'_>, function: impl Fn(&Matrix<T>) -> Matrix<T>) -> Result<()> {
+fn of_each<T: MatrixNumber>(
+    cx: &mut HostCx<'_>,
+    function: impl Fn(&Matrix<T>) -> Matrix<T> + Sync,
+) -> Result<()> {
     let matrices = MatrixBatch::<T>::read(cx, 0)?;
-    let results = matrices.iter().map(|a| function(&a).data).collect();
+    let results = matrices.try_map(|a| Ok(function(&a).data))?;
     let dtype = dtype_of(cx)?;
     set_batch(cx, 0, dtype, &matrices.sizes, &matrices.shape(), results)
 }

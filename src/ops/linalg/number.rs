@@ -5,7 +5,6 @@ use std::ops::{Add, AddAssign, Mul, Neg, Sub, SubAssign};
 use num_complex::Complex64;
 use shapeflow_shape_fns::DType;
 
-use super::vectors::add_scaled;
 use crate::error::Result;
 use crate::expr::{Scalar, eval_cast};
 use crate::ops::row_major::RowMajor;
@@ -18,6 +17,8 @@ const FEW_PRODUCTS: usize = 1000;
 /// A number of a matrix. Real dtypes are computed in f64 and complex ones in two f64, and rounded once.
 pub(super) trait MatrixNumber:
     Copy
+    + Send
+    + Sync
     + PartialEq
     + Add<Output = Self>
     + Sub<Output = Self>
@@ -266,7 +267,9 @@ fn multiply_rows<T: MatrixNumber>([_, k, n]: [usize; 3], a: &[T], b: &[T], produ
     }
     for (row, factors) in product.chunks_exact_mut(n).zip(a.chunks_exact(k)) {
         for (factor, other) in factors.iter().zip(b.chunks_exact(n)) {
-            add_scaled(row, *factor, other);
+            for (sum, x) in row.iter_mut().zip(other) {
+                *sum += *factor * *x;
+            }
         }
     }
 }

@@ -185,3 +185,82 @@ fn completed<T: MatrixNumber>(mut vectors: Vec<Vec<T>>, size: usize) -> Vec<Vec<
     }
     vectors
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Debug;
+
+    use num_complex::Complex64;
+    use shapeflow_shape_fns::DType;
+
+    use super::super::batch::{MatrixBatch, numbers};
+    use super::super::matrix::check_matrix;
+    use super::*;
+
+    fn random<T: MatrixNumber>(dtype: DType, rows: usize, columns: usize) -> Matrix<T> {
+        MatrixBatch::of(&numbers(dtype, &[rows, columns]).view()).unwrap().at(0)
+    }
+
+    #[track_caller]
+    fn check<T: MatrixNumber + Debug>(a: &Matrix<T>) -> Vec<f64> {
+        for factors in [Factors::Reduced, Factors::Full] {
+            let Singular { values, u, v } = singular(a, factors);
+            let product = Matrix::from_fn(u.rows, v.columns, |row, column| match values.get(column) {
+                Some(value) => u[(row, column)].scaled(*value),
+                None => T::zero(),
+            });
+            check_matrix(&product.times(&v.adjoint()), a);
+            check_matrix(&u.adjoint().times(&u), &Matrix::identity(u.columns));
+            check_matrix(&v.adjoint().times(&v), &Matrix::identity(v.columns));
+        }
+        let values = singular(a, Factors::None).values;
+        assert!(values.is_sorted_by(|a, b| a >= b), "{values:?}");
+        let with_factors = singular(a, Factors::Reduced).values;
+        assert!(values.iter().zip(with_factors).all(|(a, b)| (a - b).abs() <= 1e-14 * b), "{values:?}");
+        values
+    }
+
+    #[test]
+    fn factors_are_orthonormal_for_every_size() {
+        for (rows, columns) in [(0, 3), (1, 1), (2, 5), (8, 8), (9, 9), (40, 9), (17, 33), (64, 64)] {
+            check(&random::<f64>(DType::F64, rows, columns));
+            check(&random::<Complex64>(DType::C128, rows, columns));
+        }
+    }
+
+    #[test]
+    fn matrices_without_full_rank_have_orthonormal_factors() {
+        for (size, rank) in [(5, 0), (5, 1), (12, 1), (12, 7), (20, 19)] {
+            let a = random::<f64>(DType::F64, size + 2, rank).times(&random::<f64>(DType::F64, rank, size));
+            let values = check(&a);
+            assert!(values[rank..].iter().all(|value| *value < 1e-13), "{values:?}");
+        }
+        check(&Matrix::<Complex64>::identity(12));
+    }
+
+    /// The columns have different scales. Methods that reduce the matrix to two diagonals lose the small ones.
+    #[test]
+    fn small_singular_values_are_as_precise_as_the_columns() {
+        for size in [4, 12] {
+            let scale = |column: usize| 10f64.powi(-2 * column as i32 * 12 / size as i32);
+            let q = check_unitary(size);
+            let graded = Matrix::from_fn(size, size, |row, column| q[(row, column)] * scale(column));
+            let values = singular(&graded, Factors::Reduced).values;
+            for (column, value) in values.iter().enumerate().filter(|(column, _)| scale(*column) > 1e-17) {
+                assert!((value / scale(column) - 1.0).abs() < 1e-13, "{values:?}");
+            }
+        }
+    }
+
+    fn check_unitary(size: usize) -> Matrix<f64> {
+        singular(&random::<f64>(DType::F64, size, size), Factors::Reduced).u
+    }
+
+    #[test]
+    fn singular_values_of_the_hilbert_matrix_are_precise() {
+        let hilbert = Matrix::from_fn(10, 10, |row, column| 1.0 / (row + column + 1) as f64);
+        let values = check(&hilbert);
+        assert!((values[0] - 1.751_919_670_265_177_5).abs() < 1e-14, "{values:?}");
+        assert!((values[9] / 1.093_153_819_379_665_8e-13 - 1.0).abs() < 1e-2, "{values:?}");
+    }
+}

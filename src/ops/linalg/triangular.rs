@@ -4,8 +4,7 @@ use shapeflow_shape_fns::Attribute;
 
 use std::panic::Location;
 
-use super::batch::{MatrixBatch, broadcast, set_batch};
-use super::lu::dtype_of;
+use super::batch::{MatrixBatch, broadcast, dtype_of, set_batch};
 use super::matrix::Matrix;
 use super::number::{MatrixNumber, with_number_type};
 use super::vectors::inner_product;
@@ -100,7 +99,7 @@ const BLOCK: usize = 32;
 
 fn cholesky<T: MatrixNumber>(cx: &mut HostCx<'_>) -> Result<()> {
     let matrices = MatrixBatch::<T>::read(cx, 0)?;
-    let factors = matrices.iter().map(|a| factor(&a).data).collect();
+    let factors = matrices.try_map(|a| Ok(factor(&a).data))?;
     let dtype = dtype_of(cx)?;
     set_batch(cx, 0, dtype, &matrices.sizes, &matrices.shape(), factors)
 }
@@ -146,12 +145,12 @@ fn solve<T: MatrixNumber>(cx: &mut HostCx<'_>) -> Result<()> {
     let (matrices, sides) = (MatrixBatch::<T>::read(cx, 0)?, MatrixBatch::<T>::read(cx, 1)?);
     let (is_lower, adjoint) = (cx.attrs().bool("lower"), cx.attrs().bool("adjoint"));
     let (sizes, pairs) = broadcast(&matrices.sizes, &sides.sizes)?;
-    let mut solutions = Vec::with_capacity(pairs.len());
-    for [a, b] in pairs {
+    let part = if is_lower != adjoint { Triangle::Lower } else { Triangle::Upper };
+    let solutions = matrices.in_parts(pairs.len(), |number| {
+        let [a, b] = pairs[number];
         let a = if adjoint { matrices.at(a).adjoint() } else { matrices.at(a) };
-        let part = if is_lower != adjoint { Triangle::Lower } else { Triangle::Upper };
-        solutions.push(substitute(&a, sides.at(b), part).data);
-    }
+        Ok(substitute(&a, sides.at(b), part).data)
+    })?;
     let dtype = dtype_of(cx)?;
     set_batch(cx, 0, dtype, &sizes, &sides.shape(), solutions)
 }

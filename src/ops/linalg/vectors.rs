@@ -6,12 +6,25 @@ use crate::tiles::wide;
 /// The number of partial sums of a dot product, which the processor adds at once.
 const SUMS: usize = 16;
 
+/// The length below which a loop takes less time than a call of a function with wide vectors.
+const SHORT: usize = 8;
+
+/// Adds `factor · from` to `to`.
+#[inline]
+pub(super) fn add_scaled<T: MatrixNumber>(to: &mut [T], factor: T, from: &[T]) {
+    if to.len() < SHORT { add_multiples(to, factor, from) } else { add_scaled_wide(to, factor, from) }
+}
+
 wide! {
-    /// Adds `factor · from` to `to`.
-    pub(super) fn add_scaled<T: MatrixNumber>(to: &mut [T], factor: T, from: &[T]) {
-        for (x, y) in to.iter_mut().zip(from) {
-            *x += factor * *y;
-        }
+    fn add_scaled_wide<T: MatrixNumber>(to: &mut [T], factor: T, from: &[T]) {
+        add_multiples(to, factor, from);
+    }
+}
+
+#[inline(always)]
+fn add_multiples<T: MatrixNumber>(to: &mut [T], factor: T, from: &[T]) {
+    for (x, y) in to.iter_mut().zip(from) {
+        *x += factor * *y;
     }
 }
 
@@ -35,16 +48,26 @@ wide! {
     }
 }
 
+/// Returns `Σ a[i] · b[i]` of vectors of one length.
+#[inline]
+pub(super) fn dot<T: MatrixNumber>(a: &[T], b: &[T]) -> T {
+    if a.len() < SUMS { short_sum(a, b, |a, b| a * b) } else { dot_wide(a, b) }
+}
+
 wide! {
-    /// Returns `Σ a[i] · b[i]` of vectors of one length.
-    pub(super) fn dot<T: MatrixNumber>(a: &[T], b: &[T]) -> T {
+    fn dot_wide<T: MatrixNumber>(a: &[T], b: &[T]) -> T {
         sum_of(a, b, |a, b| a * b)
     }
 }
 
+/// Returns `Σ conj(a[i]) · b[i]` of vectors of one length.
+#[inline]
+pub(super) fn inner_product<T: MatrixNumber>(a: &[T], b: &[T]) -> T {
+    if a.len() < SUMS { short_sum(a, b, |a, b| a.conj() * b) } else { inner_product_wide(a, b) }
+}
+
 wide! {
-    /// Returns `Σ conj(a[i]) · b[i]` of vectors of one length.
-    pub(super) fn inner_product<T: MatrixNumber>(a: &[T], b: &[T]) -> T {
+    fn inner_product_wide<T: MatrixNumber>(a: &[T], b: &[T]) -> T {
         sum_of(a, b, |a, b| a.conj() * b)
     }
 }
@@ -61,18 +84,19 @@ wide! {
 fn sum_of<T: MatrixNumber>(a: &[T], b: &[T], f: impl Fn(T, T) -> T) -> T {
     let (a_chunks, a_rest) = a.as_chunks::<SUMS>();
     let (b_chunks, b_rest) = b.as_chunks::<SUMS>();
-    let sum = a_rest.iter().zip(b_rest).fold(T::zero(), |sum, (a, b)| sum + f(*a, *b));
-    if a_chunks.is_empty() {
-        // Vectors of a few elements have no partial sums.
-        return sum;
-    }
     let mut sums = [T::zero(); SUMS];
     for (a, b) in a_chunks.iter().zip(b_chunks) {
         for i in 0..SUMS {
             sums[i] += f(a[i], b[i]);
         }
     }
-    sums.into_iter().fold(sum, |sum, part| sum + part)
+    sums.into_iter().fold(short_sum(a_rest, b_rest, f), |sum, part| sum + part)
+}
+
+/// As [`sum_of`], without partial sums.
+#[inline(always)]
+fn short_sum<T: MatrixNumber>(a: &[T], b: &[T], f: impl Fn(T, T) -> T) -> T {
+    a.iter().zip(b).fold(T::zero(), |sum, (a, b)| sum + f(*a, *b))
 }
 
 wide! {
@@ -113,6 +137,15 @@ wide! {
             let (a, b) = (*x, *y);
             *x = a.scaled(cos) - sin.conj() * b;
             *y = sin * a + b.scaled(cos);
+        }
+    }
+}
+
+wide! {
+    /// Replaces two vectors by `conj(x) · a + conj(y) · b` and `x · b - y · a`.
+    pub(super) fn turn<T: MatrixNumber>(a: &mut [T], b: &mut [T], x: T, y: T) {
+        for (a, b) in a.iter_mut().zip(b) {
+            (*a, *b) = (x.conj() * *a + y.conj() * *b, x * *b - y * *a);
         }
     }
 }
