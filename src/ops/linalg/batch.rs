@@ -202,3 +202,38 @@ pub(super) fn numbers(dtype: DType, sizes: &[usize]) -> crate::tensor::Tensor {
     crate::tensor::Tensor::from_bits(dtype, sizes, &(0..count).map(number).collect::<Vec<f64>>())
         .expect("the count fits")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::op::Threads;
+
+    /// Runs the last part first.
+    #[derive(Debug)]
+    struct Backwards;
+
+    impl Threads for Backwards {
+        fn count(&self) -> usize {
+            3
+        }
+
+        fn for_each(&self, parts: usize, f: &(dyn Fn(usize) + Sync)) {
+            (0..parts).rev().for_each(f);
+        }
+    }
+
+    #[test]
+    fn results_and_errors_are_those_of_one_thread() {
+        let x = numbers(DType::F64, &[1000, 2, 2]);
+        let one = MatrixBatch::<f64>::of(&x.view()).unwrap();
+        let several =
+            MatrixBatch { threads: HostThreads::new(&Backwards), ..MatrixBatch::of(&x.view()).unwrap() };
+        let firsts = |batch: &MatrixBatch<'_, f64>| batch.try_map(|a| Ok(a.data[0])).unwrap();
+        assert_eq!(firsts(&several), firsts(&one));
+        let error = |batch: &MatrixBatch<'_, f64>| {
+            let refused = |a: Matrix<f64>| if a.data[0] > 0.9 { refuse("too large") } else { Ok(()) };
+            batch.try_map(refused).unwrap_err().to_string()
+        };
+        assert_eq!(error(&several), error(&one));
+    }
+}

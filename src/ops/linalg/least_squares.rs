@@ -214,6 +214,26 @@ mod tests {
         assert!(error.message().starts_with("a matrix must have full rank"), "{error}");
     }
 
+    /// The matrix has rank 2, more rows than columns or fewer, and the solution is in the span of its rows.
+    #[test]
+    fn solutions_of_least_norm_are_in_the_span_of_the_rows() {
+        for (rows, columns) in [(5, 4), (3, 6), (4, 4)] {
+            let of =
+                |sizes: &[usize]| MatrixBatch::<f64>::of(&numbers(DType::F64, sizes).view()).unwrap().at(0);
+            let (left, right) = (of(&[rows, 2]), of(&[2, columns]));
+            let a = left.times(&right);
+            let b = of(&[rows, 3]);
+            let x = by_orthogonal_factors(&a, b.clone(), f64::EPSILON);
+            let product = a.times(&x);
+            let rest = Matrix::from_fn(rows, 3, |row, column| product[(row, column)] - b[(row, column)]);
+            check_matrix(&a.adjoint().times(&rest), &Matrix::from_fn(columns, 3, |_, _| 0.0));
+            let weights = by_orthogonal_factors(&right.adjoint(), x.clone(), f64::EPSILON);
+            check_matrix(&right.adjoint().times(&weights), &x);
+            let nan = Matrix::from_fn(rows, columns, |_, _| f64::NAN);
+            assert!(by_orthogonal_factors(&nan, b, f64::EPSILON).data.iter().all(|x| x.is_nan()));
+        }
+    }
+
     /// The second row is a tenth of the first, rounded to f32. Its rounding error is no information.
     #[test]
     fn singular_values_below_the_rounding_of_the_dtype_are_dropped() {

@@ -305,7 +305,7 @@ mod tests {
     }
 
     fn inverses<T: MatrixNumber + std::fmt::Debug>(dtype: DType) {
-        for size in [0, 1, 2, 5, 9] {
+        for size in [0, 1, 2, 5, 9, 33, 70] {
             let a = numbers(dtype, &[2, size, size]);
             let inverse = run_one(&INVERSE, &Attrs::new(), std::slice::from_ref(&a));
             let adjoint = Attrs::new().with("adjoint", true);

@@ -88,7 +88,7 @@ mod tests {
     }
 
     fn check<T: MatrixNumber + std::fmt::Debug>(dtype: DType) {
-        for size in [0, 1, 2, 7] {
+        for size in [0, 1, 2, 7, 32, 33, 70] {
             let x = numbers(dtype, &[2, size, size]);
             let outputs = run(&DEF, &Attrs::new(), std::slice::from_ref(&x)).unwrap();
             let (a, lu) =

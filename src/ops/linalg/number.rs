@@ -284,3 +284,41 @@ macro_rules! with_number_type {
     };
 }
 pub(super) use with_number_type;
+
+#[cfg(test)]
+mod tests {
+    use super::super::batch::{MatrixBatch, numbers};
+    use super::super::matrix::{Matrix, check_matrix};
+    use super::*;
+
+    fn check<T: MatrixNumber + std::fmt::Debug>(dtype: DType) {
+        for [m, k, n] in [[0, 2, 3], [2, 0, 3], [2, 3, 0], [1, 5, 1], [9, 7, 8], [20, 30, 10], [33, 1, 40]] {
+            let matrix = |rows: usize, columns: usize| {
+                MatrixBatch::<T>::of(&numbers(dtype, &[rows, columns]).view()).unwrap().at(0)
+            };
+            let (a, b) = (matrix(m, k), matrix(k, n));
+            let product = Matrix::from_fn(m, n, |row, column| {
+                (0..k).fold(T::zero(), |sum, i| sum + a[(row, i)] * b[(i, column)])
+            });
+            check_matrix(&a.times(&b), &product);
+        }
+    }
+
+    #[test]
+    fn products_are_sums_of_products() {
+        check::<f64>(DType::F64);
+        check::<Complex64>(DType::C128);
+    }
+
+    #[test]
+    fn every_dtype_is_read_and_rounded_once() {
+        let values = [1.0, -0.1, 1e-7, 1e5, f64::INFINITY];
+        for dtype in [DType::F16, DType::BF16, DType::F32, DType::F64] {
+            let x = f64::write(dtype, &[5], &values).unwrap();
+            let read = f64::read(&x.view()).unwrap();
+            assert_eq!(f64::write(dtype, &[5], &read).unwrap(), x);
+            let error = if dtype == DType::F64 { 0.0 } else { 0.01 };
+            assert!(read[..2].iter().zip(values).all(|(x, value)| (x - value).abs() <= error), "{read:?}");
+        }
+    }
+}

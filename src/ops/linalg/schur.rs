@@ -259,7 +259,7 @@ mod tests {
 
     #[test]
     fn factors_give_the_matrices_back() {
-        for size in [0, 1, 2, 3, 4, 7, 20] {
+        for size in [0, 1, 2, 3, 4, 7, 20, 50] {
             for dtype in [DType::F64, DType::C128] {
                 let x = numbers(dtype, &[size, size]);
                 match dtype {

@@ -75,7 +75,7 @@ pub(super) fn singular<T: MatrixNumber>(a: &Matrix<T>, factors: Factors) -> Sing
         }
     }
     // A row that is only rounding errors has no direction.
-    let least = negligible_square(&products).sqrt();
+    let least = 2.0 * negligible_square(&products).sqrt();
     let known: Vec<Vec<T>> = descending
         .iter()
         .filter(|row| norms[**row] > least)

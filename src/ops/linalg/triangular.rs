@@ -110,8 +110,8 @@ pub(super) fn factor<T: MatrixNumber>(a: &Matrix<T>) -> Matrix<T> {
     let mut l = a.clone();
     for start in (0..size).step_by(BLOCK) {
         let end = size.min(start + BLOCK);
-        for row in start..size {
-            for column in start..end.min(row + 1) {
+        for row in start..end {
+            for column in start..=row {
                 let known = inner_product(&l.row(column)[start..column], &l.row(row)[start..column]);
                 let rest = l[(row, column)] - known;
                 if column < row {
@@ -119,15 +119,19 @@ pub(super) fn factor<T: MatrixNumber>(a: &Matrix<T>) -> Matrix<T> {
                 } else if rest.real() > 0.0 {
                     l[(row, row)] = T::from_real(rest.real().sqrt());
                 } else {
-                    let nan = T::from_real(f64::NAN);
-                    l.data.fill(nan);
+                    l.data.fill(T::from_real(f64::NAN));
                     return lower_triangle(l);
                 }
             }
         }
         if end < size {
-            let panel = l.block(end..size, start..end);
-            l.subtract_block(end, end, &panel.times(&panel.adjoint()));
+            let right = l.block(end..size, start..end).adjoint();
+            let right = substitute(&l.block(start..end, start..end), right, Triangle::Lower);
+            let below = right.adjoint();
+            for row in end..size {
+                l.row_mut(row)[start..end].copy_from_slice(below.row(row - end));
+            }
+            l.subtract_block(end, end, &below.times(&right));
         }
     }
     lower_triangle(l)
@@ -221,7 +225,7 @@ mod tests {
 
     fn check<T: MatrixNumber + std::fmt::Debug>(dtype: DType) {
         let batch = |x: &Tensor| MatrixBatch::<T>::of(&x.view()).unwrap();
-        for size in [0, 1, 2, 6] {
+        for size in [0, 1, 2, 6, 33, 70] {
             // A product with its adjoint is positive definite if the matrix is invertible.
             let root = batch(&numbers(dtype, &[size, size])).at(0);
             let product = root.times(&root.adjoint());
