@@ -1,7 +1,7 @@
 //! `Tridiagonal`: the implicit QL iteration for eigenvalues of real symmetric tridiagonal matrices.
 
 use super::matrix::Matrix;
-use super::vectors::{Rotation, rotate, rotate_three};
+use super::vectors::{Rotation, length, rotate, rotate_three};
 
 /// The number of iterations for one eigenvalue that reach full precision. The iteration converges for every matrix, and
 /// usually takes two iterations for an eigenvalue. Each iteration beyond the limit doubles the tolerance, so that the
@@ -78,14 +78,6 @@ impl Tridiagonal {
         e[first] = g;
         e[last] = 0.0;
     }
-}
-
-/// Returns the length of the vector `[x, y]`.
-#[inline]
-fn length(x: f64, y: f64) -> f64 {
-    let square = x * x + y * y;
-    // Squares in this range are as precise as the numbers.
-    if (1e-280..1e280).contains(&square) { square.sqrt() } else { x.hypot(y) }
 }
 
 /// Applies the rotations of a step whose block ends in row `last`.

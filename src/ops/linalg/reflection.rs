@@ -2,15 +2,20 @@
 
 use std::ops::Range;
 
+use smallvec::{SmallVec, smallvec};
+
 use super::matrix::Matrix;
 use super::number::MatrixNumber;
-use super::vectors::{add_scaled, dot, inner_product, square_norm, subtract_scaled_rows};
+use super::vectors::{add_scaled, dot, inner_product, length, square_norm, subtract_scaled_rows};
+
+/// A vector. Reflections of small matrices allocate no memory.
+type Vector<T> = SmallVec<[T; 8]>;
 
 /// The reflection `1 - tau v vᴴ`, which maps a given vector to a multiple of its first unit vector.
 pub(super) struct Reflection<T> {
     pub(super) tau: T,
     /// The vector `v`, whose first element is 1.
-    pub(super) vector: Vec<T>,
+    pub(super) vector: Vector<T>,
     /// The first element of the reflected vector.
     pub(super) image: T,
 }
@@ -24,10 +29,10 @@ impl<T: MatrixNumber> Reflection<T> {
         if tail == 0.0 && *first == T::from_real(first.real()) {
             return None;
         }
-        let norm = first.magnitude().hypot(tail);
+        let norm = length(first.magnitude(), tail);
         let image = T::from_real(if first.real() >= 0.0 { -norm } else { norm });
         let divisor = *first - image;
-        let mut vector = Vec::with_capacity(x.len());
+        let mut vector = Vector::with_capacity(x.len());
         vector.push(T::one());
         vector.extend(others.iter().map(|x| x.divide(divisor)));
         let tau = (image - *first).divide(image).conj();
@@ -54,8 +59,8 @@ impl<T: MatrixNumber> Reflection<T> {
         let stride = a.columns;
         let block = &mut a.data[start * stride + columns.start..];
         // The product `-vᴴ · a`.
-        let mut products = vec![T::zero(); columns.len()];
-        let conjugates: Vec<T> = self.vector.iter().map(|v| v.conj()).collect();
+        let mut products: Vector<T> = smallvec![T::zero(); columns.len()];
+        let conjugates: Vector<T> = self.vector.iter().map(|v| v.conj()).collect();
         subtract_scaled_rows(&mut products, &conjugates, block, stride);
         for (v, row) in self.vector.iter().zip(block.chunks_mut(stride)) {
             add_scaled(&mut row[..columns.len()], self.tau * *v, &products);
@@ -65,7 +70,7 @@ impl<T: MatrixNumber> Reflection<T> {
     /// Replaces a matrix by the product of the matrix and the adjoint of the reflection. The reflection acts on columns
     /// `start..`, and on rows `rows` only.
     pub(super) fn columns(&self, a: &mut Matrix<T>, start: usize, rows: Range<usize>) {
-        let conjugates: Vec<T> = self.vector.iter().map(|v| v.conj()).collect();
+        let conjugates: Vector<T> = self.vector.iter().map(|v| v.conj()).collect();
         for row in rows {
             let part = &mut a.row_mut(row)[start..start + conjugates.len()];
             let product = dot(&self.vector, part);

@@ -1,11 +1,12 @@
 //! `Schur`: a square matrix as the product `u t uᴴ`, where `u` is unitary and `t` is upper triangular.
 
 use num_complex::Complex64;
+use smallvec::{SmallVec, smallvec};
 
 use super::matrix::{Matrix, scale_of};
 use super::number::MatrixNumber;
 use super::reflection::Reflection;
-use super::vectors;
+use super::vectors::{self, length};
 
 /// The number of iterations for one eigenvalue after which a matrix has no Schur form.
 const MOST_ITERATIONS: usize = 120;
@@ -107,7 +108,7 @@ fn iterate<T: MatrixNumber>(h: &mut Matrix<T>, adjoint: &mut Matrix<T>, step: St
 /// Changes the basis of rows and columns `k` and `k + 1`: the first new basis vector is a multiple of `[x, y]`. The
 /// matrix has no elements in the columns before `k - 1` of these rows, and below row `k + 2` of these columns.
 fn turn<T: MatrixNumber>(h: &mut Matrix<T>, adjoint: &mut Matrix<T>, k: usize, [x, y]: [T; 2]) {
-    let norm = x.magnitude().hypot(y.magnitude());
+    let norm = length(x.magnitude(), y.magnitude());
     if y == T::zero() || norm == 0.0 {
         return;
     }
@@ -183,7 +184,7 @@ fn real_step(
     let size = h.rows;
     // The first column of (h - s)(h - t), where s and t are the shifts.
     let (a, below) = (h[(first, first)], h[(first + 1, first)]);
-    let mut column = vec![
+    let mut column: SmallVec<[f64; 3]> = smallvec![
         a * a + h[(first, first + 1)] * below - trace * a + determinant,
         below * (a + h[(first + 1, first + 1)] - trace),
         below * h[(first + 2, first + 1)],

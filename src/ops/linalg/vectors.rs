@@ -28,9 +28,20 @@ fn add_multiples<T: MatrixNumber>(to: &mut [T], factor: T, from: &[T]) {
     }
 }
 
+/// Subtracts `Σ factors[i] · rows[i]` from `to`. Row `i` begins at element `i · stride` of `rows`.
+#[inline]
+pub(super) fn subtract_scaled_rows<T: MatrixNumber>(to: &mut [T], factors: &[T], rows: &[T], stride: usize) {
+    if to.len() < SHORT {
+        for (i, factor) in factors.iter().enumerate() {
+            add_multiples(to, -*factor, &rows[i * stride..][..to.len()]);
+        }
+    } else {
+        subtract_rows_wide(to, factors, rows, stride);
+    }
+}
+
 wide! {
-    /// Subtracts `Σ factors[i] · rows[i]` from `to`. Row `i` begins at element `i · stride` of `rows`.
-    pub(super) fn subtract_scaled_rows<T: MatrixNumber>(to: &mut [T], factors: &[T], rows: &[T], stride: usize) {
+    fn subtract_rows_wide<T: MatrixNumber>(to: &mut [T], factors: &[T], rows: &[T], stride: usize) {
         // Four rows at once read and write `to` once.
         let (fours, rest) = factors.as_chunks::<4>();
         for (i, [p, q, r, s]) in fours.iter().enumerate() {
@@ -40,10 +51,7 @@ wide! {
             }
         }
         for (i, factor) in (4 * fours.len()..).zip(rest) {
-            let from = &rows[i * stride..][..to.len()];
-            for (to, from) in to.iter_mut().zip(from) {
-                *to -= *factor * *from;
-            }
+            add_multiples(to, -*factor, &rows[i * stride..][..to.len()]);
         }
     }
 }
@@ -72,11 +80,25 @@ wide! {
     }
 }
 
+/// Returns `Σ |a[i]|²`.
+#[inline]
+pub(super) fn square_norm<T: MatrixNumber>(a: &[T]) -> f64 {
+    let square = |x: T, _| T::from_real(x.square_magnitude());
+    if a.len() < SUMS { short_sum(a, a, square).real() } else { square_norm_wide(a) }
+}
+
 wide! {
-    /// Returns `Σ |a[i]|²`.
-    pub(super) fn square_norm<T: MatrixNumber>(a: &[T]) -> f64 {
+    fn square_norm_wide<T: MatrixNumber>(a: &[T]) -> f64 {
         sum_of(a, a, |a, _| T::from_real(a.square_magnitude())).real()
     }
+}
+
+/// Returns the length of the vector `[x, y]`. No square overflows, and only the square of a negligible part underflows.
+#[inline]
+pub(super) fn length(x: f64, y: f64) -> f64 {
+    let square = x * x + y * y;
+    // Squares in this range are as precise as the numbers.
+    if (1e-280..1e280).contains(&square) { square.sqrt() } else { x.hypot(y) }
 }
 
 /// Returns the sum of `f(a[i], b[i])` for all `i`.
