@@ -38,7 +38,9 @@ mod wide;
 pub(crate) use add_multiple::AddMultiple;
 pub(crate) use compress::{compress, count};
 pub(crate) use copy::StridedCopy;
-pub(crate) use cpu::{has_avx2, is_streamed};
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+pub(crate) use cpu::has_avx2;
+pub(crate) use cpu::is_streamed;
 pub(crate) use matmul::{Float, Gemm, LeftMatrix, NestedAxes, PackedMatrix, StridedMatrix};
 pub(crate) use prefetch::prefetch;
 pub(crate) use slices::SliceMatMul;

@@ -1,4 +1,4 @@
-//! [`with_wide_vectors`] and [`wide!`]: run loops that the compiler vectorizes, with the vectors of the running processor.
+//! [`with_wide_vectors`] and [`wide!`]: loops that the compiler vectorizes, with the vectors of the running processor.
 
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 use super::cpu::has_avx2;

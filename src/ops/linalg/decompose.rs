@@ -47,11 +47,10 @@ impl<'g> Value<'g> {
     /// values `s` descend. Returns `[s, u, v]`. With `full_matrices`, `u` and `v` are square.
     ///
     /// `[..batch, m, n] -> s [..batch, p], u [..batch, m, p], v [..batch, n, p]`, where `p` is `min(m, n)`; floats and
-    /// complex numbers, computed in f64 by one-sided Jacobi rotations of the triangular factor, and rounded once. `s` is
-    /// real, also for complex matrices.
-    /// The phase of each pair of columns of `u` and `v` is arbitrary. If an element of a matrix is a NaN or an
-    /// infinity, all its singular values and all elements of its factors are NaN. As TensorFlow's `Svd`, whose singular
-    /// values of complex matrices are complex numbers. Runs on the host.
+    /// complex numbers, computed in f64 by one-sided Jacobi rotations of the triangular factor, and rounded once. `s`
+    /// is real, also for complex matrices. The phase of each pair of columns of `u` and `v` is arbitrary. If an element
+    /// of a matrix is a NaN or an infinity, all its singular values and all elements of its factors are NaN. As
+    /// TensorFlow's `Svd`, whose singular values of complex matrices are complex numbers. Runs on the host.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor};
@@ -75,10 +74,10 @@ impl<'g> Value<'g> {
     /// Returns the eigenvalues of Hermitian matrices in ascending order, and matrices whose columns are orthonormal
     /// eigenvectors in the same order. The op reads the lower triangles only.
     ///
-    /// `[..batch, n, n] -> [..batch, n], [..batch, n, n]`, floats and complex numbers, computed in f64 by
-    /// Householder tridiagonalization and the implicit QL iteration, and rounded once. The eigenvalues are real, also of complex matrices. The phase of each eigenvector is
-    /// arbitrary. As TensorFlow's `SelfAdjointEigV2`, whose eigenvalues of complex matrices are complex numbers. Runs
-    /// on the host.
+    /// `[..batch, n, n] -> [..batch, n], [..batch, n, n]`, floats and complex numbers, computed in f64 by Householder
+    /// tridiagonalization and the implicit QL iteration, and rounded once. The eigenvalues are real, also of complex
+    /// matrices. The phase of each eigenvector is arbitrary. As TensorFlow's `SelfAdjointEigV2`, whose eigenvalues of
+    /// complex matrices are complex numbers. Runs on the host.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor};

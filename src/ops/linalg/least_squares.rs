@@ -24,9 +24,9 @@ impl<'g> Value<'g> {
     ///
     /// `[..batch, m, n], [..batch, m, k], f64[] -> [..batch, n, k]`, floats and complex numbers of one dtype, computed
     /// in f64 and rounded once. With `fast`, the op solves the normal equations by a Cholesky factor, and the run fails
-    /// if they are singular. Without `fast`, the op uses a complete orthogonal decomposition, which determines the
-    /// rank of the matrix up to rounding errors of the elements, and ignores the regularizer. As TensorFlow's `MatrixSolveLs`
-    /// (`tf.linalg.lstsq`). Runs on the host.
+    /// if they are singular. Without `fast`, the op uses a complete orthogonal decomposition, which determines the rank
+    /// of the matrix up to rounding errors of the elements, and ignores the regularizer. As TensorFlow's
+    /// `MatrixSolveLs` (`tf.linalg.lstsq`). Runs on the host.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor};

@@ -70,6 +70,18 @@ impl<T: MatrixNumber> Reflection<T> {
     /// Replaces a matrix by the product of the matrix and the adjoint of the reflection. The reflection acts on columns
     /// `start..`, and on rows `rows` only.
     pub(super) fn columns(&self, a: &mut Matrix<T>, start: usize, rows: Range<usize>) {
+        if let [_, b, c] = self.vector[..] {
+            // Most reflections of the QR iteration are of three columns.
+            for row in rows {
+                if let Some([x, y, z]) = a.row_mut(row)[start..].first_chunk_mut() {
+                    let product = self.tau.conj() * (*x + b * *y + c * *z);
+                    *x -= product;
+                    *y -= product * b.conj();
+                    *z -= product * c.conj();
+                }
+            }
+            return;
+        }
         let conjugates: Vector<T> = self.vector.iter().map(|v| v.conj()).collect();
         for row in rows {
             let part = &mut a.row_mut(row)[start..start + conjugates.len()];

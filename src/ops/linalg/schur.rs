@@ -76,8 +76,8 @@ fn set_column<T: MatrixNumber>(h: &mut Matrix<T>, start: usize, column: usize, f
 }
 
 /// A step of an iteration on rows and columns `first..=last` of a matrix, and on the adjoint of its unitary factor. The
-/// number says how many steps were taken since the last eigenvalue was found. Returns how many rows at the end of the block are
-/// finished.
+/// number says how many steps were taken since the last eigenvalue was found. Returns how many rows at the end of the
+/// block are finished.
 type Step<T> = fn(&mut Matrix<T>, &mut Matrix<T>, usize, usize, usize) -> usize;
 
 /// Steps until every block of a Hessenberg matrix is finished; `None` if the iteration does not converge.
