@@ -205,10 +205,10 @@ impl MatrixNumber for Complex64 {
         if largest == 0.0 {
             return Complex64::new(self.re / divisor.re, self.im / divisor.re);
         }
-        let is_finite = largest.is_finite();
-        let exponent = if is_finite { (largest.log2().floor() as i32).clamp(-1000, 1000) } else { 0 };
+        let exponent = (largest.to_bits() >> 52) as i32 - 1023;
+        let exponent = if largest.is_finite() { exponent.clamp(-1000, 1000) } else { 0 };
         // A power of 2 rounds nothing.
-        let unit = f64::powi(2.0, -exponent);
+        let unit = f64::from_bits(((1023 - exponent) as u64) << 52);
         self / (divisor * unit) * unit
     }
 
