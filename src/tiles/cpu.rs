@@ -7,7 +7,7 @@ pub(super) const CACHE_LINE: usize = 64;
 
 /// Returns whether the processor has 256-bit integer vectors.
 #[inline]
-pub(super) fn has_avx2() -> bool {
+pub(crate) fn has_avx2() -> bool {
     #[cfg(target_arch = "x86_64")]
     {
         std::arch::is_x86_feature_detected!("avx2")

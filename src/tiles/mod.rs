@@ -6,7 +6,7 @@
 //!   the batch after the other.
 //! - [`AddMultiple`] adds a multiple of a row to a row.
 //! - [`SortKey`] sorts unsigned integers.
-//! - [`with_wide_vectors`] runs a loop of the caller with vectors of 256 bits.
+//! - [`with_wide_vectors`] and [`wide!`] run a loop of the caller with vectors of 256 bits.
 //! - [`compress()`] copies the flagged elements of a row, in order, to the beginning of another row.
 //!
 //! Callers plan these loops once and run them many times, from threads of their own. Only [`SliceMatMul`] allocates: it
@@ -38,10 +38,12 @@ mod wide;
 pub(crate) use add_multiple::AddMultiple;
 pub(crate) use compress::{compress, count};
 pub(crate) use copy::StridedCopy;
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+pub(crate) use cpu::has_avx2;
 pub(crate) use cpu::is_streamed;
 pub(crate) use matmul::{Float, Gemm, LeftMatrix, NestedAxes, PackedMatrix, StridedMatrix};
 pub(crate) use prefetch::prefetch;
 pub(crate) use slices::SliceMatMul;
 pub(crate) use sort::SortKey;
 pub(crate) use vector::{Gemv, MatrixStrides};
-pub(crate) use wide::with_wide_vectors;
+pub(crate) use wide::{wide, with_wide_vectors};

@@ -1,4 +1,4 @@
-//! [`with_wide_vectors`]: runs a loop that the compiler vectorizes, with the vectors of the running processor.
+//! [`with_wide_vectors`] and [`wide!`]: loops that the compiler vectorizes, with the vectors of the running processor.
 
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 use super::cpu::has_avx2;
@@ -23,9 +23,50 @@ fn with_avx2<R>(f: impl FnOnce() -> R) -> R {
     f()
 }
 
+/// Defines a function that is compiled for AVX2 if the processor has it. The results are the same: no operation
+/// changes its rounding.
+///
+/// In contrast to a closure for [`with_wide_vectors`], the function may be long: the compiler always inlines it.
+macro_rules! wide {
+    ($(#[$meta:meta])* $visibility:vis fn $name:ident$(<$T:ident: $Bound:path>)?(
+        $($argument:ident: $type:ty),* $(,)?
+    ) $(-> $result:ty)? $body:block) => {
+        $(#[$meta])*
+        $visibility fn $name$(<$T: $Bound>)?($($argument: $type),*) $(-> $result)? {
+            #[inline(always)]
+            fn plain$(<$T: $Bound>)?($($argument: $type),*) $(-> $result)? $body
+            #[cfg(all(target_arch = "x86_64", not(miri)))]
+            if $crate::tiles::has_avx2() {
+                #[target_feature(enable = "avx2")]
+                fn wide$(<$T: $Bound>)?($($argument: $type),*) $(-> $result)? {
+                    plain($($argument),*)
+                }
+                // SAFETY: the processor has AVX2.
+                return unsafe { wide($($argument),*) };
+            }
+            plain($($argument),*)
+        }
+    };
+}
+pub(crate) use wide;
+
 #[cfg(test)]
 mod tests {
     use super::with_wide_vectors;
+
+    wide! {
+        fn add_all<T: std::ops::AddAssign>(to: &mut [T], from: Vec<T>) -> usize {
+            let count = from.len();
+            to.iter_mut().zip(from).for_each(|(to, from)| *to += from);
+            count
+        }
+    }
+
+    #[test]
+    fn results_are_those_of_the_function() {
+        let mut sums = [1, 2, 3];
+        assert_eq!((add_all(&mut sums, vec![4, 5, 6]), sums), (3, [5, 7, 9]));
+    }
 
     #[test]
     fn results_are_those_of_the_closure() {

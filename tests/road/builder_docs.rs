@@ -135,8 +135,10 @@ impl Scan {
             let name = implementation.trim_start_matches("<'g>").trim_start().split(['<', ' ']).next();
             self.owner = name.and_then(|name| name.rsplit("::").next()).map(str::to_string);
         }
-        // A line such as `unary_ops! { unary, "":`. The macro makes methods of one type.
-        if let Some((name, _)) = line.split_once("! {").filter(|(name, _)| !name.contains(' ')) {
+        // A line such as `unary_ops! { unary, "":`. The macro makes methods of one type. `wide!` makes inner loops.
+        if let Some((name, _)) =
+            line.split_once("! {").filter(|(name, _)| !name.contains(' ') && *name != "wide")
+        {
             self.owner = Some(if makes_ragged { "RaggedValue" } else { "Value" }.to_string());
             self.rows_of = Some(name.to_string());
         }

@@ -4,8 +4,9 @@ use std::panic::Location;
 
 use shapeflow_shape_fns::Attribute;
 
-use super::lu::dtype_of;
-use super::matrix::{Matrix, MatrixBatch, MatrixNumber, broadcast, refuse, set_batch, with_number_type};
+use super::batch::{MatrixBatch, broadcast, dtype_of, refuse, set_batch};
+use super::matrix::Matrix;
+use super::number::{MatrixNumber, with_number_type};
 use crate::dtype;
 use crate::error::Result;
 use crate::graph::{IntoOperand, Value};
@@ -69,12 +70,11 @@ fn solve<T: MatrixNumber>(cx: &mut HostCx<'_>) -> Result<()> {
     let (bands, sides) = (MatrixBatch::<T>::read(cx, 0)?, MatrixBatch::<T>::read(cx, 1)?);
     let (is_lower, is_adjoint) = (cx.attrs().bool("lower"), cx.attrs().bool("adjoint"));
     let (sizes, pairs) = broadcast(&bands.sizes, &sides.sizes)?;
-    let mut solutions = Vec::with_capacity(pairs.len());
-    for [a, b] in pairs {
-        let solution = substitute(&bands.at(a), sides.at(b), is_lower, is_adjoint)
-            .map_err(|error| bands.in_matrix(a, error))?;
-        solutions.push(solution.data);
-    }
+    let solutions = bands.in_parts(pairs.len(), |number| {
+        let [a, b] = pairs[number];
+        let solution = substitute(&bands.at(a), sides.at(b), is_lower, is_adjoint);
+        Ok(solution.map_err(|error| bands.in_matrix(a, error))?.data)
+    })?;
     let dtype = dtype_of(cx)?;
     set_batch(cx, 0, dtype, &sizes, &sides.shape(), solutions)
 }
@@ -115,7 +115,8 @@ mod tests {
     use num_complex::Complex64;
     use shapeflow_shape_fns::{Attrs, DType};
 
-    use super::super::matrix::{check_matrix, numbers};
+    use super::super::batch::numbers;
+    use super::super::matrix::check_matrix;
     use super::*;
     use crate::ops::testing::{run, run_one, shape_table, tensor};
 

@@ -2,9 +2,9 @@
 
 use std::panic::Location;
 
-use super::lu::dtype_of;
-use super::matrix::{Matrix, MatrixBatch, set_batch};
-use super::triangular::substitute;
+use super::batch::{MatrixBatch, dtype_of, set_batch};
+use super::matrix::Matrix;
+use super::triangular::{Triangle, substitute};
 use crate::dtype;
 use crate::error::Result;
 use crate::graph::{IntoOperand, Value};
@@ -44,8 +44,7 @@ pub(crate) static DEF: OpDef = OpDef::host("cholesky_grad", run)
 
 fn run(cx: &mut HostCx<'_>) -> Result<()> {
     let (factors, grads) = (MatrixBatch::<f64>::read(cx, 0)?, MatrixBatch::<f64>::read(cx, 1)?);
-    let gradients = factors.iter().zip(grads.iter());
-    let gradients = gradients.map(|(l, grad)| gradient(&l, &grad).data).collect();
+    let gradients = factors.try_map_with(&grads, |l, grad| Ok(gradient(&l, &grad).data))?;
     let dtype = dtype_of(cx)?;
     set_batch(cx, 0, dtype, &factors.sizes, &factors.shape(), gradients)
 }
@@ -64,8 +63,8 @@ fn gradient(l: &Matrix<f64>, grad: &Matrix<f64>) -> Matrix<f64> {
     }
     let above = l.adjoint();
     // The transpose of `p · l⁻¹` is `l⁻ᵀ · pᵀ`.
-    let right = substitute(&above, p.adjoint(), false).adjoint();
-    let whole = substitute(&above, right, false);
+    let right = substitute(&above, p.adjoint(), Triangle::Upper).adjoint();
+    let whole = substitute(&above, right, Triangle::Upper);
     Matrix::from_fn(size, size, |row, column| (whole[(row, column)] + whole[(column, row)]) / 2.0)
 }
 
@@ -73,7 +72,7 @@ fn gradient(l: &Matrix<f64>, grad: &Matrix<f64>) -> Matrix<f64> {
 mod tests {
     use shapeflow_shape_fns::{Attrs, DType};
 
-    use super::super::matrix::numbers;
+    use super::super::batch::numbers;
     use super::super::triangular::factor;
     use super::*;
     use crate::ops::testing::{run_one, shape_table};

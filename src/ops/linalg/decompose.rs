@@ -2,11 +2,13 @@
 
 use shapeflow_shape_fns::{Attribute, Attrs, DType};
 
+use super::batch::{MatrixBatch, dtype_of, refuse, set_batch};
+use super::hermitian::{Eigen, eigen};
 use super::in_tensorflow;
-use super::jacobi::{eigen, singular};
-use super::lu::dtype_of;
-use super::matrix::{Matrix, MatrixBatch, MatrixNumber, refuse, set_batch, with_number_type};
-use super::reflection::Reflection;
+use super::matrix::Matrix;
+use super::number::{MatrixNumber, with_number_type};
+use super::qr::qr;
+use super::singular::{Factors, Singular, singular};
 use crate::dtype::{self, Class};
 use crate::error::Result;
 use crate::graph::Value;
@@ -45,10 +47,10 @@ impl<'g> Value<'g> {
     /// values `s` descend. Returns `[s, u, v]`. With `full_matrices`, `u` and `v` are square.
     ///
     /// `[..batch, m, n] -> s [..batch, p], u [..batch, m, p], v [..batch, n, p]`, where `p` is `min(m, n)`; floats and
-    /// complex numbers, computed in f64 by Jacobi rotations and rounded once. `s` is real, also for complex matrices.
-    /// The phase of each pair of columns of `u` and `v` is arbitrary. If an element of a matrix is a NaN or an
-    /// infinity, all its singular values and all elements of its factors are NaN. As TensorFlow's `Svd`, whose singular
-    /// values of complex matrices are complex numbers. Runs on the host.
+    /// complex numbers, computed in f64 by one-sided Jacobi rotations of the triangular factor, and rounded once. `s`
+    /// is real, also for complex matrices. The phase of each pair of columns of `u` and `v` is arbitrary. If an element
+    /// of a matrix is a NaN or an infinity, all its singular values and all elements of its factors are NaN. As
+    /// TensorFlow's `Svd`, whose singular values of complex matrices are complex numbers. Runs on the host.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor};
@@ -72,10 +74,10 @@ impl<'g> Value<'g> {
     /// Returns the eigenvalues of Hermitian matrices in ascending order, and matrices whose columns are orthonormal
     /// eigenvectors in the same order. The op reads the lower triangles only.
     ///
-    /// `[..batch, n, n] -> [..batch, n], [..batch, n, n]`, floats and complex numbers, computed in f64 by Jacobi
-    /// rotations and rounded once. The eigenvalues are real, also of complex matrices. The phase of each eigenvector is
-    /// arbitrary. As TensorFlow's `SelfAdjointEigV2`, whose eigenvalues of complex matrices are complex numbers. Runs
-    /// on the host.
+    /// `[..batch, n, n] -> [..batch, n], [..batch, n, n]`, floats and complex numbers, computed in f64 by Householder
+    /// tridiagonalization and the implicit QL iteration, and rounded once. The eigenvalues are real, also of complex
+    /// matrices. The phase of each eigenvector is arbitrary. As TensorFlow's `SelfAdjointEigV2`, whose eigenvalues of
+    /// complex matrices are complex numbers. Runs on the host.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor};
@@ -145,33 +147,15 @@ fn run_qr<T: MatrixNumber>(cx: &mut HostCx<'_>) -> Result<()> {
     let matrices = MatrixBatch::<T>::read(cx, 0)?;
     let [rows, columns] = matrices.shape();
     let kept = if cx.attrs().bool("full_matrices") { rows } else { rows.min(columns) };
-    let (mut left, mut right) = (Vec::new(), Vec::new());
-    for a in matrices.iter() {
-        let (q, r) = householder(a);
-        left.push(Matrix::from_fn(rows, kept, |row, column| q[(row, column)]).data);
-        right.push(r.data[..kept * columns].to_vec());
-    }
+    let factors = matrices.try_map(|a| {
+        let (q, mut r) = qr(a, kept);
+        r.data.truncate(kept * columns);
+        Ok((q.data, r.data))
+    })?;
+    let (left, right) = factors.into_iter().unzip();
     let dtype = dtype_of(cx)?;
     set_batch(cx, 0, dtype, &matrices.sizes, &[rows, kept], left)?;
     set_batch(cx, 1, dtype, &matrices.sizes, &[kept, columns], right)
-}
-
-/// Returns the square factor `q` and the triangular factor `r`.
-fn householder<T: MatrixNumber>(mut r: Matrix<T>) -> (Matrix<T>, Matrix<T>) {
-    let mut q = Matrix::identity(r.rows);
-    for step in 0..r.rows.min(r.columns) {
-        let column: Vec<T> = (step..r.rows).map(|row| r[(row, step)]).collect();
-        let Some(reflection) = Reflection::of(&column) else { continue };
-        let columns = r.columns;
-        reflection.rows(&mut r, step, 0..columns);
-        for row in step + 1..r.rows {
-            r[(row, step)] = T::zero();
-        }
-        // The rows of q are conjugated and transposed at the end.
-        let columns = q.columns;
-        reflection.rows(&mut q, step, 0..columns);
-    }
-    (q.adjoint(), r)
 }
 
 fn run_svd<T: MatrixNumber>(cx: &mut HostCx<'_>) -> Result<()> {
@@ -179,32 +163,36 @@ fn run_svd<T: MatrixNumber>(cx: &mut HostCx<'_>) -> Result<()> {
     let [rows, columns] = matrices.shape();
     let p = rows.min(columns);
     let has_factors = cx.attrs().bool("compute_uv");
-    let is_full = has_factors && cx.attrs().bool("full_matrices");
-    let (mut values, mut left, mut right) = (Vec::new(), Vec::new(), Vec::new());
-    for a in matrices.iter() {
-        let (s, u, v) = singular(&a, is_full);
-        values.push(s.into_iter().map(T::from_real).collect());
-        left.push(u.data);
-        right.push(v.data);
-    }
+    let factors = match (has_factors, cx.attrs().bool("full_matrices")) {
+        (false, _) => Factors::None,
+        (true, false) => Factors::Reduced,
+        (true, true) => Factors::Full,
+    };
+    let parts = matrices.try_map(|a| {
+        let Singular { values, u, v } = singular(&a, factors);
+        let values: Vec<T> = values.into_iter().map(T::from_real).collect();
+        Ok((values, (u.data, v.data)))
+    })?;
+    let (values, sides): (_, Vec<_>) = parts.into_iter().unzip();
+    let (left, right) = sides.into_iter().unzip();
     let dtype = dtype_of(cx)?;
     set_batch(cx, 0, dtype, &matrices.sizes, &[p], values)?;
     if !has_factors {
         set_empty(cx, 1)?;
         return set_empty(cx, 2);
     }
-    let kept = |size: usize| if is_full { size } else { p };
+    let kept = |size: usize| if factors == Factors::Full { size } else { p };
     set_batch(cx, 1, dtype, &matrices.sizes, &[rows, kept(rows)], left)?;
     set_batch(cx, 2, dtype, &matrices.sizes, &[columns, kept(columns)], right)
 }
 
-/// Returns the eigenvalues and eigenvectors of a matrix.
+/// Returns the eigenvalues of a matrix, and its eigenvectors with `has_vectors`.
 ///
 /// # Errors
 /// An element is not finite.
-fn finite_eigen<T: MatrixNumber>(a: &Matrix<T>) -> Result<(Vec<f64>, Matrix<T>)> {
-    match eigen(a) {
-        Some(both) => Ok(both),
+fn finite_eigen<T: MatrixNumber>(a: &Matrix<T>, has_vectors: bool) -> Result<(Vec<T>, Vec<T>)> {
+    match eigen(a, has_vectors) {
+        Some(Eigen { values, vectors }) => Ok((values.into_iter().map(T::from_real).collect(), vectors.data)),
         None => refuse("a matrix must have finite elements, got an infinity or a NaN"),
     }
 }
@@ -213,8 +201,9 @@ fn run_packed_eigen<T: MatrixNumber>(cx: &mut HostCx<'_>) -> Result<()> {
     let matrices = MatrixBatch::<T>::read(cx, 0)?;
     let [size, _] = matrices.shape();
     let packed = matrices.try_map(|a| {
-        let (e, v) = finite_eigen(&a)?;
-        Ok(e.into_iter().map(T::from_real).chain(v.data).collect())
+        let (mut packed, vectors) = finite_eigen(&a, true)?;
+        packed.extend(vectors);
+        Ok(packed)
     })?;
     let dtype = dtype_of(cx)?;
     set_batch(cx, 0, dtype, &matrices.sizes, &[size + 1, size], packed)
@@ -223,14 +212,12 @@ fn run_packed_eigen<T: MatrixNumber>(cx: &mut HostCx<'_>) -> Result<()> {
 fn run_eigen<T: MatrixNumber>(cx: &mut HostCx<'_>) -> Result<()> {
     let matrices = MatrixBatch::<T>::read(cx, 0)?;
     let [size, _] = matrices.shape();
-    let both = matrices.try_map(|a| {
-        let (e, v) = finite_eigen(&a)?;
-        Ok((e.into_iter().map(T::from_real).collect(), v.data))
-    })?;
+    let has_vectors = cx.attrs().bool("compute_v");
+    let both = matrices.try_map(|a| finite_eigen(&a, has_vectors))?;
     let (values, vectors) = both.into_iter().unzip();
     let dtype = dtype_of(cx)?;
     set_batch(cx, 0, dtype, &matrices.sizes, &[size], values)?;
-    match cx.attrs().bool("compute_v") {
+    match has_vectors {
         true => set_batch(cx, 1, dtype, &matrices.sizes, &[size, size], vectors),
         false => set_empty(cx, 1),
     }
@@ -240,7 +227,8 @@ fn run_eigen<T: MatrixNumber>(cx: &mut HostCx<'_>) -> Result<()> {
 mod tests {
     use num_complex::Complex64;
 
-    use super::super::matrix::{check_matrix, numbers};
+    use super::super::batch::numbers;
+    use super::super::matrix::check_matrix;
     use super::*;
     use crate::ops::testing::{run, shape_table};
     use crate::tensor::Tensor;

@@ -3,9 +3,11 @@
 use num_complex::Complex64;
 use shapeflow_shape_fns::{Attribute, Attrs, DType};
 
-use super::lu::dtype_of;
-use super::matrix::{Matrix, MatrixBatch, MatrixNumber, refuse, set_batch, with_number_type};
+use super::batch::{MatrixBatch, dtype_of, refuse, set_batch};
+use super::matrix::Matrix;
+use super::number::{MatrixNumber, with_number_type};
 use super::schur::Schur;
+use super::vectors::dot;
 use crate::dtype::{self, Class};
 use crate::error::Result;
 use crate::graph::Value;
@@ -60,23 +62,24 @@ fn run<T: MatrixNumber>(cx: &mut HostCx<'_>) -> Result<()> {
     let given = dtype_of(cx)?;
     let matrices = MatrixBatch::<T>::read(cx, 0)?;
     let [size, _] = matrices.shape();
-    let (mut values, mut vectors) = (Vec::new(), Vec::new());
-    let forms = matrices.try_map(|a| match Schur::of(&a) {
-        Some(form) => Ok(form),
-        None => refuse("the eigenvalues of a matrix must be finite, got an infinity or a NaN"),
-    })?;
-    for form in forms {
-        let (e, v) = (form.values(), eigenvectors(&form));
+    let has_vectors = cx.attrs().bool("compute_v");
+    let both = matrices.try_map(|a| {
+        let Some(form) = Schur::of(&a) else {
+            return refuse("the eigenvalues of a matrix must be finite, got an infinity or a NaN");
+        };
+        let e = form.values();
         let mut order: Vec<usize> = (0..size).collect();
         if given.is_complex() {
             order.sort_by(|a, b| e[*a].norm().total_cmp(&e[*b].norm()));
         }
-        values.push(order.iter().map(|i| e[*i]).collect());
-        vectors.push(Matrix::from_fn(size, size, |row, column| v[(row, order[column])]).data);
-    }
+        let values: Vec<Complex64> = order.iter().map(|i| e[*i]).collect();
+        let v = if has_vectors { eigenvectors(&form) } else { return Ok((values, Vec::new())) };
+        Ok((values, Matrix::from_fn(size, size, |row, column| v[(row, order[column])]).data))
+    })?;
+    let (values, vectors) = both.into_iter().unzip();
     let dtype = output_dtypes(&[given], cx.attrs())?[0];
     set_batch::<Complex64>(cx, 0, dtype, &matrices.sizes, &[size], values)?;
-    match cx.attrs().bool("compute_v") {
+    match has_vectors {
         true => set_batch(cx, 1, dtype, &matrices.sizes, &[size, size], vectors),
         false => cx.output(1, &[0]).map(|_| ()),
     }
@@ -88,24 +91,25 @@ fn eigenvectors(form: &Schur) -> Matrix<Complex64> {
     let largest = form.triangle.data.iter().map(|x| x.norm()).fold(0.0, f64::max);
     let scale = if largest > 0.0 { largest } else { 1.0 };
     let t = Matrix::from_fn(size, size, |row, column| form.triangle[(row, column)].over(scale));
-    let mut vectors = Matrix::from_fn(size, size, |_, _| Complex64::ZERO);
+    let is_conjugate = |column: usize| form.is_real && t[(column, column)].im < 0.0;
+    let mut of_triangle = Matrix::from_fn(size, size, |_, _| Complex64::ZERO);
+    for column in (0..size).filter(|column| !is_conjugate(*column)) {
+        for (row, element) in vector_of_triangle(&t, column).into_iter().enumerate() {
+            of_triangle[(row, column)] = element;
+        }
+    }
+    let mut vectors = form.vectors.times(&of_triangle);
     for column in 0..size {
-        let value = t[(column, column)];
-        if form.is_real && value.im < 0.0 {
+        if is_conjugate(column) {
             for row in 0..size {
                 vectors[(row, column)] = vectors[(row, column - 1)].conj();
             }
             continue;
         }
-        let x = of_triangle(&t, column);
-        let mut vector = vec![Complex64::ZERO; size];
-        for (row, element) in vector.iter_mut().enumerate() {
-            *element = (0..=column).map(|k| form.vectors[(row, k)] * x[k]).sum();
-        }
-        let norm = vector.iter().map(|x| x.norm_sqr()).sum::<f64>().sqrt();
-        let is_real = form.is_real && value.im == 0.0;
-        for (row, element) in vector.into_iter().enumerate() {
-            let element = element / norm;
+        let norm = (0..size).map(|row| vectors[(row, column)].norm_sqr()).sum::<f64>().sqrt();
+        let is_real = form.is_real && t[(column, column)].im == 0.0;
+        for row in 0..size {
+            let element = vectors[(row, column)] / norm;
             vectors[(row, column)] = if is_real { Complex64::from(element.re) } else { element };
         }
     }
@@ -114,13 +118,13 @@ fn eigenvectors(form: &Schur) -> Matrix<Complex64> {
 
 /// Returns the first `column + 1` elements of an eigenvector of a triangular matrix, whose eigenvalue is diagonal
 /// element `column`. The other elements are 0. The largest element of the matrix has the magnitude 1.
-fn of_triangle(t: &Matrix<Complex64>, column: usize) -> Vec<Complex64> {
+fn vector_of_triangle(t: &Matrix<Complex64>, column: usize) -> Vec<Complex64> {
     /// An element of this magnitude becomes 1, so that no later element overflows.
     const LARGE: f64 = 1e100;
     let mut x = vec![Complex64::ZERO; column + 1];
     x[column] = Complex64::ONE;
     for row in (0..column).rev() {
-        let sum: Complex64 = (row + 1..=column).map(|k| t[(row, k)] * x[k]).sum();
+        let sum = dot(&t.row(row)[row + 1..=column], &x[row + 1..]);
         let difference = t[(row, row)] - t[(column, column)];
         // Eigenvalues that are equal up to rounding count as different.
         let is_equal = difference.norm() < f64::EPSILON;
@@ -136,7 +140,8 @@ fn of_triangle(t: &Matrix<Complex64>, column: usize) -> Vec<Complex64> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::matrix::{check_matrix, numbers};
+    use super::super::batch::numbers;
+    use super::super::matrix::check_matrix;
     use super::*;
     use crate::ops::testing::{run, shape_table, tensor};
 

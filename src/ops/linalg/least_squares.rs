@@ -6,10 +6,11 @@ use std::panic::Location;
 
 use shapeflow_shape_fns::DType;
 
-use super::jacobi::singular;
-use super::lu::dtype_of;
-use super::matrix::{Matrix, MatrixBatch, MatrixNumber, refuse, set_batch, with_number_type};
-use super::triangular::{factor, substitute};
+use super::batch::{MatrixBatch, dtype_of, refuse, set_batch};
+use super::matrix::{Matrix, scale_of};
+use super::number::{MatrixNumber, with_number_type};
+use super::qr::{PivotedQr, qr};
+use super::triangular::{Triangle, factor, substitute};
 use crate::dtype::{self, Class};
 use crate::error::Result;
 use crate::graph::{IntoOperand, Value};
@@ -23,9 +24,9 @@ impl<'g> Value<'g> {
     ///
     /// `[..batch, m, n], [..batch, m, k], f64[] -> [..batch, n, k]`, floats and complex numbers of one dtype, computed
     /// in f64 and rounded once. With `fast`, the op solves the normal equations by a Cholesky factor, and the run fails
-    /// if they are singular. Without `fast`, the op uses the singular values of the matrix, drops singular values that
-    /// are only rounding errors of the elements, and ignores the regularizer. As TensorFlow's `MatrixSolveLs`
-    /// (`tf.linalg.lstsq`). Runs on the host.
+    /// if they are singular. Without `fast`, the op uses a complete orthogonal decomposition, which determines the rank
+    /// of the matrix up to rounding errors of the elements, and ignores the regularizer. As TensorFlow's
+    /// `MatrixSolveLs` (`tf.linalg.lstsq`). Runs on the host.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor};
@@ -80,7 +81,8 @@ fn solve<T: MatrixNumber>(cx: &mut HostCx<'_>) -> Result<()> {
     let [_, columns] = sides.shape();
     let epsilon = epsilon(dtype_of(cx)?);
     let solve = |a: Matrix<T>, b: Matrix<T>| {
-        Ok(if is_fast { by_normal_equations(&a, &b, l2)? } else { by_singular_values(&a, &b, epsilon) }.data)
+        Ok(if is_fast { by_normal_equations(&a, &b, l2)? } else { by_orthogonal_factors(&a, b, epsilon) }
+            .data)
     };
     let solutions = matrices.try_map_with(&sides, solve)?;
     let dtype = dtype_of(cx)?;
@@ -100,7 +102,9 @@ fn by_normal_equations<T: MatrixNumber>(a: &Matrix<T>, b: &Matrix<T>, l2: f64) -
         return refuse("a matrix must have full rank, got a lower rank")
             .map_err(|error| error.with_help("pass fast = false, or a larger regularizer"));
     }
-    let solve = |side: Matrix<T>| substitute(&lower.adjoint(), substitute(&lower, side, true), false);
+    let solve = |side: Matrix<T>| {
+        substitute(&lower.adjoint(), substitute(&lower, side, Triangle::Lower), Triangle::Upper)
+    };
     Ok(if is_tall { solve(adjoint.times(b)) } else { adjoint.times(&solve(b.clone())) })
 }
 
@@ -114,26 +118,47 @@ fn epsilon(dtype: DType) -> f64 {
     }
 }
 
-/// Solves by the pseudo-inverse `v · diag(1 / s) · uᴴ`. Leaves out singular values that are no larger than the errors
-/// of elements rounded with the relative error `epsilon`.
-fn by_singular_values<T: MatrixNumber>(a: &Matrix<T>, b: &Matrix<T>, epsilon: f64) -> Matrix<T> {
-    let (values, u, v) = singular(a, false);
-    let least = values.first().copied().unwrap_or(0.0) * epsilon * a.rows.max(a.columns) as f64;
-    let mut parts = u.adjoint().times(b);
-    for (row, value) in values.iter().enumerate() {
-        for column in 0..parts.columns {
-            let part = parts[(row, column)];
-            parts[(row, column)] = if *value > least { part.over(*value) } else { T::zero() };
+/// Solves by a complete orthogonal decomposition: a QR factorization with column pivoting shows the rank, and the
+/// reflections of the rows of the triangular factor give the solution of least norm. Rows of the factor whose diagonal
+/// is no larger than the errors of elements rounded with the relative error `epsilon` are left out. The solution is NaN
+/// if an element of `a` is not finite.
+fn by_orthogonal_factors<T: MatrixNumber>(a: &Matrix<T>, mut b: Matrix<T>, epsilon: f64) -> Matrix<T> {
+    let (rows, unknowns, columns) = (a.rows, a.columns, b.columns);
+    let Some(scale) = scale_of(a) else {
+        return Matrix::from_fn(unknowns, columns, |_, _| T::from_real(f64::NAN));
+    };
+    let scaled = Matrix::from_fn(unknowns, rows, |row, column| a[(column, row)].over(scale));
+    let PivotedQr { triangle, order, reflections } = PivotedQr::of_columns(scaled);
+    for (step, reflection) in reflections.iter().enumerate() {
+        if let Some(reflection) = reflection {
+            reflection.rows(&mut b, step, 0..columns);
         }
     }
-    v.times(&parts)
+    let pivot = |i: usize| triangle[(i, i)].magnitude();
+    let least = if triangle.rows > 0 { pivot(0) * epsilon * rows.max(unknowns) as f64 } else { 0.0 };
+    let rank = (0..triangle.rows).take_while(|i| pivot(*i) > least).count();
+    let (triangle, side) = (triangle.block(0..rank, 0..unknowns), b.block(0..rank, 0..columns));
+    let solution = if rank == unknowns {
+        substitute(&triangle, side, Triangle::Upper)
+    } else {
+        let (q, r) = qr(triangle.adjoint(), rank);
+        q.times(&substitute(&r.block(0..rank, 0..rank).adjoint(), side, Triangle::Lower))
+    };
+    let mut x = Matrix::from_fn(unknowns, columns, |_, _| T::zero());
+    for (row, unknown) in order.into_iter().enumerate() {
+        for (x, value) in x.row_mut(unknown).iter_mut().zip(solution.row(row)) {
+            *x = value.over(scale);
+        }
+    }
+    x
 }
 
 #[cfg(test)]
 mod tests {
     use shapeflow_shape_fns::Attrs;
 
-    use super::super::matrix::{check_matrix, numbers};
+    use super::super::batch::numbers;
+    use super::super::matrix::check_matrix;
     use super::*;
     use crate::ops::testing::{run, run_one, shape_table, tensor};
 
@@ -187,6 +212,26 @@ mod tests {
         x.allclose(&tensor(&[2, 1], &[0.2, 0.4]), 1e-14, 0.0).unwrap();
         let error = run(&DEF, &Attrs::new(), &operands).unwrap_err();
         assert!(error.message().starts_with("a matrix must have full rank"), "{error}");
+    }
+
+    /// The matrix has rank 2, more rows than columns or fewer, and the solution is in the span of its rows.
+    #[test]
+    fn solutions_of_least_norm_are_in_the_span_of_the_rows() {
+        for (rows, columns) in [(5, 4), (3, 6), (4, 4)] {
+            let of =
+                |sizes: &[usize]| MatrixBatch::<f64>::of(&numbers(DType::F64, sizes).view()).unwrap().at(0);
+            let (left, right) = (of(&[rows, 2]), of(&[2, columns]));
+            let a = left.times(&right);
+            let b = of(&[rows, 3]);
+            let x = by_orthogonal_factors(&a, b.clone(), f64::EPSILON);
+            let product = a.times(&x);
+            let rest = Matrix::from_fn(rows, 3, |row, column| product[(row, column)] - b[(row, column)]);
+            check_matrix(&a.adjoint().times(&rest), &Matrix::from_fn(columns, 3, |_, _| 0.0));
+            let weights = by_orthogonal_factors(&right.adjoint(), x.clone(), f64::EPSILON);
+            check_matrix(&right.adjoint().times(&weights), &x);
+            let nan = Matrix::from_fn(rows, columns, |_, _| f64::NAN);
+            assert!(by_orthogonal_factors(&nan, b, f64::EPSILON).data.iter().all(|x| x.is_nan()));
+        }
     }
 
     /// The second row is a tenth of the first, rounded to f32. Its rounding error is no information.

@@ -2,9 +2,13 @@
 
 use std::panic::Location;
 
-use shapeflow_shape_fns::{Attribute, DType};
+use shapeflow_shape_fns::Attribute;
 
-use super::matrix::{Matrix, MatrixBatch, MatrixNumber, refuse, set_batch, with_number_type};
+use super::batch::{MatrixBatch, dtype_of, refuse, set_batch};
+use super::matrix::Matrix;
+use super::number::{MatrixNumber, with_number_type};
+use super::triangular::{Triangle, substitute};
+use super::vectors::{add_scaled, subtract_scaled_rows};
 use crate::dtype;
 use crate::error::Result;
 use crate::graph::{IntoOperand, Value};
@@ -143,9 +147,8 @@ pub(crate) static LOG_DETERMINANT: OpDef =
         .dtype_rule(|dtypes, _| Ok(vec![dtype::common(dtypes, 0, 1, dtype::Class::Inexact)?; 2]))
         .tensorflow(&[TfOp::new("LogMatrixDeterminant")]);
 
-pub(super) fn dtype_of(cx: &HostCx<'_>) -> Result<DType> {
-    Ok(cx.input(0)?.dtype())
-}
+/// The number of columns that are eliminated before the columns after them are updated by a product of matrices.
+const BLOCK: usize = 32;
 
 /// The factors of a matrix whose rows are permuted: `U`, and below its diagonal `L`, whose diagonal is 1.
 pub(super) struct Lu<T> {
@@ -160,30 +163,29 @@ impl<T: MatrixNumber> Lu<T> {
         let size = a.rows;
         let mut order: Vec<usize> = (0..size).collect();
         let mut is_odd = false;
-        for column in 0..size {
-            let mut pivot = column;
-            for row in column + 1..size {
-                if a[(row, column)].magnitude() > a[(pivot, column)].magnitude() {
-                    pivot = row;
+        for start in (0..size).step_by(BLOCK) {
+            let end = size.min(start + BLOCK);
+            for column in start..end {
+                let larger = |best: usize, row: usize| {
+                    if a[(row, column)].magnitude() > a[(best, column)].magnitude() { row } else { best }
+                };
+                let pivot = (column + 1..size).fold(column, larger);
+                if pivot != column {
+                    a.swap_rows(pivot, column);
+                    order.swap(pivot, column);
+                    is_odd = !is_odd;
                 }
+                eliminate(&mut a, column, end);
             }
-            if pivot != column {
-                a.swap_rows(pivot, column);
-                order.swap(pivot, column);
-                is_odd = !is_odd;
-            }
-            let divisor = a[(column, column)];
-            if divisor == T::zero() {
-                continue;
-            }
-            let (above, below) = a.data.split_at_mut((column + 1) * size);
-            let eliminating = &above[column * size + column + 1..];
-            for row in below.chunks_exact_mut(size) {
-                let factor = row[column].divide(divisor);
-                row[column] = factor;
-                for (x, y) in row[column + 1..].iter_mut().zip(eliminating) {
-                    *x -= factor * *y;
+            if end < size {
+                // The panel of columns is done. The other columns of its rows are next, then the rest of the matrix.
+                for row in start + 1..end {
+                    let (above, below) = a.data.split_at_mut(row * size);
+                    let (factors, rest) = below[..size].split_at_mut(end);
+                    subtract_scaled_rows(rest, &factors[start..row], &above[start * size + end..], size);
                 }
+                let product = a.block(end..size, start..end).times(&a.block(start..end, end..size));
+                a.subtract_block(end, end, &product);
             }
         }
         Lu { factors: a, order, is_odd }
@@ -199,36 +201,43 @@ impl<T: MatrixNumber> Lu<T> {
 
     /// Returns the solution of the system; the matrix must not be singular.
     pub(super) fn solve(&self, rhs: &Matrix<T>) -> Matrix<T> {
-        let size = self.factors.rows;
-        let mut x = Matrix::from_fn(size, rhs.columns, |row, column| rhs[(self.order[row], column)]);
-        for row in 0..size {
-            for above in 0..row {
-                x.add_row(row, -self.factors[(row, above)], above);
-            }
+        let mut x = Vec::with_capacity(rhs.data.len());
+        for row in &self.order {
+            x.extend_from_slice(rhs.row(*row));
         }
-        for row in (0..size).rev() {
-            for below in row + 1..size {
-                x.add_row(row, -self.factors[(row, below)], below);
-            }
-            for column in 0..x.columns {
-                x[(row, column)] = x[(row, column)].divide(self.factors[(row, row)]);
-            }
-        }
-        x
+        let x = Matrix { rows: rhs.rows, columns: rhs.columns, data: x };
+        substitute(&self.factors, substitute(&self.factors, x, Triangle::UnitLower), Triangle::Upper)
     }
 }
 
-/// Factors a matrix, or its conjugate transpose if attribute `adjoint` is set.
-fn factor<T: MatrixNumber>(cx: &HostCx<'_>, a: Matrix<T>) -> Result<Lu<T>> {
-    let lu = Lu::new(if cx.attrs().bool("adjoint") { a.adjoint() } else { a });
+/// Subtracts multiples of the pivot row from the rows below, in the columns after `column` and before `end`.
+fn eliminate<T: MatrixNumber>(a: &mut Matrix<T>, column: usize, end: usize) {
+    let size = a.columns;
+    let divisor = a[(column, column)];
+    if divisor == T::zero() {
+        return;
+    }
+    let (above, below) = a.data.split_at_mut((column + 1) * size);
+    let pivot = &above[column * size..][column + 1..end];
+    for row in below.chunks_exact_mut(size) {
+        let factor = row[column].divide(divisor);
+        row[column] = factor;
+        add_scaled(&mut row[column + 1..end], -factor, pivot);
+    }
+}
+
+/// Factors a matrix, or its conjugate transpose with `is_adjoint`.
+fn factor<T: MatrixNumber>(a: Matrix<T>, is_adjoint: bool) -> Result<Lu<T>> {
+    let lu = Lu::new(if is_adjoint { a.adjoint() } else { a });
     if lu.is_singular() { refuse("a matrix must be invertible, got a singular one") } else { Ok(lu) }
 }
 
 fn solve<T: MatrixNumber>(cx: &mut HostCx<'_>) -> Result<()> {
     let (matrices, sides) = (MatrixBatch::<T>::read(cx, 0)?, MatrixBatch::<T>::read(cx, 1)?);
+    let is_adjoint = cx.attrs().bool("adjoint");
     // Without right-hand sides, every matrix has the solution.
     let solutions = matrices.try_map_with(&sides, |a, b| {
-        Ok(if b.columns == 0 { b.data } else { factor(cx, a)?.solve(&b).data })
+        Ok(if b.columns == 0 { b.data } else { factor(a, is_adjoint)?.solve(&b).data })
     })?;
     let dtype = dtype_of(cx)?;
     set_batch(cx, 0, dtype, &sides.sizes, &sides.shape(), solutions)
@@ -236,9 +245,10 @@ fn solve<T: MatrixNumber>(cx: &mut HostCx<'_>) -> Result<()> {
 
 fn invert<T: MatrixNumber>(cx: &mut HostCx<'_>) -> Result<()> {
     let matrices = MatrixBatch::<T>::read(cx, 0)?;
+    let is_adjoint = cx.attrs().bool("adjoint");
     let inverses = matrices.try_map(|a| {
         let identity = Matrix::identity(a.rows);
-        Ok(factor(cx, a)?.solve(&identity).data)
+        Ok(factor(a, is_adjoint)?.solve(&identity).data)
     })?;
     let dtype = dtype_of(cx)?;
     set_batch(cx, 0, dtype, &matrices.sizes, &matrices.shape(), inverses)
@@ -246,19 +256,18 @@ fn invert<T: MatrixNumber>(cx: &mut HostCx<'_>) -> Result<()> {
 
 fn determinant<T: MatrixNumber>(cx: &mut HostCx<'_>) -> Result<()> {
     let matrices = MatrixBatch::<T>::read(cx, 0)?;
-    let determinants = matrices.iter().map(|a| {
+    let determinants = matrices.try_map(|a| {
         let lu = Lu::new(a);
         let sign = if lu.is_odd { -T::one() } else { T::one() };
-        vec![lu.diagonal().fold(sign, |product, x| product * x)]
-    });
-    let (determinants, dtype) = (determinants.collect(), dtype_of(cx)?);
+        Ok(vec![lu.diagonal().fold(sign, |product, x| product * x)])
+    })?;
+    let dtype = dtype_of(cx)?;
     set_batch(cx, 0, dtype, &matrices.sizes, &[], determinants)
 }
 
 fn log_determinant<T: MatrixNumber>(cx: &mut HostCx<'_>) -> Result<()> {
     let matrices = MatrixBatch::<T>::read(cx, 0)?;
-    let (mut signs, mut logarithms) = (Vec::new(), Vec::new());
-    for a in matrices.iter() {
+    let both = matrices.try_map(|a| {
         let lu = Lu::new(a);
         let mut sign = if lu.is_odd { -T::one() } else { T::one() };
         let mut logarithm = 0.0;
@@ -267,9 +276,9 @@ fn log_determinant<T: MatrixNumber>(cx: &mut HostCx<'_>) -> Result<()> {
             logarithm += magnitude.ln();
             sign = sign * if magnitude == 0.0 { T::zero() } else { x.over(magnitude) };
         }
-        signs.push(vec![sign]);
-        logarithms.push(vec![T::from_real(logarithm)]);
-    }
+        Ok((vec![sign], vec![T::from_real(logarithm)]))
+    })?;
+    let (signs, logarithms) = both.into_iter().unzip();
     let dtype = dtype_of(cx)?;
     set_batch(cx, 0, dtype, &matrices.sizes, &[], signs)?;
     set_batch(cx, 1, dtype, &matrices.sizes, &[], logarithms)
@@ -277,9 +286,10 @@ fn log_determinant<T: MatrixNumber>(cx: &mut HostCx<'_>) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use shapeflow_shape_fns::Attrs;
+    use shapeflow_shape_fns::{Attrs, DType};
 
-    use super::super::matrix::{check_matrix, numbers};
+    use super::super::batch::numbers;
+    use super::super::matrix::check_matrix;
     use super::*;
     use crate::ops::testing::{check_tensor, run, run_one, shape_table, tensor};
     use crate::tensor::Tensor;
@@ -295,7 +305,7 @@ mod tests {
     }
 
     fn inverses<T: MatrixNumber + std::fmt::Debug>(dtype: DType) {
-        for size in [0, 1, 2, 5, 9] {
+        for size in [0, 1, 2, 5, 9, 33, 70] {
             let a = numbers(dtype, &[2, size, size]);
             let inverse = run_one(&INVERSE, &Attrs::new(), std::slice::from_ref(&a));
             let adjoint = Attrs::new().with("adjoint", true);

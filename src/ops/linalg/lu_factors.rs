@@ -2,8 +2,9 @@
 
 use shapeflow_shape_fns::{Attribute, DType};
 
-use super::lu::{Lu, dtype_of};
-use super::matrix::{MatrixBatch, MatrixNumber, refuse, set_batch, with_number_type};
+use super::batch::{MatrixBatch, dtype_of, refuse, set_batch};
+use super::lu::Lu;
+use super::number::{MatrixNumber, with_number_type};
 use crate::dtype::{self, Class};
 use crate::error::Result;
 use crate::graph::Value;
@@ -53,19 +54,18 @@ pub(crate) static DEF: OpDef = OpDef::host("lu", |cx| with_number_type!(dtype_of
 
 fn run<T: MatrixNumber>(cx: &mut HostCx<'_>) -> Result<()> {
     let matrices = MatrixBatch::<T>::read(cx, 0)?;
-    let mut order = Vec::new();
-    let factors = matrices.try_map(|a| {
+    let both = matrices.try_map(|a| {
         let lu = Lu::new(a);
         if lu.is_singular() {
             return refuse("a matrix must be invertible, got a singular one");
         }
-        order.extend(lu.order);
-        Ok(lu.factors.data)
+        Ok((lu.factors.data, lu.order))
     })?;
+    let (factors, orders): (_, Vec<_>) = both.into_iter().unzip();
     let (dtype, [size, _]) = (dtype_of(cx)?, matrices.shape());
     set_batch(cx, 0, dtype, &matrices.sizes, &[size, size], factors)?;
     let sizes: Vec<usize> = matrices.sizes.iter().copied().chain([size]).collect();
-    let order = int_tensor(cx.attrs().dtype("output_idx_type"), &sizes, order.into_iter())?;
+    let order = int_tensor(cx.attrs().dtype("output_idx_type"), &sizes, orders.into_iter().flatten())?;
     cx.set_output(1, order)
 }
 
@@ -74,7 +74,8 @@ mod tests {
     use num_complex::Complex64;
     use shapeflow_shape_fns::Attrs;
 
-    use super::super::matrix::{Matrix, check_matrix, numbers};
+    use super::super::batch::numbers;
+    use super::super::matrix::{Matrix, check_matrix};
     use super::*;
     use crate::ops::testing::{run, shape_table, tensor};
 
@@ -87,7 +88,7 @@ mod tests {
     }
 
     fn check<T: MatrixNumber + std::fmt::Debug>(dtype: DType) {
-        for size in [0, 1, 2, 7] {
+        for size in [0, 1, 2, 7, 32, 33, 70] {
             let x = numbers(dtype, &[2, size, size]);
             let outputs = run(&DEF, &Attrs::new(), std::slice::from_ref(&x)).unwrap();
             let (a, lu) =

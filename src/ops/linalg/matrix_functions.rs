@@ -4,11 +4,13 @@ use std::f64::consts::PI;
 
 use num_complex::Complex64;
 
+use super::batch::{MatrixBatch, dtype_of, set_batch};
 use super::in_tensorflow;
-use super::lu::{Lu, dtype_of};
-use super::matrix::{Matrix, MatrixBatch, MatrixNumber, set_batch, with_number_type};
+use super::lu::Lu;
+use super::matrix::Matrix;
+use super::number::{MatrixNumber, with_number_type};
 use super::schur::Schur;
-use super::triangular::substitute;
+use super::triangular::{Triangle, substitute};
 use crate::dtype;
 use crate::error::Result;
 use crate::graph::Value;
@@ -97,9 +99,12 @@ matrix_functions! {
 }
 
 /// Applies a function to each matrix of operand 0.
-fn of_each<T: MatrixNumber>(cx: &mut HostCx<'_>, function: impl Fn(&Matrix<T>) -> Matrix<T>) -> Result<()> {
+fn of_each<T: MatrixNumber>(
+    cx: &mut HostCx<'_>,
+    function: impl Fn(&Matrix<T>) -> Matrix<T> + Sync,
+) -> Result<()> {
     let matrices = MatrixBatch::<T>::read(cx, 0)?;
-    let results = matrices.iter().map(|a| function(&a).data).collect();
+    let results = matrices.try_map(|a| Ok(function(&a).data))?;
     let dtype = dtype_of(cx)?;
     set_batch(cx, 0, dtype, &matrices.sizes, &matrices.shape(), results)
 }
@@ -188,7 +193,7 @@ fn triangle_logarithm(t: &Matrix<Complex64>) -> Option<Matrix<Complex64>> {
             let unit = if row == column { Complex64::ONE } else { Complex64::ZERO };
             unit + root_minus_one[(row, column)] * node
         });
-        let part = substitute(&divisor, root_minus_one.clone(), false);
+        let part = substitute(&divisor, root_minus_one.clone(), Triangle::Upper);
         for (sum, part) in sum.data.iter_mut().zip(part.data) {
             *sum += part * (weight * factor);
         }
@@ -247,17 +252,24 @@ fn exponential_of<T: MatrixNumber>(a: &Matrix<T>) -> Matrix<T> {
         let ratio = (DEGREE - k + 1) as f64 / ((2 * DEGREE - k + 1) * k) as f64;
         coefficients.push(coefficients[k - 1] * ratio);
     }
-    // The terms of even degree, and the terms of odd degree divided by `a`.
-    let square = a.times(&a);
+    // The terms of even degree, and the terms of odd degree divided by `a`, with as few products as possible.
+    let second = a.times(&a);
+    let fourth = second.times(&second);
+    let sixth = fourth.times(&second);
     let terms = |parity: usize| {
-        let mut sum = Matrix::from_fn(size, size, |_, _| T::zero());
-        for coefficient in coefficients.iter().skip(parity).step_by(2).rev() {
-            sum = sum.times(&square);
-            for i in 0..size {
-                sum[(i, i)] += T::from_real(*coefficient);
-            }
+        let sum = |[zeroth, x, y, z]: [f64; 4]| {
+            Matrix::from_fn(size, size, |row, column| {
+                let i = (row, column);
+                let unit = if row == column { T::from_real(zeroth) } else { T::zero() };
+                unit + second[i].scaled(x) + fourth[i].scaled(y) + sixth[i].scaled(z)
+            })
+        };
+        let [c0, c2, c4, c6, c8, c10, c12] = std::array::from_fn(|i| coefficients[2 * i + parity]);
+        let mut terms = sixth.times(&sum([0.0, c8, c10, c12]));
+        for (term, low) in terms.data.iter_mut().zip(sum([c0, c2, c4, c6]).data) {
+            *term += low;
         }
-        sum
+        terms
     };
     let (even, odd) = (terms(0), a.times(&terms(1)));
     let numerator = Matrix::from_fn(size, size, |row, column| even[(row, column)] + odd[(row, column)]);
@@ -273,7 +285,8 @@ fn exponential_of<T: MatrixNumber>(a: &Matrix<T>) -> Matrix<T> {
 mod tests {
     use shapeflow_shape_fns::{Attrs, DType};
 
-    use super::super::matrix::{check_matrix, numbers};
+    use super::super::batch::numbers;
+    use super::super::matrix::check_matrix;
     use super::*;
     use crate::ops::testing::{run_one, shape_table, tensor};
     use crate::tensor::Tensor;
@@ -318,6 +331,16 @@ mod tests {
             let exponential = exponential_of(&a);
             let x = Complex64::write(DType::C128, &[size, size], &exponential.data).unwrap();
             check_matrix(&run::<Complex64>(&LOGARITHM, &x), &a);
+        }
+    }
+
+    #[test]
+    fn exponentials_of_opposite_matrices_are_inverse() {
+        for (size, scale) in [(4, 1e-3), (4, 0.5), (20, 0.3), (40, 0.2)] {
+            let a = matrix::<Complex64>(&numbers(DType::C128, &[size, size]));
+            let scaled = |factor: f64| Matrix::from_fn(size, size, |row, column| a[(row, column)] * factor);
+            let product = exponential_of(&scaled(scale)).times(&exponential_of(&scaled(-scale)));
+            check_matrix(&product, &Matrix::identity(size));
         }
     }
 

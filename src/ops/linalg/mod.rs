@@ -12,14 +12,16 @@
 //! ```
 
 pub(crate) mod banded;
+mod batch;
 pub(crate) mod cholesky_grad;
 pub(crate) mod cross;
 pub(crate) mod decompose;
 pub(crate) mod eig;
 pub(crate) mod einsum;
 pub(crate) mod fourier;
+mod hermitian;
+mod implicit_ql;
 mod in_tensorflow;
-mod jacobi;
 mod labeled;
 pub(crate) mod least_squares;
 pub(crate) mod lu;
@@ -28,13 +30,17 @@ pub(crate) mod matmul;
 pub(crate) mod matmul_to;
 mod matrix;
 pub(crate) mod matrix_functions;
+mod number;
+mod qr;
 mod reflection;
 mod schur;
+mod singular;
 pub(crate) mod sum_of_products;
 #[cfg(feature = "fft")]
 mod transform;
 pub(crate) mod triangular;
 pub(crate) mod tridiagonal;
+mod vectors;
 
 use crate::op::OpDef;
 

@@ -1,10 +1,12 @@
 //! `Schur`: a square matrix as the product `u t uᴴ`, where `u` is unitary and `t` is upper triangular.
 
 use num_complex::Complex64;
+use smallvec::{SmallVec, smallvec};
 
-use super::jacobi::scale_of;
-use super::matrix::{Matrix, MatrixNumber};
+use super::matrix::{Matrix, scale_of};
+use super::number::MatrixNumber;
 use super::reflection::Reflection;
+use super::vectors::{self, length};
 
 /// The number of iterations for one eigenvalue after which a matrix has no Schur form.
 const MOST_ITERATIONS: usize = 120;
@@ -30,9 +32,9 @@ impl Schur {
         let (mut triangle, vectors) = match is_real {
             true => of_real(Matrix::from_fn(a.rows, a.rows, |row, column| scaled[(row, column)].re))?,
             false => {
-                let (mut h, mut u) = hessenberg(scaled);
-                iterate(&mut h, &mut u, complex_step)?;
-                (h, u)
+                let (mut h, mut adjoint) = hessenberg(scaled);
+                iterate(&mut h, &mut adjoint, complex_step)?;
+                (h, adjoint.adjoint())
             }
         };
         for row in 0..a.rows {
@@ -50,19 +52,20 @@ impl Schur {
     }
 }
 
-/// Returns a matrix without elements below the first subdiagonal, and the unitary `u` for which `a = u h uᴴ`.
+/// Returns a matrix without elements below the first subdiagonal, and the adjoint of the unitary `u` for which
+/// `a = u h uᴴ`.
 fn hessenberg<T: MatrixNumber>(mut h: Matrix<T>) -> (Matrix<T>, Matrix<T>) {
     let size = h.rows;
-    let mut u = Matrix::identity(size);
+    let mut adjoint = Matrix::identity(size);
     for step in 1..size.saturating_sub(1) {
         let column: Vec<T> = (step..size).map(|row| h[(row, step - 1)]).collect();
         let Some(reflection) = Reflection::of(&column) else { continue };
         reflection.rows(&mut h, step, step - 1..size);
         reflection.columns(&mut h, step, 0..size);
-        reflection.columns(&mut u, step, 0..size);
+        reflection.rows(&mut adjoint, step, 1..size);
         set_column(&mut h, step, step - 1, reflection.image);
     }
-    (h, u)
+    (h, adjoint)
 }
 
 /// Sets the elements of a column from row `start` on to `first`, and to zeros below.
@@ -72,13 +75,13 @@ fn set_column<T: MatrixNumber>(h: &mut Matrix<T>, start: usize, column: usize, f
     }
 }
 
-/// A step of an iteration on rows and columns `first..=last` of a matrix, and on its unitary factor. The number says
-/// how many steps were taken since the last eigenvalue was found. Returns how many rows at the end of the block are
-/// finished.
+/// A step of an iteration on rows and columns `first..=last` of a matrix, and on the adjoint of its unitary factor. The
+/// number says how many steps were taken since the last eigenvalue was found. Returns how many rows at the end of the
+/// block are finished.
 type Step<T> = fn(&mut Matrix<T>, &mut Matrix<T>, usize, usize, usize) -> usize;
 
 /// Steps until every block of a Hessenberg matrix is finished; `None` if the iteration does not converge.
-fn iterate<T: MatrixNumber>(h: &mut Matrix<T>, u: &mut Matrix<T>, step: Step<T>) -> Option<()> {
+fn iterate<T: MatrixNumber>(h: &mut Matrix<T>, adjoint: &mut Matrix<T>, step: Step<T>) -> Option<()> {
     let norm = h.data.iter().map(|x| x.magnitude()).fold(0.0, f64::max);
     let (mut rows, mut iterations) = (h.rows, 0);
     while rows > 1 {
@@ -92,7 +95,7 @@ fn iterate<T: MatrixNumber>(h: &mut Matrix<T>, u: &mut Matrix<T>, step: Step<T>)
         if first > 0 {
             h[(first, first - 1)] = T::zero();
         }
-        let finished = if first == last { 1 } else { step(h, u, first, last, iterations) };
+        let finished = if first == last { 1 } else { step(h, adjoint, first, last, iterations) };
         rows -= finished;
         iterations = if finished > 0 { 0 } else { iterations + 1 };
         if iterations > MOST_ITERATIONS {
@@ -102,25 +105,24 @@ fn iterate<T: MatrixNumber>(h: &mut Matrix<T>, u: &mut Matrix<T>, step: Step<T>)
     Some(())
 }
 
-/// Changes the basis of rows and columns `k` and `k + 1`: the first new basis vector is a multiple of `[x, y]`.
-fn turn<T: MatrixNumber>(h: &mut Matrix<T>, u: &mut Matrix<T>, k: usize, [x, y]: [T; 2]) {
-    let norm = x.magnitude().hypot(y.magnitude());
+/// Changes the basis of rows and columns `k` and `k + 1`: the first new basis vector is a multiple of `[x, y]`. The
+/// matrix has no elements in the columns before `k - 1` of these rows, and below row `k + 2` of these columns.
+fn turn<T: MatrixNumber>(h: &mut Matrix<T>, adjoint: &mut Matrix<T>, k: usize, [x, y]: [T; 2]) {
+    let norm = length(x.magnitude(), y.magnitude());
     if y == T::zero() || norm == 0.0 {
         return;
     }
     let (x, y) = (x.over(norm), y.over(norm));
-    for column in 0..h.columns {
-        let (a, b) = (h[(k, column)], h[(k + 1, column)]);
-        h[(k, column)] = x.conj() * a + y.conj() * b;
-        h[(k + 1, column)] = x * b - y * a;
+    let start = k.saturating_sub(1);
+    let (a, b) = h.two_rows_mut(k, k + 1);
+    vectors::turn(&mut a[start..], &mut b[start..], x, y);
+    for row in 0..h.rows.min(k + 3) {
+        let (a, b) = (h[(row, k)], h[(row, k + 1)]);
+        h[(row, k)] = a * x + b * y;
+        h[(row, k + 1)] = b * x.conj() - a * y.conj();
     }
-    for matrix in [h, u] {
-        for row in 0..matrix.rows {
-            let (a, b) = (matrix[(row, k)], matrix[(row, k + 1)]);
-            matrix[(row, k)] = a * x + b * y;
-            matrix[(row, k + 1)] = b * x.conj() - a * y.conj();
-        }
-    }
+    let (a, b) = adjoint.two_rows_mut(k, k + 1);
+    vectors::turn(a, b, x, y);
 }
 
 /// Returns whether a step uses another shift than usual, because the iteration may go in circles.
@@ -131,7 +133,7 @@ fn is_exceptional(iterations: usize) -> bool {
 /// A step of the QR iteration with one shift.
 fn complex_step(
     h: &mut Matrix<Complex64>,
-    u: &mut Matrix<Complex64>,
+    adjoint: &mut Matrix<Complex64>,
     first: usize,
     last: usize,
     iterations: usize,
@@ -148,9 +150,9 @@ fn complex_step(
     };
     for k in first..last {
         match k > first {
-            false => turn(h, u, k, [h[(k, k)] - shift, h[(k + 1, k)]]),
+            false => turn(h, adjoint, k, [h[(k, k)] - shift, h[(k + 1, k)]]),
             true => {
-                turn(h, u, k, [h[(k, k - 1)], h[(k + 1, k - 1)]]);
+                turn(h, adjoint, k, [h[(k, k - 1)], h[(k + 1, k - 1)]]);
                 h[(k + 1, k - 1)] = Complex64::ZERO;
             }
         }
@@ -162,13 +164,13 @@ fn complex_step(
 /// triangular if its eigenvalues are real.
 fn real_step(
     h: &mut Matrix<f64>,
-    u: &mut Matrix<f64>,
+    adjoint: &mut Matrix<f64>,
     first: usize,
     last: usize,
     iterations: usize,
 ) -> usize {
     if first + 1 == last {
-        split(h, u, first);
+        split(h, adjoint, first);
         return 2;
     }
     let (d, c) = (h[(last, last)], h[(last, last - 1)]);
@@ -182,7 +184,7 @@ fn real_step(
     let size = h.rows;
     // The first column of (h - s)(h - t), where s and t are the shifts.
     let (a, below) = (h[(first, first)], h[(first + 1, first)]);
-    let mut column = vec![
+    let mut column: SmallVec<[f64; 3]> = smallvec![
         a * a + h[(first, first + 1)] * below - trace * a + determinant,
         below * (a + h[(first + 1, first + 1)] - trace),
         below * h[(first + 2, first + 1)],
@@ -193,9 +195,10 @@ fn real_step(
             column = (k..=end).map(|row| h[(row, k - 1)]).collect();
         }
         let Some(reflection) = Reflection::of(&column) else { continue };
-        reflection.rows(h, k, 0..size);
-        reflection.columns(h, k, 0..size);
-        reflection.columns(u, k, 0..size);
+        // The rows have no elements before column `k - 1`, and the columns none below row `k + 3`.
+        reflection.rows(h, k, k.saturating_sub(1)..size);
+        reflection.columns(h, k, 0..size.min(k + 4));
+        reflection.rows(adjoint, k, 0..size);
         if k > first {
             set_column(h, k, k - 1, reflection.image);
         }
@@ -204,12 +207,12 @@ fn real_step(
 }
 
 /// Makes a block of rows and columns `k` and `k + 1` triangular if its eigenvalues are real.
-fn split(h: &mut Matrix<f64>, u: &mut Matrix<f64>, k: usize) {
+fn split(h: &mut Matrix<f64>, adjoint: &mut Matrix<f64>, k: usize) {
     let (half, product) = ((h[(k, k)] - h[(k + 1, k + 1)]) / 2.0, h[(k, k + 1)] * h[(k + 1, k)]);
     let square = half * half + product;
     if square >= 0.0 {
         let root = if half >= 0.0 { square.sqrt() } else { -square.sqrt() };
-        turn(h, u, k, [half + root, h[(k + 1, k)]]);
+        turn(h, adjoint, k, [half + root, h[(k + 1, k)]]);
         h[(k + 1, k)] = 0.0;
     }
 }
@@ -217,10 +220,10 @@ fn split(h: &mut Matrix<f64>, u: &mut Matrix<f64>, k: usize) {
 /// Returns the triangular and the unitary factor of a real matrix.
 fn of_real(a: Matrix<f64>) -> Option<(Matrix<Complex64>, Matrix<Complex64>)> {
     let size = a.rows;
-    let (mut h, mut u) = hessenberg(a);
-    iterate(&mut h, &mut u, real_step)?;
+    let (mut h, mut adjoint) = hessenberg(a);
+    iterate(&mut h, &mut adjoint, real_step)?;
     let complex = |a: Matrix<f64>| Matrix::from_fn(size, size, |row, column| a[(row, column)].to_complex());
-    let (mut t, mut vectors) = (complex(h), complex(u));
+    let (mut t, mut adjoint) = (complex(h), complex(adjoint));
     for k in 1..size {
         let below = t[(k, k - 1)];
         if below == Complex64::ZERO {
@@ -229,18 +232,19 @@ fn of_real(a: Matrix<f64>) -> Option<(Matrix<Complex64>, Matrix<Complex64>)> {
         let (half, d) = ((t[(k - 1, k - 1)] - t[(k, k)]) / 2.0, t[(k, k)]);
         let square = (half * half + t[(k - 1, k)] * below).re;
         let offset = Complex64::new(half.re, (-square).sqrt());
-        turn(&mut t, &mut vectors, k - 1, [offset, below]);
+        turn(&mut t, &mut adjoint, k - 1, [offset, below]);
         let value = d + offset;
         (t[(k - 1, k - 1)], t[(k, k - 1)], t[(k, k)]) = (value, Complex64::ZERO, value.conj());
     }
-    Some((t, vectors))
+    Some((t, adjoint.adjoint()))
 }
 
 #[cfg(test)]
 mod tests {
     use shapeflow_shape_fns::DType;
 
-    use super::super::matrix::{MatrixBatch, check_matrix, numbers};
+    use super::super::batch::{MatrixBatch, numbers};
+    use super::super::matrix::check_matrix;
     use super::*;
 
     fn check<T: MatrixNumber>(a: &Matrix<T>) {
@@ -256,7 +260,7 @@ mod tests {
 
     #[test]
     fn factors_give_the_matrices_back() {
-        for size in [0, 1, 2, 3, 4, 7, 20] {
+        for size in [0, 1, 2, 3, 4, 7, 20, 50] {
             for dtype in [DType::F64, DType::C128] {
                 let x = numbers(dtype, &[size, size]);
                 match dtype {

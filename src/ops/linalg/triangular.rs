@@ -4,8 +4,10 @@ use shapeflow_shape_fns::Attribute;
 
 use std::panic::Location;
 
-use super::lu::dtype_of;
-use super::matrix::{Matrix, MatrixBatch, MatrixNumber, broadcast, set_batch, with_number_type};
+use super::batch::{MatrixBatch, broadcast, dtype_of, set_batch};
+use super::matrix::Matrix;
+use super::number::{MatrixNumber, with_number_type};
+use super::vectors::inner_product;
 use crate::dtype;
 use crate::error::Result;
 use crate::graph::{IntoOperand, Value};
@@ -92,9 +94,12 @@ pub(crate) static SOLVE: OpDef =
             TfOp::new("BatchMatrixTriangularSolve").own_shape_fn(),
         ]);
 
+/// The number of rows or columns that are computed before all others are updated by a product of matrices.
+const BLOCK: usize = 32;
+
 fn cholesky<T: MatrixNumber>(cx: &mut HostCx<'_>) -> Result<()> {
     let matrices = MatrixBatch::<T>::read(cx, 0)?;
-    let factors = matrices.iter().map(|a| factor(&a).data).collect();
+    let factors = matrices.try_map(|a| Ok(factor(&a).data))?;
     let dtype = dtype_of(cx)?;
     set_batch(cx, 0, dtype, &matrices.sizes, &matrices.shape(), factors)
 }
@@ -102,55 +107,96 @@ fn cholesky<T: MatrixNumber>(cx: &mut HostCx<'_>) -> Result<()> {
 /// Returns the factor of a matrix, or a lower triangle of NaN if the matrix is not positive definite.
 pub(super) fn factor<T: MatrixNumber>(a: &Matrix<T>) -> Matrix<T> {
     let size = a.rows;
-    let mut l = Matrix::from_fn(size, size, |_, _| T::zero());
-    for row in 0..size {
-        for column in 0..=row {
-            let mut rest = a[(row, column)];
-            for k in 0..column {
-                rest -= l[(row, k)] * l[(column, k)].conj();
-            }
-            if column < row {
-                l[(row, column)] = rest.divide(l[(column, column)]);
-            } else if rest.real() > 0.0 {
-                l[(row, row)] = T::from_real(rest.real().sqrt());
-            } else {
-                let nan = T::from_real(f64::NAN);
-                return Matrix::from_fn(
-                    size,
-                    size,
-                    |row, column| if column <= row { nan } else { T::zero() },
-                );
+    let mut l = a.clone();
+    for start in (0..size).step_by(BLOCK) {
+        let end = size.min(start + BLOCK);
+        for row in start..end {
+            for column in start..=row {
+                let known = inner_product(&l.row(column)[start..column], &l.row(row)[start..column]);
+                let rest = l[(row, column)] - known;
+                if column < row {
+                    l[(row, column)] = rest.divide(l[(column, column)]);
+                } else if rest.real() > 0.0 {
+                    l[(row, row)] = T::from_real(rest.real().sqrt());
+                } else {
+                    l.data.fill(T::from_real(f64::NAN));
+                    return lower_triangle(l);
+                }
             }
         }
+        if end < size {
+            let right = l.block(end..size, start..end).adjoint();
+            let right = substitute(&l.block(start..end, start..end), right, Triangle::Lower);
+            let below = right.adjoint();
+            for row in end..size {
+                l.row_mut(row)[start..end].copy_from_slice(below.row(row - end));
+            }
+            l.subtract_block(end, end, &below.times(&right));
+        }
     }
-    l
+    lower_triangle(l)
+}
+
+/// Sets the elements above the diagonal to 0.
+fn lower_triangle<T: MatrixNumber>(mut a: Matrix<T>) -> Matrix<T> {
+    for row in 0..a.rows {
+        a.row_mut(row)[row + 1..].fill(T::zero());
+    }
+    a
 }
 
 fn solve<T: MatrixNumber>(cx: &mut HostCx<'_>) -> Result<()> {
     let (matrices, sides) = (MatrixBatch::<T>::read(cx, 0)?, MatrixBatch::<T>::read(cx, 1)?);
     let (is_lower, adjoint) = (cx.attrs().bool("lower"), cx.attrs().bool("adjoint"));
     let (sizes, pairs) = broadcast(&matrices.sizes, &sides.sizes)?;
-    let mut solutions = Vec::with_capacity(pairs.len());
-    for [a, b] in pairs {
+    let part = if is_lower != adjoint { Triangle::Lower } else { Triangle::Upper };
+    let solutions = matrices.in_parts(pairs.len(), |number| {
+        let [a, b] = pairs[number];
         let a = if adjoint { matrices.at(a).adjoint() } else { matrices.at(a) };
-        solutions.push(substitute(&a, sides.at(b), is_lower != adjoint).data);
-    }
+        Ok(substitute(&a, sides.at(b), part).data)
+    })?;
     let dtype = dtype_of(cx)?;
     set_batch(cx, 0, dtype, &sizes, &sides.shape(), solutions)
 }
 
+/// The part of a matrix that is a triangular matrix.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Triangle {
+    Lower,
+    /// The lower triangle, with ones in place of the diagonal.
+    UnitLower,
+    Upper,
+}
+
 /// Solves a triangular system by substitution. A 0 on the diagonal gives infinities and NaN.
-pub(super) fn substitute<T: MatrixNumber>(a: &Matrix<T>, mut x: Matrix<T>, is_lower: bool) -> Matrix<T> {
-    let size = a.rows;
-    for step in 0..size {
-        let row = if is_lower { step } else { size - 1 - step };
-        let solved = if is_lower { 0..row } else { row + 1..size };
-        for other in solved {
-            x.add_row(row, -a[(row, other)], other);
+pub(super) fn substitute<T: MatrixNumber>(a: &Matrix<T>, mut x: Matrix<T>, part: Triangle) -> Matrix<T> {
+    let (size, columns) = (a.rows, x.columns);
+    if columns == 0 {
+        return x;
+    }
+    for step in (0..size).step_by(BLOCK) {
+        let length = BLOCK.min(size - step);
+        // The rows of this block, and the rows that are solved.
+        let (start, solved) = match part {
+            Triangle::Upper => (size - step - length, size - step..size),
+            _ => (step, 0..step),
+        };
+        if step > 0 {
+            let factors = a.block(start..start + length, solved.clone());
+            let values = &x.data[solved.start * columns..solved.end * columns];
+            let data = T::multiply([length, step, columns], &factors.data, values);
+            x.subtract_block(start, 0, &Matrix { rows: length, columns, data });
         }
-        let divisor = a[(row, row)];
-        for column in 0..x.columns {
-            x[(row, column)] = x[(row, column)].divide(divisor);
+        for i in 0..length {
+            let (row, solved) = match part {
+                Triangle::Upper => (start + length - 1 - i, start + length - i..start + length),
+                _ => (start + i, start..start + i),
+            };
+            x.subtract_rows(row, &a.row(row)[solved.clone()], solved.start);
+            if part != Triangle::UnitLower {
+                let divisor = a[(row, row)];
+                x.row_mut(row).iter_mut().for_each(|x| *x = x.divide(divisor));
+            }
         }
     }
     x
@@ -161,7 +207,8 @@ mod tests {
     use num_complex::Complex64;
     use shapeflow_shape_fns::{Attrs, DType};
 
-    use super::super::matrix::{check_matrix, numbers};
+    use super::super::batch::numbers;
+    use super::super::matrix::check_matrix;
     use super::*;
     use crate::ops::testing::{run_one, shape_table, tensor};
     use crate::tensor::Tensor;
@@ -178,7 +225,7 @@ mod tests {
 
     fn check<T: MatrixNumber + std::fmt::Debug>(dtype: DType) {
         let batch = |x: &Tensor| MatrixBatch::<T>::of(&x.view()).unwrap();
-        for size in [0, 1, 2, 6] {
+        for size in [0, 1, 2, 6, 33, 70] {
             // A product with its adjoint is positive definite if the matrix is invertible.
             let root = batch(&numbers(dtype, &[size, size])).at(0);
             let product = root.times(&root.adjoint());

@@ -4,8 +4,9 @@ use std::panic::Location;
 
 use shapeflow_shape_fns::{Attribute, InferenceContext, ShapeError};
 
-use super::lu::dtype_of;
-use super::matrix::{Matrix, MatrixBatch, MatrixNumber, refuse, set_batch, with_number_type};
+use super::batch::{MatrixBatch, dtype_of, refuse, set_batch};
+use super::matrix::Matrix;
+use super::number::{MatrixNumber, with_number_type};
 use crate::dtype::{self, Class};
 use crate::error::Result;
 use crate::graph::{IntoOperand, Value};
@@ -155,7 +156,7 @@ fn multiply<T: MatrixNumber>(cx: &mut HostCx<'_>) -> Result<()> {
     let diagonals: Vec<MatrixBatch<T>> =
         (0..3).map(|operand| MatrixBatch::read(cx, operand)).collect::<Result<_>>()?;
     let sides = MatrixBatch::<T>::read(cx, 3)?;
-    let products = (0..sides.len()).map(|number| {
+    let products = sides.in_parts(sides.len(), |number| {
         let [above, main, below] = [0, 1, 2].map(|diagonal| diagonals[diagonal].at(number));
         let rhs = sides.at(number);
         let mut product =
@@ -169,9 +170,9 @@ fn multiply<T: MatrixNumber>(cx: &mut HostCx<'_>) -> Result<()> {
                 product.add_scaled_row(row, below[(0, row)], values(row - 1));
             }
         }
-        product.data
-    });
-    let (products, dtype) = (products.collect(), dtype_of(cx)?);
+        Ok(product.data)
+    })?;
+    let dtype = dtype_of(cx)?;
     set_batch(cx, 0, dtype, &sides.sizes, &sides.shape(), products)
 }
 
@@ -180,7 +181,8 @@ mod tests {
     use num_complex::Complex64;
     use shapeflow_shape_fns::{Attrs, DType};
 
-    use super::super::matrix::{check_matrix, numbers};
+    use super::super::batch::numbers;
+    use super::super::matrix::check_matrix;
     use super::*;
     use crate::ops::testing::{run, run_one, shape_table, tensor};
     use crate::tensor::Tensor;
