@@ -111,6 +111,10 @@ fn find_definitions(graph: &GraphData) -> (SymbolSources, FxHashSet<Symbol>) {
         let shapes =
             node.values().flat_map(|value| graph.values[value.index()].shape.dims().unwrap_or_default());
         let derived = node.derived().iter().flat_map(|(_, dims)| dims);
+        if node.op.is_name_of_size() {
+            // The element may be the size of a result of a host kernel. A run makes this result, and compares its size.
+            host_results(graph, &node.operands).into_iter().for_each(|value| found.watch(value));
+        }
         let mut new = new_symbols(&mut seen, shapes.chain(derived));
         let by_result = matches!(node.op.body, Body::Host(_) | Body::HostWith(_));
         // The sizes of a host kernel's result also define the symbols that come from attributes of the node.
@@ -120,6 +124,11 @@ fn find_definitions(graph: &GraphData) -> (SymbolSources, FxHashSet<Symbol>) {
         if new.is_empty() {
             continue;
         }
+        // `ensure_shape` may have replaced a dimension that the node makes by a name. The size then defines the name too.
+        let resolved = new.iter().filter_map(|symbol| graph.table.resolve(&Dim::from(*symbol)).as_symbol());
+        let names: Vec<Symbol> = resolved.filter(|name| !seen.contains(name)).collect();
+        seen.extend(names.iter().copied());
+        new.extend(names);
         let mut late: SmallVec<[ValueIx; 2]> = SmallVec::new();
         if by_result {
             found.sized_by_data = true;
@@ -135,6 +144,21 @@ fn find_definitions(graph: &GraphData) -> (SymbolSources, FxHashSet<Symbol>) {
         }
     }
     (found, seen)
+}
+
+/// Returns the results of host kernels from which other nodes compute these values.
+fn host_results(graph: &GraphData, values: &[ValueIx]) -> Vec<ValueIx> {
+    let (mut found, mut seen) = (Vec::new(), FxHashSet::default());
+    let mut todo = values.to_vec();
+    while let Some(value) = todo.pop() {
+        let node = graph.node_of(value);
+        match node.op.body {
+            _ if !seen.insert(value) => {}
+            Body::Host(_) | Body::HostWith(_) => found.push(value),
+            _ => todo.extend(&node.operands),
+        }
+    }
+    found
 }
 
 impl SymbolSources {

@@ -212,3 +212,26 @@ fn constants_need_no_feeds() {
     std::fs::write(&model, format!("node {{ name: \"seven\" op: \"Const\" {dtype} {value} }}")).unwrap();
     assert_eq!(printed(&["run", &model]), "seven: i32[] 7\n");
 }
+
+#[test]
+fn a_file_keeps_the_variables_that_a_model_writes() {
+    let folder = Folder::new("state");
+    let (feeds, state) = (folder.file("feeds.npz"), folder.file("state.npz"));
+    write_npz(&feeds, [("by", &Tensor::scalar(2i64))]).unwrap();
+    let count = ["run", LAYERS, "--signature", "count", "--feeds", &feeds];
+    let keeping = [&count[..], &["--state", &state]].concat();
+    for expected in ["steps: i64[] 5", "steps: i64[] 7"] {
+        assert_eq!(printed(&keeping).trim(), expected);
+    }
+    assert_eq!(read_npz(&state).unwrap().tensor("steps").unwrap(), &Tensor::scalar(7i64));
+    let (code, _, error) = refused(&count);
+    assert!(code == 2 && error.contains("--state FILE"), "{error}");
+    let others = folder.file("others.npz");
+    write_npz(&others, [("a", &Tensor::scalar(2.0f32)), ("b", &Tensor::from([[1.0f32]]))]).unwrap();
+    let (code, _, error) =
+        refused(&["run", LAYERS, "--signature", "scale", "--feeds", &others, "--state", &state]);
+    assert!(code == 2 && error.contains("--state needs a model that writes variables"), "{error}");
+    write_npz(&state, [("step", &Tensor::scalar(7i64))]).unwrap();
+    let (code, _, error) = refused(&keeping);
+    assert!(code == 2 && error.contains("got step; the model writes steps"), "{error}");
+}

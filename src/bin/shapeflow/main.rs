@@ -12,6 +12,7 @@ mod output;
 mod progress;
 mod run;
 mod shell;
+mod state;
 
 use std::process::ExitCode;
 
@@ -181,7 +182,17 @@ fn command() -> Command {
                     file("out", "OUT.npz", "Writes the results to this file; - is standard output"),
                     file("trace", "TRACE.json", "Writes a trace for chrome://tracing and Perfetto"),
                 ])
-                .args([signature(), shape(), threads(), json()]),
+                .args([
+                    file(
+                        "state",
+                        "STATE.npz",
+                        "Keeps the variables that the model writes in this file; the first run takes their values from the model",
+                    ),
+                    signature(),
+                    shape(),
+                    threads(),
+                    json(),
+                ]),
         )
         .subcommand(
             Command::new("dump")

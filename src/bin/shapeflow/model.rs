@@ -105,6 +105,7 @@ fn import_options(arguments: &ArgMatches) -> Result<ImportOptions, Failure> {
     if let Ok(Some(name)) = arguments.try_get_one::<String>("signature") {
         options = options.signature(name);
     }
+    options = options.stateful(matches!(arguments.try_get_one::<PathBuf>("state"), Ok(Some(_))));
     for given in list(arguments, "shape") {
         let (name, shape) = named_shape(given)?;
         options = options.shape(name, shape);
@@ -288,6 +289,8 @@ pub(crate) struct NamedFeeds {
     tensors: Vec<(String, Tensor)>,
     /// The names that the signature gives to inputs, by the names of the inputs.
     signature_names: HashMap<String, String>,
+    /// The variables that are inputs, each with the name of its input.
+    state: Vec<(String, Tensor)>,
 }
 
 impl NamedFeeds {
@@ -300,7 +303,7 @@ impl NamedFeeds {
     }
 
     pub(crate) fn none() -> NamedFeeds {
-        NamedFeeds { file: None, tensors: Vec::new(), signature_names: HashMap::new() }
+        NamedFeeds { file: None, tensors: Vec::new(), signature_names: HashMap::new(), state: Vec::new() }
     }
 
     /// Reads the tensors of a file; `-` is standard input.
@@ -320,7 +323,13 @@ impl NamedFeeds {
             file: Some(file.to_path_buf()),
             tensors: tensors.into_iter().collect(),
             signature_names: HashMap::new(),
+            state: Vec::new(),
         })
+    }
+
+    /// Adds the variables that are inputs, each with the name of its input.
+    pub(crate) fn add_state(&mut self, state: impl IntoIterator<Item = (String, Tensor)>) {
+        self.state.extend(state);
     }
 
     /// Returns whether `--feeds` was given.
@@ -351,6 +360,9 @@ impl NamedFeeds {
             let shown = |name: &String| self.signature_names.get(name).unwrap_or(name).clone();
             let called = shown(name);
             let expected = type_text(Some(*dtype), shape, &names);
+            if let Some((_, tensor)) = self.state.iter().find(|(given, _)| given == name) {
+                return Ok(tensor.clone());
+            }
             let Some(file) = self.file.as_ref().map(|file| file.display()) else {
                 let message = format!("{called} {expected} must be fed; give --feeds FEEDS.npz");
                 return Err(Failure::at_node(name, message));

@@ -12,6 +12,7 @@ use super::document::with_final_newline;
 use super::failure::Failure;
 use super::model::{NamedFeeds, fetches, flag, import, path, refuse_missing_kernels, results};
 use super::output::write_file;
+use super::state::State;
 
 /// Runs the model once. Writes the results to a file, or prints a summary of each. With `--json`, also prints a
 /// document with the values.
@@ -19,23 +20,31 @@ pub(crate) fn run(arguments: &ArgMatches) -> Result<Vec<u8>, Failure> {
     let trace = Trace::new();
     let fetches = fetches(arguments);
     let mut feeds = trace.time("feeds", || NamedFeeds::read(arguments))?;
-    let (exe, names) = {
+    let (exe, names, state) = {
         let imported = trace.time("build", || import(arguments, fetches.as_deref(), Some(&mut feeds)))?;
-        let values = results(&imported, fetches.as_deref())?;
+        let mut values = results(&imported, fetches.as_deref())?;
+        let names: Vec<String> = values.iter().map(|(name, _)| name.clone()).collect();
+        let state = State::read(arguments, &imported)?;
+        values.extend(State::results(&imported)?);
         refuse_missing_kernels(&imported, &values)?;
-        let named: Vec<(&str, shapeflow::Value<'_>)> =
-            values.iter().map(|(name, value)| (name.as_str(), *value)).collect();
+        // A result and a variable may have one name.
+        let values: Vec<shapeflow::Value<'_>> = values.iter().map(|(_, value)| *value).collect();
         let mut options = options(arguments);
         if arguments.contains_id("trace") {
             options = options.trace(&trace);
         }
-        let exe = trace.time("compile", || imported.graph().compile_with(&options, &named[..]))?;
-        let names: Vec<String> = values.iter().map(|(name, _)| name.clone()).collect();
-        (exe, names)
+        let exe = trace.time("compile", || imported.graph().compile_with(&options, &values[..]))?;
+        (exe, names, state)
     };
+    if let Some(state) = &state {
+        feeds.add_state(state.feeds());
+    }
     let tensors = feeds.of(&exe)?;
     let views: Vec<TensorView<'_>> = tensors.iter().map(Tensor::view).collect();
-    let results = trace.time("run", || exe.run_all(&views))?;
+    let mut results = trace.time("run", || exe.run_all(&views))?;
+    if let Some(state) = &state {
+        state.write(&results.split_off(names.len()))?;
+    }
     let results: Vec<(&str, &Tensor)> = names.iter().map(String::as_str).zip(&results).collect();
     if arguments.contains_id("out") {
         let file = path(arguments, "out")?;

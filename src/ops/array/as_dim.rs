@@ -124,4 +124,43 @@ mod tests {
         }
         Ok(())
     }
+
+    /// The size of a mask is known only when the mask is computed, so a run computes it.
+    #[test]
+    fn a_size_that_depends_on_data_must_equal_the_size_that_has_its_name() -> Result<()> {
+        let g = Graph::new();
+        let x = g.input("x", DType::F32, shape!["n"])?;
+        let positive = x.boolean_mask(x.greater(0.0)?, 0)?;
+        let exe = g.compile(g.fill([positive.size_tensor()?.as_dim("n")?], 1.0f32)?)?;
+        assert_eq!(exe.run_all(&[Tensor::from([1.0f32, 2.0]).view()])?[0].sizes(), [2]);
+        let error = exe.run_all(&[Tensor::from([1.0f32, -2.0]).view()]).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Guard, "{error}");
+        Ok(())
+    }
+
+    /// A loop body may give a name that an input outside the loop has.
+    #[test]
+    fn names_of_a_loop_body_are_names_of_the_graph() -> Result<()> {
+        for has_other in [false, true] {
+            let g = Graph::new();
+            let x = g.input("x", DType::F32, shape!["n"])?;
+            let other = g.input("other", DType::F32, if has_other { shape!["k"] } else { shape!["m"] })?;
+            let sum = g.while_loop(
+                &[g.constant(0i64)?, g.constant(0.0f32)?],
+                |state| state[0].less(3i64),
+                |state| {
+                    let first = x.slice([0], [state[0].as_dim("k")?])?;
+                    Ok([state[0].add(1i64)?, state[1].add(first.reduce_sum(0)?)?])
+                },
+            )?[1];
+            let exe = g.compile([sum, other.reduce_sum(0)?])?;
+            let results =
+                exe.run_all(&[Tensor::from([1.0f32, 2.0, 4.0]).view(), Tensor::from([1.0f32, 1.0]).view()]);
+            match has_other {
+                false => assert_eq!(results?[0], Tensor::scalar(4.0f32)),
+                true => assert_eq!(results.unwrap_err().kind(), ErrorKind::Guard),
+            }
+        }
+        Ok(())
+    }
 }

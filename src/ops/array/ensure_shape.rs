@@ -115,6 +115,25 @@ mod tests {
         Ok(())
     }
 
+    #[test]
+    fn sizes_that_depend_on_data_get_names() -> Result<()> {
+        use crate::{DType, Dim, Graph, Tensor};
+
+        let g = Graph::new();
+        let x = g.input("x", DType::F32, shape!["n"])?;
+        let positive = x.boolean_mask(x.greater(0.0)?, 0)?.ensure_shape(shape!["k"])?;
+        let small = x.boolean_mask(x.less(3.0)?, 0)?.ensure_shape(shape!["k"])?;
+        let counts = g.fill([&Dim::symbol("k"), &Dim::known(2)], 1.0f32)?.reduce_sum(0)?;
+        for (output, size) in [((positive * 2.0).ok()?, 2), ((positive + small).ok()?, 2), (counts, 2)] {
+            let outputs = [output, positive];
+            let exe = g.compile(outputs)?;
+            assert_eq!(exe.run_all(&[Tensor::from([1.0f32, -2.0, 3.0]).view()])?[0].sizes(), [size]);
+        }
+        let exe = g.compile((positive + small).ok()?)?;
+        assert!(exe.run_all(&[Tensor::from([1.0f32, 2.0, -3.0]).view()]).is_err());
+        Ok(())
+    }
+
     shape_table! { DEF, {"shape": shape![2, ?]},
         "[n, m]" => "[2, m]",
         "string?" => "string[2, ?]",

@@ -107,7 +107,9 @@ pub fn reduce_window(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
     let mut entries = |limit| -> Vec<i64> { (0..g.rank(x)).map(|_| 1 + g.rng.below(limit) as i64).collect() };
     let (sizes, strides) = (entries(2), entries(3));
     let is_max = g.rng.chance(1, 2);
-    let props = if is_max { props_of(g, &[x]) } else { summed(g, &[x])? };
+    let mut props = if is_max { props_of(g, &[x]) } else { summed(g, &[x])? };
+    // The largest element may be a zero of either sign.
+    props.zero_sign_unknown |= g.dtype(x).is_float();
     let mut params = Vec::new();
     let call = g.param(Call::new("reduce_window"), &mut params, "sizes", &sizes, true)?;
     let call = g.param(call, &mut params, "strides", &strides, true)?;
