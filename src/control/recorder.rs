@@ -241,8 +241,8 @@ impl<'g> Recorder<'g> {
         of_region.iter().any(|equality| marked.get(equality.origin as usize) == Some(&false))
     }
 
-    /// Returns whether a node of the region makes names of the program equal. A graph of these nodes that does not know of
-    /// the equality yet records it, so that it lists the tie.
+    /// Returns whether a node of the region makes names of the program equal. A graph of these nodes that does not know
+    /// of the equality yet records it, so that it lists the tie.
     fn ties_names(&self, data: &GraphData) -> bool {
         let of_region = &data.table.equalities()[self.region.equalities()..];
         of_region.iter().any(|equality| !equality.symbol.is_anonymous())

@@ -327,7 +327,7 @@ impl BoundRun {
         self.executable.needed().iter().position(|needed| *needed == number).ok_or_else(|| {
             let message =
                 format!("input \"{}\" has no memory, because no output needs it", ports[number].name);
-            Error::new(ErrorKind::Feed, Phase::Run, message)
+            Error::new(ErrorKind::Attribute, Phase::Run, message)
         })
     }
 
@@ -342,6 +342,6 @@ impl BoundRun {
             ports[number].name,
             if self.has_run { "the last run failed" } else { "there was no run yet" }
         );
-        Err(Error::new(ErrorKind::Feed, Phase::Run, message))
+        Err(Error::new(ErrorKind::Attribute, Phase::Run, message))
     }
 }

@@ -189,7 +189,7 @@ impl Executable {
         let (count, location) = (self.0.outputs.len(), Location::caller());
         let refused = || {
             let message = format!("the number of results must be {count}, one for each output, got {N}");
-            let error = Error::new(ErrorKind::Feed, Phase::Run, message).at(location);
+            let error = Error::new(ErrorKind::Attribute, Phase::Run, message).at(location);
             let ragged = self.0.outputs.iter().find_map(|port| port.name.strip_suffix(FLAT_VALUES));
             match ragged {
                 Some(name) => error.with_help(format!(
@@ -324,7 +324,7 @@ impl Executable {
             "there must be {wanted}, one for each output, got {got}",
             wanted = counted(wanted, "view")
         );
-        Err(Error::new(ErrorKind::Feed, Phase::Run, message))
+        Err(Error::new(ErrorKind::Attribute, Phase::Run, message))
     }
 
     /// Returns the entries of `given` for the needed inputs. `given` has an entry for every input, or for every needed

@@ -32,7 +32,7 @@ pub(super) fn unknown_name<'n>(
     let names: Vec<&str> = known.clone().collect();
     let names = if names.is_empty() { "none".to_string() } else { names.join(", ") };
     let message = format!("\"{name}\" is not an {what}; the {what}s are {names}");
-    let error = Error::new(ErrorKind::Feed, Phase::Run, message);
+    let error = Error::new(kind_of(what), Phase::Run, message);
     match nearest(name, known.map(ragged_name)) {
         Some(near) if near != name => error.with_help(format!("is it \"{near}\"?")),
         _ => error,
@@ -55,7 +55,13 @@ pub(super) fn find_unique<'n>(
         format!("the name of the {what} must be unique, got \"{name}\" for {what}s {first} and {second}");
     let help =
         format!("give the {what}s to `compile` with names, `[(\"a\", x), (\"b\", y)]`, or use their numbers");
-    Err(Error::new(ErrorKind::Feed, Phase::Run, message).with_help(help))
+    Err(Error::new(kind_of(what), Phase::Run, message).with_help(help))
+}
+
+/// Returns the kind of an error about the name of an input or output. A request may name inputs; only the program names
+/// outputs.
+fn kind_of(what: &str) -> ErrorKind {
+    if what == "input" { ErrorKind::Feed } else { ErrorKind::Attribute }
 }
 
 /// Adds advice to an error about the feed `name`, if `name` is a ragged input or a part of a ragged input.

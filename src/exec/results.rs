@@ -83,7 +83,7 @@ impl Results {
                 let (dtype, sizes) = (tensor.dtype(), tensor.sizes());
                 let message = format!("output {name:?} must be ragged, got a dense tensor {dtype}{sizes:?}");
                 let help = format!("{name} is dense: use `results.tensor({name:?})`");
-                Err(Error::new(ErrorKind::Feed, Phase::Run, message).with_help(help).at(location))
+                Err(Error::new(ErrorKind::Attribute, Phase::Run, message).with_help(help).at(location))
             }
         }
     }
@@ -112,7 +112,7 @@ impl Results {
         let mut items = self.items()?;
         if number >= items.len() {
             let message = format!("the number of an output must be less than {}, got {number}", items.len());
-            return Err(Error::new(ErrorKind::Feed, Phase::Run, message));
+            return Err(Error::new(ErrorKind::Attribute, Phase::Run, message));
         }
         Ok(items.swap_remove(number).1)
     }

@@ -57,8 +57,8 @@ pub(super) struct StateRecord {
 pub struct StateVariable<'a> {
     /// The name of the variable in the model.
     pub variable: &'a str,
-    /// The name of the graph's input, which takes the value of the variable before the run. It is the name of the variable,
-    /// unless another input has this name.
+    /// The name of the graph's input, which takes the value of the variable before the run. It is the name of the
+    /// variable, unless another input has this name.
     pub input: &'a str,
     /// The value in the checkpoint, for the first run.
     pub initial: &'a Tensor,
@@ -333,7 +333,8 @@ impl Imported {
     /// [`ImportOptions::stateful`](super::ImportOptions::stateful).
     ///
     /// # Errors
-    /// The value of a variable after the run depends on a refused node, or the import cannot follow a node that writes it.
+    /// The value of a variable after the run depends on a refused node, or the import cannot follow a node that writes
+    /// it.
     #[track_caller]
     pub fn state(&self) -> Result<Vec<StateVariable<'_>>> {
         let location = Location::caller();

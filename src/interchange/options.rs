@@ -144,8 +144,9 @@ impl ImportOptions {
     /// every run, feed the node, or import with another seed.
     ///
     /// A `tf.random.Generator` of a SavedModel gives the numbers of TensorFlow's first run, whatever the seed is. With
-    /// [`ImportOptions::stateful`] its state is an input and a result, so that each run gives the next numbers. Without, it
-    /// is refused in branches and loops. A generator other than Philox and its method `binomial` are refused too.
+    /// [`ImportOptions::stateful`] its state is an input and a result, so that each run gives the next numbers.
+    /// Without, it is refused in branches and loops. A generator other than Philox and its method `binomial` are
+    /// refused too.
     ///
     /// A node in a loop has other numbers in every iteration. These are TensorFlow's numbers if the node has a seed, if
     /// constants and known shapes give the sizes of its result, if it runs in every iteration, and if its loop is in no
@@ -157,21 +158,21 @@ impl ImportOptions {
         self
     }
 
-    /// Sets whether the variables that the model writes become inputs and results. By default they do not: a run changes
-    /// no variable, and a result that depends on a written variable is refused.
+    /// Sets whether the variables that the model writes become inputs and results. By default they do not: a run
+    /// changes no variable, and a result that depends on a written variable is refused.
     ///
     /// Such a variable is an input of the graph, after all placeholders that are fed. [`Imported::state`] lists these
-    /// variables, each with its value in the checkpoint, and with the value that it has after the run. Give the next run
-    /// the values after this run. Writes in branches and loops count, and so do the draws of a `tf.random.Generator`. All
-    /// other variables stay constants.
+    /// variables, each with its value in the checkpoint, and with the value that it has after the run. Give the next
+    /// run the values after this run. Writes in branches and loops count, and so do the draws of a
+    /// `tf.random.Generator`. All other variables stay constants.
     ///
-    /// The import follows assignments (also of sums, differences and slices), updates of rows and elements (`Add`, `Max`,
-    /// `Min`, `Sub`, `Update`), and the optimizers Adagrad, Adam, gradient descent, momentum and RMSProp. A result that
-    /// depends on any other write is refused.
+    /// The import follows assignments (also of sums, differences and slices), updates of rows and elements (`Add`,
+    /// `Max`, `Min`, `Sub`, `Update`), and the optimizers Adagrad, Adam, gradient descent, momentum and RMSProp. A
+    /// result that depends on any other write is refused.
     ///
     /// [`Imported::session`] compiles a model that keeps these values itself, and has an example. A
-    /// [`BoundRun`](crate::BoundRun) can keep them too: call [`feed_back`](crate::BoundRun::feed_back) for each variable
-    /// after each run.
+    /// [`BoundRun`](crate::BoundRun) can keep them too: call [`feed_back`](crate::BoundRun::feed_back) for each
+    /// variable after each run.
     ///
     /// [`Imported::session`]: super::Imported::session
     /// [`Imported::state`]: super::Imported::state

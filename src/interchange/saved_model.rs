@@ -54,9 +54,9 @@ impl SavedModel {
     /// [`outputs`](Imported::outputs).
     ///
     /// A run changes no variable. A write that no output can show is left out; an output whose value depends on a
-    /// written variable is refused, and so is a write inside a branch or a loop. With [`ImportOptions::stateful`], written
-    /// variables are inputs and results instead. The random numbers of a `tf.random.Generator` are an exception, see
-    /// [`ImportOptions::random_seed`].
+    /// written variable is refused, and so is a write inside a branch or a loop. With [`ImportOptions::stateful`],
+    /// written variables are inputs and results instead. The random numbers of a `tf.random.Generator` are an
+    /// exception, see [`ImportOptions::random_seed`].
     ///
     /// # Errors
     /// `Attribute`: there is no such signature. Else as [`Model::import`].

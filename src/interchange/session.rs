@@ -140,8 +140,8 @@ impl Session {
         Ok(())
     }
 
-    /// Returns the executable. Its inputs are those of the model, and the variables that the model writes. Its outputs are the
-    /// results, and the values of these variables after the run.
+    /// Returns the executable. Its inputs are those of the model, and the variables that the model writes. Its outputs
+    /// are the results, and the values of these variables after the run.
     pub fn executable(&self) -> &Executable {
         &self.executable
     }

@@ -124,7 +124,8 @@ fn find_definitions(graph: &GraphData) -> (SymbolSources, FxHashSet<Symbol>) {
         if new.is_empty() {
             continue;
         }
-        // `ensure_shape` may have replaced a dimension that the node makes by a name. The size then defines the name too.
+        // `ensure_shape` may have replaced a dimension that the node makes by a name. The size then defines the name
+        // too.
         let resolved = new.iter().filter_map(|symbol| graph.table.resolve(&Dim::from(*symbol)).as_symbol());
         let names: Vec<Symbol> = resolved.filter(|name| !seen.contains(name)).collect();
         seen.extend(names.iter().copied());

@@ -282,8 +282,8 @@ impl OpDef {
         self.is_never_widened
     }
 
-    /// Declares that each call gives the element of an operand a name. If a value needs the name, it needs all calls that
-    /// give the name, so that a run compares the elements.
+    /// Declares that each call gives the element of an operand a name. If a value needs the name, it needs all calls
+    /// that give the name, so that a run compares the elements.
     pub(crate) const fn names_size(mut self) -> OpDef {
         self.names_size = true;
         self
@@ -347,8 +347,8 @@ impl OpDef {
         self
     }
 
-    /// Sets how a call whose first operand has one of these dtypes is made of other ops. Other calls have the body of the
-    /// op.
+    /// Sets how a call whose first operand has one of these dtypes is made of other ops. Other calls have the body of
+    /// the op.
     pub(crate) const fn on_dtypes(mut self, is_one: fn(DType) -> bool, build: CompositeFn) -> OpDef {
         self.on_dtypes = Some((is_one, build));
         self
@@ -470,8 +470,8 @@ impl OpDef {
         self.reinterprets
     }
 
-    /// Returns whether kernels compute a result of this dtype from the expression of its elements. A contraction of f32 or
-    /// f64 is a product of matrices instead.
+    /// Returns whether kernels compute a result of this dtype from the expression of its elements. A contraction of f32
+    /// or f64 is a product of matrices instead.
     pub(crate) fn is_expression(&self, dtype: DType) -> bool {
         match self.body {
             Body::Compute(_) => true,

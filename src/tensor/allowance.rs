@@ -42,7 +42,8 @@ impl Allowance {
     }
 }
 
-/// Calls `run`. Each allocation of elements in it has at most the bytes of the allowance, and of the allowance around it.
+/// Calls `run`. Each allocation of elements in it has at most the bytes of the allowance, and of the allowance around
+/// it.
 pub(crate) fn with_allowance<R>(allowance: Option<Allowance>, run: impl FnOnce() -> R) -> R {
     let Some(allowance) = allowance else { return run() };
     let outer = CURRENT.get();

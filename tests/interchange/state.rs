@@ -75,6 +75,18 @@ fn clones_of_a_session_have_variables_of_their_own() {
     assert_eq!(second.variable("steps").unwrap(), &Tensor::scalar(1i64));
 }
 
+/// The import does not follow products of rows.
+#[test]
+fn a_write_that_is_not_followed_is_refused_where_it_shows() {
+    let model = SavedModel::load(folder("state")).unwrap();
+    let imported = model.signature_with("scale", &ImportOptions::new().stateful(true)).unwrap();
+    for error in [imported.state().unwrap_err(), imported.session().unwrap_err()] {
+        assert!(error.message().contains("got ResourceScatterMul"), "{error}");
+    }
+    let total = imported.value("total").unwrap();
+    assert!(imported.graph().compile(total).is_ok());
+}
+
 #[test]
 fn wrong_variables_of_a_session_are_refused() {
     let mut session = session("state", "average");

@@ -273,7 +273,8 @@ fn chains_of_pipelines_are_one_kernel_without_memory_between_ops() -> Result<()>
     Ok(())
 }
 
-/// The axes of a square have one size. A kernel must not take the axis of a row for the axis that the row is reduced over.
+/// The axes of a square have one size. A kernel must not take the axis of a row for the axis that the row is reduced
+/// over.
 #[test]
 fn reductions_of_a_square_are_read_along_both_axes() -> Result<()> {
     const SIZE: usize = 5;

@@ -25,7 +25,8 @@ class State(tf.Module):
         if self.count > 2:
             self.count.assign(0)
             self.total.assign_sub(tf.reduce_sum(self.mean))
-        return {"before": before, "after": self.mean.read_value(), "count": self.count.read_value(), "total": self.total + 0.0}
+        after = {"after": self.mean.read_value(), "count": self.count.read_value(), "total": self.total + 0.0}
+        return {"before": before} | after
 
     @tf.function(input_signature=[tf.TensorSpec([], tf.int32, "n")])
     def loop(self, n):
@@ -47,6 +48,11 @@ class State(tf.Module):
         self.table[1:3, 0].assign([0.125, -0.5])
         return {"table": self.table.read_value()}
 
+    @tf.function(input_signature=[tf.TensorSpec([], tf.float32, "by")])
+    def scale(self, by):
+        self.table.scatter_mul(tf.IndexedSlices(by * tf.ones([1, 2]), [1]))
+        return {"table": self.table.read_value(), "total": self.total.read_value()}
+
     @tf.function(input_signature=[tf.TensorSpec([None, 2], tf.float32, "x")])
     def remember(self, x):
         self.seen.assign(tf.concat([self.seen, x], 0))
@@ -55,11 +61,12 @@ class State(tf.Module):
 
 def state(folder):
     module = State()
-    names = ["average", "loop", "update", "remember"]
+    names = ["average", "loop", "update", "remember", "scale"]
     tf.saved_model.save(module, str(folder), signatures={name: getattr(module, name) for name in names})
-    cases = [("average", "average" if run == 0 else f"average_{run + 1}", {"x": f32(3) * run - 1}) for run in range(4)]
-    record(folder, cases)
-    record(folder, [("loop", "loop", {"n": np.int32(5)}), ("loop", "loop_2", {"n": np.int32(0)}), ("loop", "loop_3", {"n": np.int32(8)})])
+    ends = ["", "_2", "_3", "_4"]
+    record(folder, [("average", f"average{end}", {"x": f32(3) * run - 1}) for run, end in enumerate(ends)])
+    counts = {"loop": 5, "loop_2": 0, "loop_3": 8}
+    record(folder, [("loop", file, {"n": np.int32(count)}) for file, count in counts.items()])
     rows = [np.array([0, 4, 4], np.int32), np.zeros(0, np.int32), np.array([1], np.int32)]
     updates = [f32(3, 2) + 1, np.zeros((0, 2), np.float32), f32(1, 2)]
     names = ["update", "update_2", "update_3"]
@@ -146,8 +153,12 @@ class Training(tf.Module):
 def training(folder):
     module = Training()
     tf.saved_model.save(module, str(folder), signatures={"train": module.train})
-    inputs = [{"x": f32(4, 3), "y": f32(4, 2) / 2}, {"x": f32(6, 3) + 0.5, "y": f32(6, 2)}, {"x": f32(1, 3), "y": f32(1, 2)}]
-    record(folder, [("train", name, case) for name, case in zip(["train", "train_2", "train_3"], inputs)])
+    cases = {
+        "train": {"x": f32(4, 3), "y": f32(4, 2) / 2},
+        "train_2": {"x": f32(6, 3) + 0.5, "y": f32(6, 2)},
+        "train_3": {"x": f32(1, 3), "y": f32(1, 2)},
+    }
+    record(folder, [("train", file, inputs) for file, inputs in cases.items()])
 
 
 def stateful_layers(folder):
@@ -159,7 +170,8 @@ def stateful_layers(folder):
     hidden = keras.layers.GRU(5, stateful=True, return_sequences=True)(frames)
     hidden = keras.layers.LSTM(4, stateful=True)(hidden)
     model = keras.Model(frames, keras.layers.Dense(2)(hidden))
-    dropped = keras.Sequential([keras.Input((6,)), keras.layers.Dropout(0.5, seed=3), keras.layers.BatchNormalization()])
+    layers = [keras.Input((6,)), keras.layers.Dropout(0.5, seed=3), keras.layers.BatchNormalization()]
+    dropped = keras.Sequential(layers)
     archive = keras.export.ExportArchive()
     archive.track(model)
     archive.track(dropped)
@@ -167,5 +179,6 @@ def stateful_layers(folder):
     archive.add_endpoint("listen", lambda frames: {"y": model(frames)}, [frames])
     archive.add_endpoint("drop", lambda x: {"y": dropped(x, training=True)}, [rows])
     archive.write_out(str(folder), verbose=False)
-    record(folder, [("listen", "listen" if run == 0 else f"listen_{run + 1}", {"frames": f32(2, 4, 3) + run}) for run in range(3)])
-    record(folder, [("drop", "drop" if run == 0 else f"drop_{run + 1}", {"x": f32(4, 6) - run}) for run in range(3)])
+    ends = ["", "_2", "_3"]
+    record(folder, [("listen", f"listen{end}", {"frames": f32(2, 4, 3) + run}) for run, end in enumerate(ends)])
+    record(folder, [("drop", f"drop{end}", {"x": f32(4, 6) - run}) for run, end in enumerate(ends)])

@@ -186,7 +186,7 @@ fn command() -> Command {
                     file(
                         "state",
                         "STATE.npz",
-                        "Keeps the variables that the model writes in this file; the first run takes their values from the model",
+                        "Keeps the variables that the model writes in this file; the model gives their first values",
                     ),
                     signature(),
                     shape(),

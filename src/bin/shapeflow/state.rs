@@ -23,12 +23,12 @@ struct Variable {
 }
 
 impl State {
-    /// Returns the variables with their values in the file, or, as far as it has none, in the checkpoint; `None` without
-    /// `--state`.
+    /// Returns the variables with their values in the file, or, as far as it has none, in the checkpoint; `None`
+    /// without `--state`.
     ///
     /// # Errors
-    /// The model writes no variable, the file cannot be read, or a tensor of the file has another dtype or name than all
-    /// variables.
+    /// The model writes no variable, the file cannot be read, or a tensor of the file has another dtype or name than
+    /// all variables.
     pub(crate) fn read(arguments: &ArgMatches, imported: &Imported) -> Result<Option<State>, Failure> {
         let Some(file) = arguments.get_one::<PathBuf>("state") else { return Ok(None) };
         if file == Path::new("-") {

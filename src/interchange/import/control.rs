@@ -229,8 +229,8 @@ impl<'a, 'g> Importer<'a, 'g> {
 
     /// Returns the outputs of a region, as [`Importer::region`] does. `built` is the import of its function. The region
     /// has the conditions from number `conditions_before` on, and the nodes in `built_nodes` from number `first_built`
-    /// on. If `is_empty`, the function has no outputs. The region then returns a constant `true`, which the conditions of
-    /// the region guard, so that a run still checks them.
+    /// on. If `is_empty`, the function has no outputs. The region then returns a constant `true`, which the conditions
+    /// of the region guard, so that a run still checks them.
     ///
     /// # Errors
     /// A node of the function is refused.

@@ -1,7 +1,7 @@
 //! Imports nodes that draw random numbers from a generator of TensorFlow, whose state is a variable.
 //!
-//! The import follows the state of each generator from node to node, as `stateful` describes. If the option `stateful` is
-//! not set, the first state is a constant, and every run has the numbers of TensorFlow's first run.
+//! The import follows the state of each generator from node to node, as `stateful` describes. If the option `stateful`
+//! is not set, the first state is a constant, and every run has the numbers of TensorFlow's first run.
 
 use std::rc::Rc;
 
@@ -23,8 +23,8 @@ const BLOCKS: u64 = 256;
 
 impl<'a, 'g> Importer<'a, 'g> {
     /// Returns whether the import follows the states of generators here. It does not while it records the writes of an
-    /// initializer. In branches and loops, which a run may compute several times or never, it does so only if it follows all
-    /// variables.
+    /// initializer. In branches and loops, which a run may compute several times or never, it does so only if it
+    /// follows all variables.
     pub(super) fn follows_generators(&self) -> bool {
         self.recording.is_none() && (self.state.is_followed() || self.graph.read().open_regions == 0)
     }

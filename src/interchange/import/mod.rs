@@ -4,8 +4,9 @@
 //! the fed and fetched tensors, and `unknown` refuses unknown ops. Then every node is built in order. `structural`,
 //! `placeholder`, `call` and `control` build structural nodes: placeholders, constants, calls, branches, loops and
 //! assertions. `awaited` follows control edges. `resource` and `table` build nodes that make or read variables and
-//! lookup tables, and `initial` finds the content of these. `stateful` follows the values of variables that nodes write,
-//! and `generator` those of random generators. `inner` finds tensors in functions. `node` builds all other ops with the help of `attrs`, `typed` and `definitions`.
+//! lookup tables, and `initial` finds the content of these. `stateful` follows the values of variables that nodes
+//! write, and `generator` those of random generators. `inner` finds tensors in functions. `node` builds all other ops
+//! with the help of `attrs`, `typed` and `definitions`.
 
 mod attrs;
 mod awaited;
@@ -94,8 +95,8 @@ impl Model {
     ///
     /// The variables of a SavedModel become constants, with the values that its checkpoint has. A run changes no
     /// variable: a write that no output can show is left out, unless it is inside a branch or a loop; any other write
-    /// is refused. With [`ImportOptions::stateful`], written variables are inputs and results instead. The random numbers of
-    /// a `tf.random.Generator` are an exception, see [`ImportOptions::random_seed`].
+    /// is refused. With [`ImportOptions::stateful`], written variables are inputs and results instead. The random
+    /// numbers of a `tf.random.Generator` are an exception, see [`ImportOptions::random_seed`].
     ///
     /// A function is inlined if it is called once, if it has at most 64 nodes, or if inlining all functions of the
     /// model adds at most 4,096 nodes. Otherwise its calls share one compiled graph: the nodes of the function are

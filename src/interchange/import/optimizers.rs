@@ -3,9 +3,9 @@
 use crate::error::Result;
 use crate::graph::Value;
 
-/// Returns the values that the variables have after a step of an optimizer, from their values `old` before it, and the other
-/// inputs of its node; `None` for another op. `attr` returns an
-/// attribute of the node by name, or the default if the node lacks it.
+/// Returns the values that the variables have after a step of an optimizer, from their values `old` before it, and the
+/// other inputs of its node; `None` for another op. `attr` returns an attribute of the node by name, or the default if
+/// the node lacks it.
 pub(super) fn optimizer_step<'g>(
     op: &str,
     old: &[Value<'g>],

@@ -96,7 +96,10 @@ impl<'a, 'g> Importer<'a, 'g> {
             }
             ("VariableShape", Some(variable)) => {
                 let read = self.variable(&variable, &frame.full_name(&frame.nodes[index]))?;
-                let is_wide = matches!(frame.attr(index, "out_type"), Some(AttrKind::Type(number)) if dtype_of(*number) == Some(DType::I64));
+                let is_wide = matches!(
+                    frame.attr(index, "out_type"),
+                    Some(AttrKind::Type(number)) if dtype_of(*number) == Some(DType::I64)
+                );
                 let shape = read.value.shape_tensor_as(if is_wide { DType::I64 } else { DType::I32 })?;
                 Built {
                     outputs: vec![ImportedValue { value: shape.named(name), ..read }],
@@ -115,6 +118,16 @@ impl<'a, 'g> Importer<'a, 'g> {
             // Ops of TensorFlow 1 read the value of a variable from the variable itself.
             (op, Some(variable)) if writes(op) || !self.reads_value(inputs) => {
                 let node = frame.full_name(&frame.nodes[index]);
+                if self.follows_writes() {
+                    let message = format!(
+                        "the variable {variable} must be written by an op that the import follows, outside of the \
+                         condition of a loop, got {op} {node}"
+                    );
+                    let error = Error::new(ErrorKind::Compile, Phase::Build, message);
+                    let error = error.with_help("ImportOptions::stateful lists the ops that it follows");
+                    let error = error.with_node(name).at(self.location);
+                    return self.write_node(frame, index, name, inputs, error).map(Some);
+                }
                 let message = format!(
                     "the variable {variable} must only be read, got {op} {node}: a graph does not change variables"
                 );
@@ -130,9 +143,6 @@ impl<'a, 'g> Importer<'a, 'g> {
                 };
                 let error = Error::new(ErrorKind::Compile, Phase::Build, message).with_help(help);
                 let error = error.with_node(name).at(self.location);
-                if self.follows_writes() {
-                    return self.write_node(frame, index, name, inputs, error).map(Some);
-                }
                 // The conditions of a region end with the region.
                 if self.graph.read().open_regions > 0 || !is_silent_write(op) {
                     return Err(error);
@@ -197,8 +207,8 @@ impl<'a, 'g> Importer<'a, 'g> {
         Ok(Built { outputs: vec![read], ..Built::default() })
     }
 
-    /// Returns the value of a variable after the nodes imported so far. It is a constant, unless nodes write the variable. All
-    /// reads of a constant share it. `reader` is the name of the node that reads the variable.
+    /// Returns the value of a variable after the nodes imported so far. It is a constant, unless nodes write the
+    /// variable. All reads of a constant share it. `reader` is the name of the node that reads the variable.
     pub(super) fn variable(&mut self, variable: &Rc<str>, reader: &str) -> Result<ImportedValue<'g>> {
         if let Some(value) = self.state.values.get(variable) {
             return Ok(value.clone());

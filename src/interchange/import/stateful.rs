@@ -1,8 +1,8 @@
 //! Follows the values of the variables that nodes write, if the caller asks for it: see `ImportOptions::stateful`.
 //!
-//! The value of such a variable before the run is an input of the graph. A write gives the variable another value, which
-//! the nodes after the write read. The import builds nodes in an order that control edges allow, and TensorFlow orders
-//! all nodes that use a variable by control edges.
+//! The value of such a variable before the run is an input of the graph. A write gives the variable another value,
+//! which the nodes after the write read. The import builds nodes in an order that control edges allow, and TensorFlow
+//! orders all nodes that use a variable by control edges.
 //!
 //! Only the nodes themselves show which variables they write. If a node writes a variable that is not an input yet, the
 //! model is imported again, with this variable as an input. Then a branch has the last values of the variables that it
@@ -28,8 +28,8 @@ use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::{Graph, Value};
 use crate::ops::array::SliceMasks;
 
-/// Calls `import` with an importer, and if the option `stateful` is set, again until it knows of all writes. Returns the graph
-/// and the result of the last import.
+/// Calls `import` with an importer, and if the option `stateful` is set, again until it knows of all writes. Returns
+/// the graph and the result of the last import.
 ///
 /// # Errors
 /// An import fails.
@@ -118,8 +118,8 @@ impl<'a, 'g> Importer<'a, 'g> {
         }
     }
 
-    /// Returns whether the import knows that the nodes which it builds now write a variable. If not, the model will be imported
-    /// again.
+    /// Returns whether the import knows that the nodes which it builds now write a variable. If not, the model will be
+    /// imported again.
     fn is_expected(&mut self, variable: &Rc<str>) -> bool {
         let State { expected: Some(expected), found, open_regions, declared, .. } = &mut self.state else {
             return true;
@@ -160,8 +160,8 @@ impl<'a, 'g> Importer<'a, 'g> {
         value.blocking_error.map_or(Ok(value.value), Err)
     }
 
-    /// Calls `import` for a branch or a part of a loop, in which the variables have the values `before`. Afterwards they have
-    /// the values that they had at the call.
+    /// Calls `import` for a branch or a part of a loop, in which the variables have the values `before`. Afterwards
+    /// they have the values that they had at the call.
     pub(super) fn in_region<R>(
         &mut self,
         region: &str,
@@ -185,14 +185,14 @@ impl<'a, 'g> Importer<'a, 'g> {
         self.state.is_followed() && self.recording.is_none()
     }
 
-    /// Returns whether a variable that is no longer followed by its name may have advanced: a generator, while all other
-    /// variables are constants.
+    /// Returns whether a variable that is no longer followed by its name may have advanced: a generator, while all
+    /// other variables are constants.
     pub(super) fn has_advanced(&self) -> bool {
         !self.state.is_followed() && !self.state.values.is_empty()
     }
 
-    /// Imports a node that writes variables, which are its first inputs. If the import cannot follow what the node writes, the
-    /// variables have no value after it, and `refusal` is the reason.
+    /// Imports a node that writes variables, which are its first inputs. If the import cannot follow what the node
+    /// writes, the variables have no value after it, and `refusal` is the reason.
     pub(super) fn write_node(
         &mut self,
         frame: &Frame<'a, 'g>,
@@ -254,8 +254,8 @@ impl<'a, 'g> Importer<'a, 'g> {
         Ok(Built { outputs, written, ..Built::default() })
     }
 
-    /// Returns the values that the variables have after a node, from their values `old` before it, and the operands of the
-    /// node; `None` if the import does not know the op.
+    /// Returns the values that the variables have after a node, from their values `old` before it, and the operands of
+    /// the node; `None` if the import does not know the op.
     fn new_values(
         &self,
         frame: &Frame<'a, 'g>,

@@ -99,8 +99,8 @@ const TRANSPOSE: &[(&str, &str)] = &[("adj_x", "transpose_a"), ("adj_y", "transp
 /// The attribute of batched products of complex numbers that conjugate the operands that they transpose.
 const ADJOINT: &[(&str, i64)] = &[("conjugates", 1)];
 
-/// Builds a product of matrices of f16 or bf16 from a product of f32, and a product of complex matrices from products of
-/// their parts.
+/// Builds a product of matrices of f16 or bf16 from a product of f32, and a product of complex matrices from products
+/// of their parts.
 fn of_wider<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value<'g>>> {
     let &[a, b] = values else { return Err(Error::msg("matmul needs two operands")) };
     let dtype = dtype::common(&[a.dtype(), b.dtype()], 0, 2, dtype::Class::Numeric)?;

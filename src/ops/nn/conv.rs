@@ -25,8 +25,9 @@ impl<'g> Value<'g> {
     /// `[n, h, w, g*c], filter [kh, kw, c, g*m] -> [n, oh, ow, g*m]`, or `[n, g*c, h, w] -> [n, g*m, oh, ow]`; integers
     /// (which wrap) and floats of one dtype. Group `i` of the channels is convolved with group `i` of the filters. With
     /// [`Padding::Same`], `oh` is `ceil(h/strides[0])`. f16 and bf16 are summed as f32 and rounded once. As
-    /// TensorFlow's `Conv2D`. A convolution of floats runs in matmul kernels, which read the
-    /// windows where they lie in the images. A convolution of integers, or of many groups of few channels, fuses into kernels.
+    /// TensorFlow's `Conv2D`. A convolution of floats runs in matmul kernels, which read the windows where they lie in
+    /// the images. A convolution of integers, or of many groups of few channels, fuses into kernels, and so does one
+    /// whose number of channels is not known when the graph is built, which is several times slower.
     ///
     /// ```
     /// use shapeflow::{DType, DataFormat, Graph, Padding, shape};
@@ -69,7 +70,8 @@ impl<'g> Value<'g> {
     /// TensorFlow's `Conv3D`, except that the first window of [`Padding::Same`] never starts after the first element.
     /// In TensorFlow it starts at element `rest/2` if the stride skips elements and the windows leave
     /// `rest = d - (od-1)*stride - kd` elements. A convolution of floats runs in matmul kernels, which read the
-    /// windows where they lie in the volumes. A convolution of integers, or of many groups of few channels, fuses into kernels.
+    /// windows where they lie in the volumes. A convolution of integers, or of many groups of few channels, fuses into
+    /// kernels.
     ///
     /// ```
     /// use shapeflow::{DType, DataFormat, Graph, Padding, shape};
@@ -366,15 +368,15 @@ fn has_short_groups(channels: &Dim, sizes: &[Dim]) -> bool {
 /// The largest number of groups that are convolved one by one.
 const MOST_SEPARATE_GROUPS: i64 = 128;
 
-/// The smallest number of products for an element of each filter of a group from which on a matrix product for each group
-/// is faster than one kernel for all groups. If there are fewer groups than vector lanes, it is always faster.
+/// The smallest number of products for an element of each filter of a group from which on a matrix product for each
+/// group is faster than one kernel for all groups. If there are fewer groups than vector lanes, it is always faster.
 const LEAST_SEPARATE_PRODUCTS: i64 = 64;
 
 /// The number of groups from which on vector lanes run along the groups.
 const GROUPS_AS_LANES: i64 = 16;
 
-/// Returns the number of groups of channels if each group should be a matrix product of its own; else `None`. `sizes` are
-/// the sizes of the filter.
+/// Returns the number of groups of channels if each group should be a matrix product of its own; else `None`. `sizes`
+/// are the sizes of the filter.
 fn separate_groups(dtype: DType, channels: &Dim, sizes: &[Dim]) -> Option<i64> {
     let [window @ .., inputs, _] = sizes else { return None };
     let (groups, filters) = convolve_windows::groups_of(channels, inputs, sizes.last()?)?;

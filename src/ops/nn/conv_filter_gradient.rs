@@ -19,12 +19,12 @@ use crate::ops::in_tensorflow::widened;
 use crate::ops::nn::{DataFormat, Padding};
 
 impl<'g> Value<'g> {
-    /// Returns the gradient of [`Value::conv_2d`] with respect to its filter, whose sizes are `filter_sizes`, from the images
-    /// `self` and the gradient of the result.
+    /// Returns the gradient of [`Value::conv_2d`] with respect to its filter, whose sizes are `filter_sizes`, from the
+    /// images `self` and the gradient of the result.
     ///
-    /// `[n, h, w, g*c], gradient [n, oh, ow, g*m], filter_sizes -> [kh, kw, c, g*m]`, or `[n, g*c, h, w], [n, g*m, oh, ow]`;
-    /// integers (which wrap) and floats of one dtype. The other parameters are those of the convolution. As TensorFlow's
-    /// `Conv2DBackpropFilter`. The op is composed of a matmul of the windows of the images.
+    /// `[n, h, w, g*c], gradient [n, oh, ow, g*m], filter_sizes -> [kh, kw, c, g*m]`, or `[n, g*c, h, w], [n, g*m, oh,
+    /// ow]`; integers (which wrap) and floats of one dtype. The other parameters are those of the convolution. As
+    /// TensorFlow's `Conv2DBackpropFilter`. The op is composed of a matmul of the windows of the images.
     ///
     /// ```
     /// use shapeflow::{DType, DataFormat, Graph, Padding, shape};
@@ -40,8 +40,8 @@ impl<'g> Value<'g> {
     /// ```
     ///
     /// # Errors
-    /// `filter_sizes` is not known when the graph is built, or a convolution of `self` with a filter of these sizes does not
-    /// have the sizes of the gradient; else as [`Value::conv_2d`].
+    /// `filter_sizes` is not known when the graph is built, or a convolution of `self` with a filter of these sizes
+    /// does not have the sizes of the gradient; else as [`Value::conv_2d`].
     #[doc(alias = "conv2d_weight")]
     #[track_caller]
     pub fn conv_2d_filter_grad(
@@ -60,11 +60,12 @@ impl<'g> Value<'g> {
         convolved::<2>(call, lists, &padding, format).finish_at(location)
     }
 
-    /// Returns the gradient of [`Value::conv_3d`] with respect to its filter, as [`Value::conv_2d_filter_grad`] does for images.
+    /// Returns the gradient of [`Value::conv_3d`] with respect to its filter, as [`Value::conv_2d_filter_grad`] does
+    /// for images.
     ///
     /// `[n, d, h, w, g*c], gradient [n, od, oh, ow, g*m], filter_sizes -> [kd, kh, kw, c, g*m]`; else as
-    /// [`Value::conv_2d_filter_grad`]. As TensorFlow's `Conv3DBackpropFilterV2`. The op is composed of a convolution of the
-    /// volumes with the gradient.
+    /// [`Value::conv_2d_filter_grad`]. As TensorFlow's `Conv3DBackpropFilterV2`. The op is composed of a convolution of
+    /// the volumes with the gradient.
     ///
     /// ```
     /// use shapeflow::{DType, DataFormat, Graph, Padding, shape};
@@ -99,12 +100,12 @@ impl<'g> Value<'g> {
         convolved::<3>(call, lists, &padding, format).finish_at(location)
     }
 
-    /// Returns the gradient of [`Value::depthwise_conv_2d`] with respect to its filter, as [`Value::conv_2d_filter_grad`] does
-    /// for a convolution.
+    /// Returns the gradient of [`Value::depthwise_conv_2d`] with respect to its filter, as
+    /// [`Value::conv_2d_filter_grad`] does for a convolution.
     ///
-    /// `[n, h, w, c], gradient [n, oh, ow, c*m], filter_sizes -> [kh, kw, c, m]`; else as [`Value::conv_2d_filter_grad`]. As
-    /// TensorFlow's `DepthwiseConv2dNativeBackpropFilter`. The op is composed of paddings and a reduction, which fuse into
-    /// kernels.
+    /// `[n, h, w, c], gradient [n, oh, ow, c*m], filter_sizes -> [kh, kw, c, m]`; else as
+    /// [`Value::conv_2d_filter_grad`]. As TensorFlow's `DepthwiseConv2dNativeBackpropFilter`. The op is composed of
+    /// paddings and a reduction, which fuse into kernels.
     ///
     /// ```
     /// use shapeflow::{DType, DataFormat, Graph, Padding, shape};

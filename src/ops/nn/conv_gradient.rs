@@ -17,13 +17,15 @@ use crate::ops::array::concat;
 use crate::ops::nn::{DataFormat, Padding};
 
 impl<'g> Value<'g> {
-    /// Returns the gradient of [`Value::conv_2d`] with respect to its images, whose sizes are `input_sizes`, from the gradient
-    /// `self` of its result. This is a transposed convolution: `self` may be any images, which it enlarges by the strides.
+    /// Returns the gradient of [`Value::conv_2d`] with respect to its images, whose sizes are `input_sizes`, from the
+    /// gradient `self` of its result. This is a transposed convolution: `self` may be any images, which it enlarges by
+    /// the strides.
     ///
-    /// `[n, oh, ow, g*m], filter [kh, kw, c, g*m], input_sizes -> [n, h, w, g*c]`, or `[n, g*m, oh, ow] -> [n, g*c, h, w]`;
-    /// integers (which wrap) and floats of one dtype. The other parameters are those of the convolution, which maps images of
-    /// `input_sizes` to the sizes of `self`. `input_sizes` may hold only `[h, w]`. As TensorFlow's `Conv2DBackpropInput` and
-    /// `tf.nn.conv2d_transpose`. The op is composed of paddings and a convolution with the reversed filter.
+    /// `[n, oh, ow, g*m], filter [kh, kw, c, g*m], input_sizes -> [n, h, w, g*c]`, or `[n, g*m, oh, ow] -> [n, g*c, h,
+    /// w]`; integers (which wrap) and floats of one dtype. The other parameters are those of the convolution, which
+    /// maps images of `input_sizes` to the sizes of `self`. `input_sizes` may hold only `[h, w]`. As TensorFlow's
+    /// `Conv2DBackpropInput` and `tf.nn.conv2d_transpose`. The op is composed of paddings and a convolution with the
+    /// reversed filter.
     ///
     /// ```
     /// use shapeflow::{DType, DataFormat, Graph, Padding, shape};
@@ -59,11 +61,12 @@ impl<'g> Value<'g> {
         convolved::<2>(call, lists, &padding, format).finish_at(location)
     }
 
-    /// Returns the gradient of [`Value::conv_3d`] with respect to its volumes, as [`Value::conv_2d_input_grad`] does for images.
+    /// Returns the gradient of [`Value::conv_3d`] with respect to its volumes, as [`Value::conv_2d_input_grad`] does
+    /// for images.
     ///
     /// `[n, od, oh, ow, g*m], filter [kd, kh, kw, c, g*m], input_sizes -> [n, d, h, w, g*c]`; else as
-    /// [`Value::conv_2d_input_grad`]. As TensorFlow's `Conv3DBackpropInputV2`. The op is composed of paddings and a convolution
-    /// with the reversed filter.
+    /// [`Value::conv_2d_input_grad`]. As TensorFlow's `Conv3DBackpropInputV2`. The op is composed of paddings and a
+    /// convolution with the reversed filter.
     ///
     /// ```
     /// use shapeflow::{DType, DataFormat, Graph, Padding, shape};
@@ -98,12 +101,12 @@ impl<'g> Value<'g> {
         convolved::<3>(call, lists, &padding, format).finish_at(location)
     }
 
-    /// Returns the gradient of [`Value::depthwise_conv_2d`] with respect to its images, as [`Value::conv_2d_input_grad`] does for
-    /// a convolution.
+    /// Returns the gradient of [`Value::depthwise_conv_2d`] with respect to its images, as
+    /// [`Value::conv_2d_input_grad`] does for a convolution.
     ///
-    /// `[n, oh, ow, c*m], filter [kh, kw, c, m], input_sizes -> [n, h, w, c]`; else as [`Value::conv_2d_input_grad`]. As
-    /// TensorFlow's `DepthwiseConv2dNativeBackpropInput`. The op is composed of paddings and a reduction, which fuse into
-    /// kernels.
+    /// `[n, oh, ow, c*m], filter [kh, kw, c, m], input_sizes -> [n, h, w, c]`; else as [`Value::conv_2d_input_grad`].
+    /// As TensorFlow's `DepthwiseConv2dNativeBackpropInput`. The op is composed of paddings and a reduction, which fuse
+    /// into kernels.
     ///
     /// ```
     /// use shapeflow::{DType, DataFormat, Graph, Padding, shape};
@@ -282,8 +285,8 @@ fn input_gradient<'g>(
     Ok(vec![geometry.in_format(result)?])
 }
 
-/// Returns the gradient with respect to images of the dimensions `image`, whose channels are one group. All values have the
-/// channels last.
+/// Returns the gradient with respect to images of the dimensions `image`, whose channels are one group. All values have
+/// the channels last.
 fn one_group_gradient<'g>(
     geometry: &Geometry,
     image: &[Dim],
@@ -308,7 +311,8 @@ pub(super) fn group_count(channels: &Dim, inputs: &Dim) -> Result<i64> {
         Some(Some(groups)) if groups > 0 => Ok(groups),
         _ if channels.same(inputs) != Some(false) => Ok(1),
         _ => refuse(format!(
-            "the gradient of a convolution needs a known number of groups of channels, got {channels} and filters of {inputs}",
+            "the gradient of a convolution needs a known number of groups of channels, got {channels} and filters of \
+             {inputs}",
             channels = counted(channels, "channel")
         )),
     }

@@ -1,9 +1,9 @@
-//! `l2_normalize`, `clip_by_norm`, `clip_by_global_norm`: scaling to a norm, composed of other ops.
+//! `l2_normalize`, `layer_norm`, `clip_by_norm`, `clip_by_global_norm`: normalization, composed of other ops.
 
 use std::panic::Location;
 
 use crate::error::{Error, ErrorKind, Phase, Result};
-use crate::graph::Value;
+use crate::graph::{IntoOperand, Value};
 use crate::ops::math::add_n;
 use crate::ops::reduce::IntoAxes;
 
@@ -41,6 +41,45 @@ impl<'g> Value<'g> {
             let squares = real.square()?.add(imaginary.square()?)?.reduce_sum(axes)?;
             let factor = squares.maximum(epsilon)?.rsqrt()?;
             real.mul(factor)?.complex(imaginary.mul(factor)?)
+        })
+    }
+
+    /// Normalizes the elements over the given axes to the mean 0 and the variance 1, then scales and shifts them:
+    /// `(x - mean(x)) / sqrt(variance(x) + epsilon) * scale + offset`.
+    ///
+    /// `[..] -> [..]`, floats; `scale` and `offset` broadcast to `x`, such as `[d]` for the last axis. Keras' default of
+    /// `epsilon` is 1e-3, and PyTorch's is 1e-5. As Keras' `LayerNormalization`, and with the axes of images and of a
+    /// channel as instance normalization. The op is composed of other ops, which fuse into kernels.
+    ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let x = g.constant([[1.0, 3.0], [5.0, 9.0]])?;
+    /// let y = x.layer_norm(-1, [1.0, 2.0], [0.0, 0.5], 0.0)?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// y.allclose(&Tensor::from([[-1.0, 2.5], [-1.0, 2.5]]), 1e-3, 1e-12).unwrap();
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The element type is not a float, an axis is out of range or given twice, or `scale` or `offset` does not
+    /// broadcast to `x`.
+    #[doc(alias = "layer_normalization")]
+    #[doc(alias = "instance_norm")]
+    #[track_caller]
+    pub fn layer_norm(
+        self,
+        axes: impl IntoAxes<'g>,
+        scale: impl IntoOperand<'g>,
+        offset: impl IntoOperand<'g>,
+        epsilon: f64,
+    ) -> Result<Value<'g>> {
+        self.graph().in_call("layer_norm", || {
+            let axes = axes.into_axes().keep_dims();
+            let (mean, variance) = (self.reduce_mean(axes.clone())?, self.reduce_variance(axes)?);
+            let normal = self.sub(mean)?.mul(variance.add(epsilon)?.rsqrt()?)?;
+            normal.mul(scale)?.add(offset)?.ensure_shape(self.shape())
         })
     }
 
