@@ -51,7 +51,7 @@ fn a_variable_may_have_another_size_after_each_run() {
 #[test]
 fn optimizers_train() {
     let session = check_runs("training", "train", 3);
-    assert_eq!(session.variables().count(), 21);
+    assert_eq!(session.variables().count(), 22);
 }
 
 #[test]

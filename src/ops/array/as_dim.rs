@@ -16,8 +16,8 @@ impl<'g> Value<'g> {
     ///
     /// `[]`, any integer dtype. Each run reads the scalar before it computes the values whose sizes depend on the
     /// dimension, so one compilation serves all sizes. If an input has a dimension of this name too, or another scalar
-    /// was given this name, a run checks that the sizes are equal. TensorFlow needs no such op, because its ops take
-    /// sizes as tensors. Adds no op.
+    /// was given this name, a run checks that the sizes are equal: if a parameter of an op has the name, the run needs
+    /// all scalars of this name. TensorFlow needs no such op, because its ops take sizes as tensors. Adds no op.
     ///
     /// ```
     /// use shapeflow::{shape, DType, Graph, Tensor};
