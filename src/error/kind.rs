@@ -14,7 +14,8 @@ pub enum ErrorKind {
     Shape,
     /// Element types that an op does not accept.
     DType,
-    /// A missing or unsuitable attribute, parameter or name.
+    /// A missing or unsuitable attribute, parameter or name, also the name or the number of outputs that a program
+    /// reads.
     Attribute,
     /// An operand that belongs to another graph.
     ForeignValue,
@@ -22,7 +23,8 @@ pub enum ErrorKind {
     UnknownOp,
     /// A graph that cannot be compiled.
     Compile,
-    /// Inputs of a run that do not fit the executable's ports: their number, names, dtypes or sizes.
+    /// Inputs of a run that do not fit the executable's ports: their number, names, dtypes or sizes; or memory for
+    /// outputs of other dtypes or sizes.
     Feed,
     /// An equality or bound of sizes or of elements that does not hold. The graph builder could not decide the
     /// condition, so the run checked it.

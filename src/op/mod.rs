@@ -69,6 +69,9 @@ pub type CompositeFn = for<'g> fn(&CompositeCx<'_>, &[Value<'g>]) -> Result<Vec<
 /// Computes the output of a compute op from operand 0: all elements at once, into memory of the inferred sizes.
 pub(crate) type WholeFn = fn(&Attrs, &TensorView<'_>, &mut TensorViewMut<'_>, HostThreads<'_>) -> Result<()>;
 
+/// For some dtypes of the first operand: how a call is made of other ops.
+type CompositeOnDTypes = (fn(DType) -> bool, CompositeFn);
+
 /// Says of a call on these operands whether each output `k` is operand `k`, unchanged.
 pub(crate) type ForwardsFn = fn(&[OperandInfo<'_>], &DimTable) -> bool;
 
@@ -153,7 +156,7 @@ pub struct OpDef {
     pub(crate) body: Body,
     whole: Option<WholeFn>,
     reinterprets: bool,
-    on_dtypes: Option<(fn(DType) -> bool, CompositeFn)>,
+    on_dtypes: Option<CompositeOnDTypes>,
     /// Whether the host kernel sees strings as i64 handles, and what the handles guarantee.
     string_handles: Option<StringHandles>,
     /// Whether output `k` of a call is operand `k`, unchanged.

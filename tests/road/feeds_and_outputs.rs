@@ -164,7 +164,7 @@ fn a_name_of_two_outputs_finds_neither() -> Result<()> {
     let x = Tensor::from([1.0f32, 2.0]);
     let results = exe.run_named(&[("x", x.view())])?;
     let error = results.tensor("u").unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Feed);
+    assert_eq!(error.kind(), ErrorKind::Attribute);
     assert_eq!(error.message(), "the name of the output must be unique, got \"u\" for outputs 0 and 1");
     assert_eq!(results.ragged("u").unwrap_err().message(), error.message());
     assert_eq!(results.tensor_at(1)?, Tensor::from([2.0f32, 4.0]));

@@ -91,7 +91,7 @@ fn feeds_of_wrong_dtype_shape_or_count_are_refused() -> Result<()> {
         );
         expect_error(
             exe.run::<2>(&[good_x.clone(), good_y.clone()]),
-            ErrorKind::Feed,
+            ErrorKind::Attribute,
             Phase::Run,
             &["must be 1", "got 2"],
         );
@@ -117,7 +117,12 @@ fn output_memory_of_wrong_size_or_dtype_is_refused() -> Result<()> {
         let mut views = [view];
         assert_eq!(runner.run_into(&feeds, &mut views).expect_err(name).kind(), ErrorKind::Feed);
     }
-    expect_error(runner.run_into(&feeds, &mut []), ErrorKind::Feed, Phase::Run, &["one for each output"]);
+    expect_error(
+        runner.run_into(&feeds, &mut []),
+        ErrorKind::Attribute,
+        Phase::Run,
+        &["one for each output"],
+    );
     Ok(())
 }
 

@@ -145,8 +145,7 @@ const OPERANDS: &[Operand] =
 
 /// The gradient with respect to the filter:
 /// `input [n, h, w, c], filter_sizes, out_backprop [n, oh, ow, m] -> [kh, kw, c, m]`. The op is a matmul: the windows
-/// of the images are one matrix, and `out_backprop` is the other matrix. As TensorFlow's `Conv2DBackpropFilter`, for
-
+/// of the images are one matrix, and `out_backprop` is the other matrix. As TensorFlow's `Conv2DBackpropFilter`.
 pub(crate) static IMAGES: OpDef = OpDef::composite("conv_2d_filter_grad", build_images)
     .attrs(IMAGE_ATTRS)
     .operands(OPERANDS)
@@ -234,7 +233,7 @@ fn channels_last<'g>(attrs: &Attrs, [x, gradient]: [Value<'g>; 2]) -> Result<(Ge
 
 /// Returns the number of filters of each group.
 fn exact_part(filters: &Dim, groups: i64) -> Result<Dim> {
-    filters.exact_div(&Dim::known(groups)).map_or_else(
+    filters.exact_div(Dim::known(groups)).map_or_else(
         || {
             refuse(format!(
                 "the number of filters must be a multiple of {groups}, the number of groups, got {filters}"

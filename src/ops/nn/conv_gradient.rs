@@ -459,8 +459,7 @@ mod tests {
                 let x = g.constant(numbers(&image, 1)).unwrap();
                 let w = g.constant(numbers(&filter, 2)).unwrap();
                 let y = x.conv_2d(w, strides, dilations, padding.clone(), format).unwrap();
-                let sizes: Vec<usize> =
-                    y.shape().as_known().unwrap().iter().map(|size| *size as usize).collect();
+                let sizes = y.shape().as_known().unwrap();
                 let d = g.constant(numbers(&sizes, 3)).unwrap();
                 let sizes = |sizes: [usize; 4]| sizes.map(|size| size as i64);
                 let dx = d.conv_2d_input_grad(w, sizes(image), strides, dilations, padding.clone(), format);

@@ -47,9 +47,10 @@ impl<'g> Value<'g> {
     /// Normalizes the elements over the given axes to the mean 0 and the variance 1, then scales and shifts them:
     /// `(x - mean(x)) / sqrt(variance(x) + epsilon) * scale + offset`.
     ///
-    /// `[..] -> [..]`, floats; `scale` and `offset` broadcast to `x`, such as `[d]` for the last axis. Keras' default of
-    /// `epsilon` is 1e-3, and PyTorch's is 1e-5. As Keras' `LayerNormalization`, and with the axes of images and of a
-    /// channel as instance normalization. The op is composed of other ops, which fuse into kernels.
+    /// `[..] -> [..]`, floats; `scale` and `offset` broadcast to `x`, such as `[d]` for the last axis. Keras' default
+    /// of `epsilon` is 1e-3, and PyTorch's is 1e-5. As torch's `layer_norm` and Keras' `LayerNormalization`; over the
+    /// axes of rows and columns of images, as instance normalization. The op is composed of other ops, which fuse into
+    /// kernels.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor};
