@@ -35,10 +35,9 @@ impl Extent {
     /// Returns the area of the intersection, divided by the area of the union.
     #[inline(always)]
     fn overlap(&self, other: &Extent) -> f32 {
-        let length = |axis: usize| {
-            most(least(self.high[axis], other.high[axis]) - most(self.low[axis], other.low[axis]), 0.0)
-        };
-        let intersection = length(0) * length(1);
+        let height = most(least(self.high[0], other.high[0]) - most(self.low[0], other.low[0]), 0.0);
+        let width = most(least(self.high[1], other.high[1]) - most(self.low[1], other.low[1]), 0.0);
+        let intersection = height * width;
         let quotient = intersection / (self.area + other.area - intersection);
         if self.area <= 0.0 || other.area <= 0.0 { 0.0 } else { quotient }
     }
@@ -73,7 +72,7 @@ impl BoxOverlaps {
     pub(super) fn new(boxes: &[[f32; 4]]) -> Result<BoxOverlaps> {
         let mut extents = reserved_vec(boxes.len())?;
         extents.extend(boxes.iter().map(|corners| Extent::new(*corners)));
-        Ok(BoxOverlaps { extents, selected: Vec::new(), count: 0 })
+        Ok(BoxOverlaps { extents, selected: reserved_vec(boxes.len().div_ceil(BLOCK))?, count: 0 })
     }
 }
 
@@ -104,15 +103,22 @@ impl Similarity for BoxOverlaps {
 wide! {
     /// Returns the last block with an overlap that is greater than `harmless` or NaN.
     fn last_above(blocks: &[Block], of: Extent, harmless: f32) -> Option<usize> {
-        blocks.iter().rposition(|block| {
-            let mut are_harmless = [true; BLOCK];
+        // The loops do not call `array::map` or take closures: the compiler may not inline these.
+        for (number, block) in blocks.iter().enumerate().rev() {
+            let mut are_harmless = true;
             for place in 0..BLOCK {
-                let (low, high) = (block.low.map(|low| low[place]), block.high.map(|high| high[place]));
-                let other = Extent { low, high, area: block.area[place] };
-                are_harmless[place] = of.overlap(&other) <= harmless;
+                let other = Extent {
+                    low: [block.low[0][place], block.low[1][place]],
+                    high: [block.high[0][place], block.high[1][place]],
+                    area: block.area[place],
+                };
+                are_harmless &= of.overlap(&other) <= harmless;
             }
-            are_harmless != [true; BLOCK]
-        })
+            if !are_harmless {
+                return Some(number);
+            }
+        }
+        None
     }
 }
 
