@@ -15,6 +15,9 @@ use crate::tiles::with_wide_vectors;
 /// The number of elements whose bins are computed together, by vector instructions.
 const BLOCK: usize = 512;
 
+/// Counts an element in each of these bins.
+type CountBins<'a> = Box<dyn FnMut(&[f64]) + 'a>;
+
 impl<'g> Value<'g> {
     /// Counts the elements in `bins` bins of equal width between the two elements of `range`. Elements outside the
     /// range are in the first or the last bin.
@@ -106,7 +109,7 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
     let index = move |bin: f64| if are_few { bin as u32 as usize } else { bin as usize };
     let dtype = dtypes(&[x.dtype(), x.dtype()], cx.attrs())?[0];
     let mut output = cx.output(0, &[bins])?;
-    let mut count: Box<dyn FnMut(&[f64])> = match dtype {
+    let mut count: CountBins<'_> = match dtype {
         DType::I32 => {
             let counts = output.as_mut_slice::<i32>()?;
             Box::new(move |bins| {
