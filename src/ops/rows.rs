@@ -247,10 +247,13 @@ fn combine_rows<T: Copy>(
     }
     let mut previous = NOWHERE;
     positions.each(target, updates, prefetch, |target, destination, update| {
-        let Some(slot) = target.get_mut(destination) else { return false };
         // For a repeated destination, the sum is still in a register. Reading it from memory would wait for the store.
-        sum = f(if destination == previous { sum } else { *slot }, update);
-        previous = destination;
+        if destination != previous {
+            let Some(first) = target.get(destination) else { return false };
+            (sum, previous) = (*first, destination);
+        }
+        sum = f(sum, update);
+        let Some(slot) = target.get_mut(destination) else { return false };
         *slot = sum;
         true
     })
@@ -296,6 +299,19 @@ mod tests {
             expected[*id as usize] += x;
         }
         assert_eq!(sums.to_vec::<i32>().unwrap(), expected);
+    }
+
+    #[test]
+    fn negative_destinations_are_dropped_or_refused() {
+        let (ids, x) = (tensor(&[6], &[-1i32, -1, 1, 1, -1, 1]), tensor(&[6], &[1i32, 2, 3, 4, 5, 6]));
+        let mut sums = Tensor::zeros(DType::I32, &[2]).unwrap();
+        let positions = Positions::new(ids.view(), None, &[2]).unwrap();
+        let refused = combine(&mut sums.view_mut().unwrap(), x.view(), 1, Combine::Add, &positions);
+        assert_eq!(refused.unwrap_err().message(), "an index into axis 0 must lie in [0, 2), got -1");
+        let mut sums = Tensor::zeros(DType::I32, &[2]).unwrap();
+        let positions = positions.dropping_negative();
+        combine(&mut sums.view_mut().unwrap(), x.view(), 1, Combine::Add, &positions).unwrap();
+        assert_eq!(sums.to_vec::<i32>().unwrap(), [0, 13]);
     }
 
     #[test]

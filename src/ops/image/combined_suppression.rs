@@ -4,8 +4,9 @@ use std::panic::Location;
 
 use shapeflow_shape_fns::{Attribute, DType, counted};
 
+use super::box_overlaps::intersection_over_union;
 use super::pixels::floats;
-use super::suppression::{check_iou_threshold, intersection_over_union, refuse};
+use super::suppression::{check_iou_threshold, refuse};
 use super::suppression_kernel::scalar;
 use crate::dtype;
 use crate::error::Result;

@@ -11,6 +11,7 @@
 //! ```
 
 pub(crate) mod adjust;
+mod box_overlaps;
 mod brightness;
 mod chroma;
 pub(crate) mod color;

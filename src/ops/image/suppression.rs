@@ -1,13 +1,17 @@
-//! Non-maximum suppression: the selection of candidates, and the overlap of two boxes.
+//! Non-maximum suppression: the selection of candidates.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
+use std::ops::Range;
 
 use half::f16;
 use shapeflow_shape_fns::DType;
 
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::tensor::reserved_vec;
+
+/// The number of selected candidates of a block.
+pub(super) const BLOCK: usize = 16;
 
 /// The thresholds of a suppression. All numbers are elements of `dtype`, f16 or f32.
 pub(super) struct Suppression {
@@ -54,6 +58,27 @@ impl PartialEq for Candidate {
 
 impl Eq for Candidate {}
 
+/// The similarities of candidates, which have numbers.
+pub(super) trait Similarity {
+    /// Compares a candidate with a selected candidate.
+    fn between(&self, candidate: usize, selected: usize) -> f32;
+
+    /// Takes note of a selected candidate.
+    fn select(&mut self, _candidate: usize) {}
+
+    /// Returns the last of these blocks of selected candidates that may have a similarity to the candidate other than
+    /// the numbers from 0 to `harmless`. Block `i` has the selected candidates from `i * BLOCK`.
+    fn last_affecting(&self, _candidate: usize, mut blocks: Range<usize>, _harmless: f32) -> Option<usize> {
+        blocks.next_back()
+    }
+}
+
+impl<F: Fn(usize, usize) -> f32> Similarity for F {
+    fn between(&self, candidate: usize, selected: usize) -> f32 {
+        self(candidate, selected)
+    }
+}
+
 impl Suppression {
     /// Rounds a result of arithmetic to the dtype.
     fn round(&self, x: f32) -> f32 {
@@ -72,15 +97,23 @@ impl Suppression {
         }
     }
 
+    /// Returns the greatest similarity such that all similarities from 0 to it keep a score; -1 if 0 does not keep it.
+    fn harmless(&self) -> f32 {
+        match (self.weight(0.0) == 1.0, self.sigma > 0.0) {
+            (false, _) => -1.0,
+            (true, true) => 0.0,
+            (true, false) => self.similarity_threshold,
+        }
+    }
+
     /// Selects candidates in the order of their scores. Returns the number and the score of each selected candidate.
-    /// `similarity` compares two candidates by their numbers.
     ///
     /// # Errors
     /// `Memory`: an allocation fails.
     pub(super) fn select(
         &self,
         scores: &[f32],
-        similarity: impl Fn(usize, usize) -> f32,
+        mut similarity: impl Similarity,
     ) -> Result<Vec<(usize, f32)>> {
         let mut candidates = reserved_vec(scores.len())?;
         let numbered = scores.iter().enumerate().filter(|(_, score)| **score > self.score_threshold);
@@ -96,6 +129,7 @@ impl Suppression {
         {
             let Some(score) = self.lowered(candidate, &selected, &similarity) else { continue };
             if score == candidate.score {
+                similarity.select(candidate.number.0);
                 selected.push((candidate.number.0, score));
             } else if score > self.score_threshold {
                 // A candidate with a higher score may come first now.
@@ -111,47 +145,27 @@ impl Suppression {
         &self,
         candidate: Candidate,
         selected: &[(usize, f32)],
-        similarity: impl Fn(usize, usize) -> f32,
+        similarity: &impl Similarity,
     ) -> Option<f32> {
-        let mut score = candidate.score;
+        let (mut score, number) = (candidate.score, candidate.number.0);
+        let mut blocks = candidate.compared / BLOCK..selected.len().div_ceil(BLOCK);
         // Boxes that overlap have similar scores, so the last selected candidates are the most likely to overlap.
-        for (other, _) in selected[candidate.compared..].iter().rev() {
-            let similarity = self.round(similarity(candidate.number.0, *other));
-            if self.sigma <= 0.0 && similarity > self.similarity_threshold {
-                return None;
-            }
-            score = self.round(score * self.weight(similarity));
-            if score <= self.score_threshold {
-                break;
+        while let Some(block) = similarity.last_affecting(number, blocks.clone(), self.harmless()) {
+            blocks.end = block;
+            let (start, end) = (block * BLOCK, selected.len().min((block + 1) * BLOCK));
+            for (other, _) in selected[start.max(candidate.compared)..end].iter().rev() {
+                let similarity = self.round(similarity.between(number, *other));
+                if self.sigma <= 0.0 && similarity > self.similarity_threshold {
+                    return None;
+                }
+                score = self.round(score * self.weight(similarity));
+                if score <= self.score_threshold {
+                    return Some(score);
+                }
             }
         }
         Some(score)
     }
-}
-
-/// Returns the area of the intersection of two boxes, divided by the area of their union; 0 if a box has no area. A box
-/// is given by two opposite corners: `[y1, x1, y2, x2]`.
-pub(super) fn intersection_over_union(a: [f32; 4], b: [f32; 4]) -> f32 {
-    // Unlike `f32::min` and `f32::max`, these return the first number if one of the numbers is NaN.
-    let least = |a: f32, b: f32| if b < a { b } else { a };
-    let most = |a: f32, b: f32| if a < b { b } else { a };
-    let ends = |corners: [f32; 4], axis: usize| {
-        [least(corners[axis], corners[axis + 2]), most(corners[axis], corners[axis + 2])]
-    };
-    let area = |corners: [f32; 4]| {
-        let [height, width] = [0, 1].map(|axis| ends(corners, axis)).map(|[low, high]| high - low);
-        height * width
-    };
-    let (area_a, area_b) = (area(a), area(b));
-    if area_a <= 0.0 || area_b <= 0.0 {
-        return 0.0;
-    }
-    let [height, width] = [0, 1].map(|axis| {
-        let ([low_a, high_a], [low_b, high_b]) = (ends(a, axis), ends(b, axis));
-        most(least(high_a, high_b) - most(low_a, low_b), 0.0)
-    });
-    let intersection = height * width;
-    intersection / (area_a + area_b - intersection)
 }
 
 /// Fails unless a threshold of similarity is from 0 to 1.
@@ -178,15 +192,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn boxes_may_be_flipped_and_empty() {
-        let unit = [0.0, 0.0, 1.0, 1.0];
-        assert_eq!(intersection_over_union(unit, [1.0, 1.0, 0.0, 0.0]), 1.0);
-        assert_eq!(intersection_over_union(unit, [0.0, 0.5, 1.0, 1.5]), 1.0 / 3.0);
-        assert_eq!(intersection_over_union(unit, [2.0, 2.0, 3.0, 3.0]), 0.0);
-        assert_eq!(intersection_over_union([0.5; 4], [0.5; 4]), 0.0);
-    }
-
-    #[test]
     fn equal_scores_keep_the_order_of_candidates_and_nans_are_dropped() {
         let suppression = Suppression {
             dtype: DType::F32,
@@ -195,10 +200,11 @@ mod tests {
             score_threshold: 0.0,
             sigma: 0.0,
         };
-        let selected = suppression.select(&[0.5, f32::NAN, 0.75, 0.5, 0.5], |_, _| 0.0).unwrap();
+        let selected =
+            suppression.select(&[0.5, f32::NAN, 0.75, 0.5, 0.5], |_: usize, _: usize| 0.0).unwrap();
         assert_eq!(selected, [(2, 0.75), (0, 0.5), (3, 0.5)]);
         // A NaN similarity lowers the score to 0, which is not greater than the threshold.
-        let selected = suppression.select(&[0.5, 0.25], |_, _| f32::NAN).unwrap();
+        let selected = suppression.select(&[0.5, 0.25], |_: usize, _: usize| f32::NAN).unwrap();
         assert_eq!(selected, [(0, 0.5)]);
     }
 }

@@ -3,8 +3,9 @@
 use half::f16;
 use shapeflow_shape_fns::DType;
 
+use super::box_overlaps::BoxOverlaps;
 use super::pixels::floats;
-use super::suppression::{Suppression, check_iou_threshold, intersection_over_union, refuse};
+use super::suppression::{Suppression, check_iou_threshold, refuse};
 use crate::error::{Error, Result};
 use crate::expr::{Scalar, eval_cast};
 use crate::op::HostCx;
@@ -44,10 +45,9 @@ pub(super) fn select(cx: &HostCx<'_>, thresholds: usize, has_overlaps: bool) -> 
     let (similar, scores) = (floats(&similar)?, floats(&scores)?);
     let count = scores.len();
     if has_overlaps {
-        return suppression.select(&scores, |a, b| similar[a * count + b]);
+        return suppression.select(&scores, |a: usize, b: usize| similar[a * count + b]);
     }
-    let (boxes, _) = similar.as_chunks::<4>();
-    suppression.select(&scores, |a, b| intersection_over_union(boxes[a], boxes[b]))
+    suppression.select(&scores, BoxOverlaps::new(similar.as_chunks().0)?)
 }
 
 /// Returns a scalar operand, rounded to `dtype`.

@@ -50,78 +50,146 @@ pub(super) fn forward(cx: &mut HostCx<'_>, axes: usize) -> Result<()> {
     let x = RowMajor::new(cx.input(0)?)?;
     let x = x.view();
     let lengths = lengths(cx, axes)?;
-    let output = match x.dtype() {
-        DType::F32 => forward_block::<f32>(&x, &lengths)?,
-        _ => forward_block::<f64>(&x, &lengths)?,
-    };
-    cx.set_output(0, output)
+    match x.dtype() {
+        DType::F32 => forward_block::<f32>(cx, &x, &lengths),
+        _ => forward_block::<f64>(cx, &x, &lengths),
+    }
 }
 
-fn forward_block<T: Real>(x: &TensorView<'_>, lengths: &[usize]) -> Result<Tensor> {
-    let block = NumberBlock { sizes: x.sizes().to_vec(), data: x.as_slice::<T>()?.to_vec() };
+fn forward_block<T: Real>(cx: &mut HostCx<'_>, x: &TensorView<'_>, lengths: &[usize]) -> Result<()> {
+    let (length, kept) = last_lengths(lengths);
+    let mut sizes = x.sizes().to_vec();
+    let first = sizes.len() - lengths.len();
+    if let [_] = lengths {
+        let width = std::mem::replace(&mut sizes[first], kept);
+        let mut output = cx.unfilled_output(0, &sizes)?;
+        let (halves, _) = output.as_mut_bits::<T>()?.as_chunks_mut::<2>();
+        return forward_rows(x.as_slice()?, width, length, halves.len() / kept.max(1), |row, half| {
+            write_parts(half, &mut halves[row * kept..][..kept]);
+        });
+    }
+    let block = NumberBlock { sizes, data: x.as_slice::<T>()?.to_vec() };
     let mut block = resized(block, lengths, T::zero())?;
-    let rank = block.sizes.len();
-    let length = block.sizes[rank - 1];
-    let kept = if length == 0 { 0 } else { length / 2 + 1 };
+    *block.sizes.last_mut().expect("a transform has an axis") = kept;
     let rows = block.data.len().checked_div(length).unwrap_or(0);
-    let mut sizes = block.sizes.clone();
-    sizes[rank - 1] = kept;
     let mut halves = filled(Complex::new(T::zero(), T::zero()), &[rows, kept])?;
-    if rows > 0 {
-        let plan = RealFftPlanner::new().plan_fft_forward(length);
-        let mut scratch = plan.make_scratch_vec();
-        for (row, half) in block.data.chunks_exact_mut(length).zip(halves.chunks_exact_mut(kept)) {
-            plan.process_with_scratch(row, half, &mut scratch).map_err(Error::wrap)?;
-        }
+    forward_rows(&block.data, length, length, rows, |row, half| {
+        halves[row * kept..][..kept].copy_from_slice(half);
+    })?;
+    let mut spectrum = NumberBlock { sizes: block.sizes, data: halves };
+    for axis in first..spectrum.sizes.len() - 1 {
+        along(&mut spectrum, axis, FftDirection::Forward);
     }
-    let mut output = NumberBlock { sizes, data: halves };
-    for axis in rank - lengths.len()..rank - 1 {
-        along(&mut output, axis, FftDirection::Forward);
+    let mut output = cx.unfilled_output(0, &spectrum.sizes)?;
+    write_parts(&spectrum.data, output.as_mut_bits::<T>()?.as_chunks_mut().0);
+    Ok(())
+}
+
+/// Transforms `rows` rows of `width` real numbers, cropped or padded with zeros to `length`. Passes the number of each
+/// row and the first half of its spectrum to `write`.
+fn forward_rows<T: Real>(
+    x: &[T],
+    width: usize,
+    length: usize,
+    rows: usize,
+    mut write: impl FnMut(usize, &[Complex<T>]),
+) -> Result<()> {
+    if rows == 0 || length == 0 {
+        return Ok(());
     }
-    write_complex(if T::DTYPE == DType::F32 { DType::C64 } else { DType::C128 }, &output)
+    let mut line = filled(T::zero(), &[length])?;
+    let plan = RealFftPlanner::new().plan_fft_forward(length);
+    let (mut half, mut scratch) = (plan.make_output_vec(), plan.make_scratch_vec());
+    let filled = width.min(length);
+    for row in 0..rows {
+        line[..filled].copy_from_slice(&x[row * width..][..filled]);
+        // The transform of the row before used the memory.
+        line[filled..].fill(T::zero());
+        plan.process_with_scratch(&mut line, &mut half, &mut scratch).map_err(Error::wrap)?;
+        write(row, &half);
+    }
+    Ok(())
 }
 
 pub(super) fn inverse(cx: &mut HostCx<'_>, axes: usize) -> Result<()> {
     let x = RowMajor::new(cx.input(0)?)?;
     let x = x.view();
     let lengths = lengths(cx, axes)?;
-    let output = match x.dtype() {
-        DType::C64 => inverse_block::<f32>(&x, &lengths)?,
-        _ => inverse_block::<f64>(&x, &lengths)?,
-    };
-    cx.set_output(0, output)
+    match x.dtype() {
+        DType::C64 => inverse_block::<f32>(cx, &x, &lengths),
+        _ => inverse_block::<f64>(cx, &x, &lengths),
+    }
 }
 
-fn inverse_block<T: Real>(x: &TensorView<'_>, lengths: &[usize]) -> Result<Tensor> {
+fn inverse_block<T: Real>(cx: &mut HostCx<'_>, x: &TensorView<'_>, lengths: &[usize]) -> Result<()> {
+    let (length, kept) = last_lengths(lengths);
+    let mut sizes = x.sizes().to_vec();
+    let first = sizes.len() - lengths.len();
+    let factor = T::one() / T::from_usize(lengths.iter().product()).expect("a float holds a count");
+    if let [_] = lengths {
+        let width = std::mem::replace(&mut sizes[first], length);
+        let (parts, _) = x.as_bits::<T>()?.as_chunks::<2>();
+        let mut output = cx.unfilled_output(0, &sizes)?;
+        return inverse_rows(output.as_mut_slice()?, length, factor, |row, half| {
+            let (filled, padding) = half.split_at_mut(width.min(kept));
+            for (x, [re, im]) in filled.iter_mut().zip(&parts[row * width..]) {
+                *x = Complex::new(*re, *im);
+            }
+            padding.fill(Complex::new(T::zero(), T::zero()));
+        });
+    }
     let mut halved = lengths.to_vec();
-    let length = *lengths.last().expect("a transform has an axis");
-    let kept = if length == 0 { 0 } else { length / 2 + 1 };
     *halved.last_mut().expect("a transform has an axis") = kept;
     let mut block = resized(read_complex::<T>(x)?, &halved, Complex::new(T::zero(), T::zero()))?;
-    let rank = block.sizes.len();
-    for axis in rank - lengths.len()..rank - 1 {
+    sizes.clone_from(&block.sizes);
+    *sizes.last_mut().expect("a transform has an axis") = length;
+    for axis in first..sizes.len() - 1 {
         along(&mut block, axis, FftDirection::Inverse);
     }
-    let mut sizes = block.sizes.clone();
-    sizes[rank - 1] = length;
-    let rows = block.data.len().checked_div(kept).unwrap_or(0);
-    let mut data = filled(T::zero(), &[rows, length])?;
-    if rows > 0 {
-        let plan = RealFftPlanner::new().plan_fft_inverse(length);
-        let mut scratch = plan.make_scratch_vec();
-        for (half, row) in block.data.chunks_exact_mut(kept).zip(data.chunks_exact_mut(length)) {
-            // The spectrum of real numbers is real at frequency 0 and, for an even length, at the highest frequency.
-            // The imaginary parts at these frequencies have no effect.
-            half[0].im = T::zero();
-            if length.is_multiple_of(2) {
-                half[kept - 1].im = T::zero();
-            }
-            plan.process_with_scratch(half, row, &mut scratch).map_err(Error::wrap)?;
-        }
+    let mut output = cx.unfilled_output(0, &sizes)?;
+    inverse_rows(output.as_mut_slice()?, length, factor, |row, half| {
+        half.copy_from_slice(&block.data[row * kept..][..kept]);
+    })
+}
+
+/// Fills rows of `length` real numbers: `factor` times the inverse transform of the spectra whose first halves `read`
+/// writes, given the number of a row.
+fn inverse_rows<T: Real>(
+    output: &mut [T],
+    length: usize,
+    factor: T,
+    read: impl Fn(usize, &mut [Complex<T>]),
+) -> Result<()> {
+    if output.is_empty() {
+        return Ok(());
     }
-    let factor = T::one() / T::from_usize(lengths.iter().product()).expect("a float holds a count");
-    data.iter_mut().for_each(|x| *x = *x * factor);
-    Tensor::from_vec(&sizes, data)
+    let plan = RealFftPlanner::new().plan_fft_inverse(length);
+    let (mut half, mut scratch) = (plan.make_input_vec(), plan.make_scratch_vec());
+    for (number, row) in output.chunks_exact_mut(length).enumerate() {
+        read(number, &mut half);
+        // The spectrum of real numbers is real at frequency 0 and, for an even length, at the highest frequency. The
+        // imaginary parts at these frequencies have no effect.
+        half[0].im = T::zero();
+        if length.is_multiple_of(2) {
+            half[length / 2].im = T::zero();
+        }
+        plan.process_with_scratch(&mut half, row, &mut scratch).map_err(Error::wrap)?;
+        row.iter_mut().for_each(|x| *x = *x * factor);
+    }
+    Ok(())
+}
+
+/// Returns the length of the last axis, and the length of the first half of its spectrum.
+fn last_lengths(lengths: &[usize]) -> (usize, usize) {
+    let length = *lengths.last().expect("a transform has an axis");
+    (length, if length == 0 { 0 } else { length / 2 + 1 })
+}
+
+/// Writes complex numbers as pairs of parts.
+fn write_parts<T: Copy>(numbers: &[Complex<T>], parts: &mut [[T; 2]]) {
+    for (parts, x) in parts.iter_mut().zip(numbers) {
+        *parts = [x.re, x.im];
+    }
 }
 
 /// Returns parameter `fft_length`, which has an element for each of `axes` axes.
@@ -244,6 +312,29 @@ mod tests {
         {
             let error = run(def, &attrs(lengths), std::slice::from_ref(x)).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Memory, "{error}");
+        }
+    }
+
+    #[test]
+    fn every_row_is_cropped_or_padded() {
+        let numbers: Vec<f64> = (0..15).map(|number| (number as f64).sin()).collect();
+        for length in [0, 1, 2, 3, 5, 6, 8] {
+            let attrs = Attrs::new().with("fft_length", [length]);
+            let spectra = run(&RFFT, &attrs, &[tensor(&[3, 5], &numbers)]).unwrap().remove(0);
+            let back = run(&IRFFT, &attrs, std::slice::from_ref(&spectra)).unwrap().remove(0);
+            assert_eq!(back.sizes(), [3, length as usize]);
+            for row in 0..3 {
+                let mut line = numbers[row * 5..][..5].to_vec();
+                line.resize(length as usize, 0.0);
+                let alone = run(&RFFT, &attrs, &[tensor(&[length as usize], &line)]).unwrap().remove(0);
+                let parts = alone.len() * 2;
+                assert_eq!(
+                    spectra.to_bits::<f64>().unwrap()[row * parts..][..parts],
+                    alone.to_bits::<f64>().unwrap()[..]
+                );
+                let back = &back.to_vec::<f64>().unwrap()[row * length as usize..][..length as usize];
+                assert!(back.iter().zip(&line).all(|(back, x)| (back - x).abs() < 1e-12));
+            }
         }
     }
 }

@@ -8,7 +8,15 @@ use crate::expr::Scalar;
 use crate::graph::{IntoOperand, IntoParam, Value};
 use crate::op::{HostCx, OpDef, Operand, TfOp};
 use crate::ops::host_params::param_sizes;
+use crate::ops::row_major::RowMajor;
 use crate::tensor::place_text;
+use crate::tiles::with_wide_vectors;
+
+/// The number of elements whose bins are computed together, by vector instructions.
+const BLOCK: usize = 512;
+
+/// Counts an element in each of these bins.
+type CountBins<'a> = Box<dyn FnMut(&[f64]) + 'a>;
 
 impl<'g> Value<'g> {
     /// Counts the elements in `bins` bins of equal width between the two elements of `range`. Elements outside the
@@ -62,61 +70,111 @@ fn dtypes(operands: &[DType], attrs: &Attrs) -> Result<Vec<DType>> {
 }
 
 fn run(cx: &mut HostCx<'_>) -> Result<()> {
-    let (x, range) = (cx.input(0)?, cx.input(1)?);
+    let (x, range) = (RowMajor::new(cx.input(0)?)?, cx.input(1)?);
+    let x = x.view();
     let wrong = |message: String| Err(Error::new(ErrorKind::Attribute, Phase::Run, message));
     let bins = param_sizes(cx, "nbins", 2)?.first().copied().unwrap_or(0);
     if bins == 0 {
         return wrong("nbins must be at least 1, got 0".to_string());
     }
-    let scalar = |of: &crate::TensorView<'_>, at: usize| {
-        let bytes = of.element(at).expect("the position is in the tensor");
-        Scalar::from_bytes(of.dtype(), bytes).expect("the dtype rule accepts numbers only")
+    let limit = |at: usize| {
+        let bytes = range.element(at).expect("the position is in the tensor");
+        Scalar::from_bytes(range.dtype(), bytes).expect("the dtype rule accepts numbers only")
     };
     if range.len() != 2 {
         return wrong(format!("value_range must have two elements, got {}", range.len()));
     }
-    let (low, high) = (scalar(&range, 0), scalar(&range, 1));
-    let difference = |from: Scalar, to: Scalar| match (from, to) {
-        (Scalar::I64(from), Scalar::I64(to)) => to.wrapping_sub(from) as f64,
-        (from, to) => to.to_f64() - from.to_f64(),
+    let (low, high) = (limit(0), limit(1));
+    let (ascends, width) = match (low, high) {
+        (Scalar::I64(low), Scalar::I64(high)) => (low < high, high.wrapping_sub(low) as f64),
+        _ => (low.to_f64() < high.to_f64(), high.to_f64() - low.to_f64()),
     };
-    let is_above = |a: Scalar, b: Scalar| match (a, b) {
-        (Scalar::I64(a), Scalar::I64(b)) => a > b,
-        (a, b) => a.to_f64() > b.to_f64(),
-    };
-    if !is_above(high, low) {
+    if !ascends {
         return wrong(format!("value_range must ascend, got {low} and {high}"));
     }
     // TensorFlow divides the limits before it subtracts them. If the quotients are equal, TensorFlow's process crashes.
     let step = high.to_f64() / bins as f64 - low.to_f64() / bins as f64;
-    let (step, is_exact) =
-        if step > 0.0 { (step, false) } else { (difference(low, high) / bins as f64, true) };
-    let distance =
-        |value: Scalar| if is_exact { difference(low, value) } else { value.to_f64() - low.to_f64() };
+    let (step, is_exact) = if step > 0.0 { (step, false) } else { (width / bins as f64, true) };
+    let last = (bins - 1) as f64;
+    // A distance of NaN is between two infinities.
+    let bin = move |distance: f64| if distance / step < last { distance / step } else { last };
+    let (start, end) = (low.to_f64(), high.to_f64());
+    // The quotient is computed for every element, because a branch would take longer.
+    let bin_of_float = move |x: f64| {
+        let bin = bin(if x > end { end } else { x } - start);
+        if x > start { bin } else { 0.0 }
+    };
+    // The processor converts to u32 faster than to usize.
+    let are_few = u32::try_from(bins).is_ok();
+    let index = move |bin: f64| if are_few { bin as u32 as usize } else { bin as usize };
     let dtype = dtypes(&[x.dtype(), x.dtype()], cx.attrs())?[0];
     let mut output = cx.output(0, &[bins])?;
-    let mut count: Box<dyn FnMut(usize)> = match dtype {
+    let mut count: CountBins<'_> = match dtype {
         DType::I32 => {
             let counts = output.as_mut_slice::<i32>()?;
-            Box::new(|bin| counts[bin] = counts[bin].wrapping_add(1))
+            Box::new(move |bins| {
+                for bin in bins {
+                    let count = &mut counts[index(*bin)];
+                    *count = count.wrapping_add(1);
+                }
+            })
         }
         _ => {
             let counts = output.as_mut_slice::<i64>()?;
-            Box::new(|bin| counts[bin] += 1)
+            Box::new(move |bins| bins.iter().for_each(|bin| counts[index(*bin)] += 1))
         }
     };
-    for at in 0..x.len() {
-        let value = scalar(&x, at);
-        if value.to_f64().is_nan() {
+    let nan = match (x.dtype(), low, high) {
+        (DType::F32, ..) => each_block(x.as_slice()?, move |x: f32| bin_of_float(f64::from(x)), &mut count),
+        (DType::F64, ..) => each_block(x.as_slice()?, bin_of_float, &mut count),
+        (DType::I32, ..) => each_block(x.as_slice()?, move |x: i32| bin_of_float(f64::from(x)), &mut count),
+        (_, Scalar::I64(low), Scalar::I64(high)) => {
+            let bin_of = move |x: i64| {
+                let nearest = x.min(high);
+                let exact = nearest.wrapping_sub(low) as f64;
+                let bin = bin(if is_exact { exact } else { nearest as f64 - start });
+                if x > low { bin } else { 0.0 }
+            };
+            each_block(x.as_slice()?, bin_of, &mut count)
+        }
+        _ => unreachable!("the limits have the dtype of the elements"),
+    };
+    match nan {
+        Some(at) => {
             let message = "a histogram must have no NaN, got NaN".to_string();
             let error = Error::new(ErrorKind::Attribute, Phase::Run, message);
-            return Err(error.in_element(0, &place_text(at, x.sizes())));
+            Err(error.in_element(0, &place_text(at, x.sizes())))
         }
-        let value = if is_above(value, high) { high } else { value };
-        let position = if is_above(value, low) { distance(value) / step } else { 0.0 };
-        count(position.min((bins - 1) as f64) as usize);
+        None => Ok(()),
     }
-    Ok(())
+}
+
+/// Passes the bins of all elements to `count`, block by block. Stops at the first NaN, and returns its position.
+fn each_block<T: Copy + PartialOrd>(
+    elements: &[T],
+    bin_of: impl Fn(T) -> f64 + Copy,
+    count: &mut dyn FnMut(&[f64]),
+) -> Option<usize> {
+    // Only NaN does not compare with itself.
+    let is_nan = |x: &T| x.partial_cmp(x).is_none();
+    let mut bins = [0.0; BLOCK];
+    for (number, block) in elements.chunks(BLOCK).enumerate() {
+        let bins = &mut bins[..block.len()];
+        with_wide_vectors(|| fill_bins(block, bins, bin_of));
+        if block.iter().fold(false, |found, x| found | is_nan(x)) {
+            return block.iter().position(is_nan).map(|at| number * BLOCK + at);
+        }
+        count(bins);
+    }
+    None
+}
+
+/// `bin_of` is passed by value: the compiler then knows that the loop does not change what `bin_of` captures.
+#[inline(always)]
+fn fill_bins<T: Copy>(elements: &[T], bins: &mut [f64], bin_of: impl Fn(T) -> f64) {
+    for (bin, x) in bins.iter_mut().zip(elements) {
+        *bin = bin_of(*x);
+    }
 }
 
 #[cfg(test)]
@@ -183,5 +241,28 @@ mod tests {
         let (x, range) = (tensor(&[1], &[1.0f32]), tensor(&[2], &[0.0f32, 5.0]));
         let error = run(&DEF, &Attrs::new().with("nbins", 1i64 << 44), &[x, range]).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Memory, "{error}");
+    }
+
+    #[test]
+    fn blocks_are_counted_together() {
+        let count = 3 * BLOCK + 7;
+        let mut x: Vec<f32> = (0..count).map(|number| (number * 7 % 10) as f32).collect();
+        let range = tensor(&[2], &[0.0f32, 10.0]);
+        let attrs = Attrs::new().with("nbins", 5).with("dtype", DType::I64);
+        let y = run_one(&DEF, &attrs, &[tensor(&[count], &x), range.clone()]).to_vec::<i64>().unwrap();
+        let expected =
+            [0, 2, 4, 6, 8].map(|low| x.iter().filter(|x| (low..low + 2).contains(&(**x as i64))).count());
+        assert_eq!(y, expected.map(|count| count as i64));
+        x[2 * BLOCK + 3] = f32::NAN;
+        x[count - 1] = f32::NAN;
+        let error = run(&DEF, &attrs, &[tensor(&[count], &x), range]).unwrap_err();
+        let place = 2 * BLOCK + 3;
+        assert_eq!(
+            error.message(),
+            format!("a histogram must have no NaN, got NaN at [{place}] in operand 0")
+        );
+        // The distance and the width are infinite.
+        let operands = [tensor(&[2], &[f32::INFINITY, 1.0]), tensor(&[2], &[0.0f32, f32::INFINITY])];
+        assert_eq!(run_one(&DEF, &attrs, &operands).to_vec::<i64>().unwrap(), [1, 0, 0, 0, 1]);
     }
 }

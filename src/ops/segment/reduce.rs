@@ -108,14 +108,12 @@ pub(super) fn clear_gaps(output: &mut TensorViewMut<'_>, ids: impl Iterator<Item
 
 /// Divides every row `id` by the count of `id` in the ascending `ids`. Integers round toward zero. For integers, the
 /// count wraps to their dtype, as their sum does; a count that wraps to 0 gives 0.
-pub(super) fn divide(output: &mut TensorViewMut<'_>, ids: impl Iterator<Item = usize>) -> Result<()> {
-    let mut counts: Vec<(usize, usize)> = Vec::new();
-    for id in ids {
-        match counts.last_mut() {
-            Some((last, count)) if *last == id => *count += 1,
-            _ => counts.push((id, 1)),
-        }
-    }
+pub(super) fn divide<I>(output: &mut TensorViewMut<'_>, ids: &[I]) -> Result<()>
+where
+    I: Copy + PartialEq + Into<i64>,
+{
+    let equal = ids.chunk_by(|a, b| a == b);
+    let counts: Vec<(usize, usize)> = equal.map(|run| (run[0].into() as usize, run.len())).collect();
     macro_rules! of {
         ($($DType:ident $T:ty)*) => {
             match output.dtype() {

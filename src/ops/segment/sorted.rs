@@ -117,7 +117,7 @@ fn run(cx: &mut HostCx<'_>, reduce: Reduce) -> Result<()> {
     }
 }
 
-fn segments<I: Copy + Into<i64>>(
+fn segments<I: Copy + PartialEq + Into<i64>>(
     cx: &mut HostCx<'_>,
     data: TensorView<'_>,
     ids: &TensorView<'_>,
@@ -129,33 +129,42 @@ fn segments<I: Copy + Into<i64>>(
         let message = format!("there must be one id per row, got {} for {rows}", numbers.len());
         return Err(Error::new(ErrorKind::Shape, Phase::Run, message));
     }
-    let mut last = 0;
-    for (number, id) in numbers.iter().enumerate() {
-        let id: i64 = (*id).into();
-        if id < last {
-            let message = format!("segment ids must be non-negative and ascending, got {id} after {last}");
-            let place = place_text(number, ids.sizes());
-            return Err(Error::new(ErrorKind::Index, Phase::Run, message).in_element(1, &place));
-        }
-        last = id;
-    }
-    let count =
-        if numbers.is_empty() { 0 } else { usize::try_from(last).unwrap_or(usize::MAX).saturating_add(1) };
+    check_ascending(ids, numbers)?;
+    let count = match numbers.last() {
+        Some(last) => usize::try_from((*last).into()).unwrap_or(usize::MAX).saturating_add(1),
+        None => 0,
+    };
     let rest = data.sizes().get(1..).unwrap_or_default();
     let bounds = [count];
-    // The ids ascend from 0, so none is negative.
-    let numbers = numbers.iter().map(|id| (*id).into() as usize);
     let positions = Positions::new(ids.clone(), Some(1), &bounds)?;
     let mut output = cx.output(0, &[&bounds, rest].concat())?;
     let start = reduce.start(data.dtype());
     reduce_rows(data.clone(), &mut output, &positions, reduce, start, &|output| {
         match reduce {
-            Reduce::Mean => divide(output, numbers.clone())?,
-            Reduce::Max | Reduce::Min => clear_gaps(output, numbers.clone()),
+            Reduce::Mean => divide(output, numbers)?,
+            // The ids ascend from 0, so none is negative.
+            Reduce::Max | Reduce::Min => clear_gaps(output, numbers.iter().map(|id| (*id).into() as usize)),
             Reduce::Sum | Reduce::Prod => {}
         }
         Ok(())
     })
+}
+
+/// Fails unless the ids are non-negative and ascend.
+fn check_ascending<I: Copy + Into<i64>>(ids: &TensorView<'_>, numbers: &[I]) -> Result<()> {
+    let is_wrong = |[last, id]: [i64; 2]| id < last;
+    let pairs = || numbers.iter().zip(numbers.get(1..).unwrap_or_default());
+    let pairs = || pairs().map(|(last, id)| [(*last).into(), (*id).into()]);
+    let first = || numbers.first().map(|first| [0, (*first).into()]);
+    // A loop without exit is vectorized.
+    if !pairs().chain(first()).fold(false, |found, pair| found | is_wrong(pair)) {
+        return Ok(());
+    }
+    let wrong = first().into_iter().chain(pairs()).enumerate().find(|(_, pair)| is_wrong(*pair));
+    let (number, [last, id]) = wrong.expect("the loop found a wrong id");
+    let message = format!("segment ids must be non-negative and ascending, got {id} after {last}");
+    let place = place_text(number, ids.sizes());
+    Err(Error::new(ErrorKind::Index, Phase::Run, message).in_element(1, &place))
 }
 
 #[cfg(test)]

@@ -9,9 +9,10 @@ use crate::op::{HostCx, OpDef, Operand, StringHandles, TfOp};
 use crate::ops::array::IntoScalar;
 use crate::ops::host_params::param_sizes;
 use crate::ops::integers::ints;
+use crate::ops::positions::{Positions, each_block};
 use crate::ops::row_major::RowMajor;
+use crate::ops::rows::put;
 use crate::ops::take::take;
-use crate::tensor::{Tensor, filled_vec};
 
 use super::groups::{check_indices, is_validated};
 
@@ -71,9 +72,9 @@ fn dtypes(operands: &[DType], _: &Attrs) -> Result<Vec<DType>> {
 
 fn run(cx: &mut HostCx<'_>) -> Result<()> {
     let sizes = param_sizes(cx, "output_shape", 1)?;
-    let given = cx.input(0)?;
-    let indices = ints(&given);
-    let (count, depth) = match given.sizes() {
+    let indices = RowMajor::new(cx.input(0)?)?;
+    let indices = indices.view();
+    let (count, depth) = match indices.sizes() {
         [rows, columns] => (*rows, *columns),
         [rows] => (*rows, 1),
         _ => (1, 1),
@@ -90,37 +91,57 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
     if !is_shared && values.len() != count {
         return refuse(format!("there must be one value per index, got {} for {count}", values.len()));
     }
-    let rows: Vec<&[i64]> = (0..count).map(|row| &indices[row * depth..(row + 1) * depth]).collect();
-    let limits: Vec<i64> = sizes.iter().map(|size| *size as i64).collect();
-    check_indices(0, &rows, &limits, is_validated(cx))?;
-    // `all` has the values and then the default. `sources` has the position in `all` of each element of the result.
-    // `usize::MAX` stands for the default, the last element of `all`.
-    let Some(total) = sizes.iter().try_fold(1usize, |total, size| total.checked_mul(*size)) else {
-        return refuse(format!("the number of elements must fit 64 bits, got output_shape {sizes:?}"));
-    };
-    let mut sources = filled_vec(total, usize::MAX)?;
-    for (number, row) in rows.iter().enumerate() {
-        let at = row.iter().zip(&sizes).fold(0, |at, (index, size)| at * size + *index as usize);
-        sources[at] = if is_shared { 0 } else { number };
+    let fits = sizes.iter().try_fold(1usize, |total, size| total.checked_mul(*size)).is_some();
+    let positions = Positions::new(indices.clone(), None, &sizes)?;
+    let ascending = is_validated(cx);
+    if !fits || !are_valid(&positions, count, ascending) {
+        let indices = ints(&indices);
+        let rows: Vec<&[i64]> = (0..count).map(|row| &indices[row * depth..(row + 1) * depth]).collect();
+        let limits: Vec<i64> = sizes.iter().map(|size| *size as i64).collect();
+        check_indices(0, &rows, &limits, ascending)?;
     }
-    let background = default.to_tensor()?;
-    let all: Tensor = joined(values.to_tensor()?, background)?;
-    let last = all.len() - 1;
-    let starts = sources.into_iter().map(|source| source.min(last));
-    cx.set_output(0, take(&all.view(), &sizes, 1, starts)?)
+    if !fits {
+        return refuse(format!("the number of elements must fit 64 bits, got output_shape {sizes:?}"));
+    }
+    let default = default.element(0).expect("the shape function accepts scalars");
+    let mut output = match default.iter().all(|byte| *byte == 0) {
+        true => cx.output(0, &sizes)?,
+        false => {
+            let mut output = cx.unfilled_output(0, &sizes)?;
+            fill(output.bytes_mut(), default);
+            output
+        }
+    };
+    if is_shared {
+        let values = take(&values, &[count], 1, std::iter::repeat_n(0, count))?;
+        return put(&mut output, values.view(), 1, &positions);
+    }
+    put(&mut output, values, 1, &positions)
 }
 
-/// Makes a vector of the elements of two tensors. A string operand arrives as i64 handles: integers that stand for the
-/// strings ([`StringHandles`]).
-fn joined(a: Tensor, b: Tensor) -> Result<Tensor> {
-    let count = a.len() + b.len();
-    let mut all = Tensor::allocate(a.dtype(), &[count])?;
-    let (first, second) = (a.view().bytes(), b.view().bytes());
-    let mut view = all.view_mut()?;
-    let (head, tail) = view.bytes_mut().split_at_mut(first.len());
-    head.copy_from_slice(first);
-    tail.copy_from_slice(second);
-    Ok(all)
+/// Returns whether `count` positions lie within the shape and, if `ascending`, ascend. Positions ascend in row-major
+/// order exactly if their indices do.
+fn are_valid(positions: &Positions<'_>, count: usize, ascending: bool) -> bool {
+    let (mut ascends, mut least) = (true, 0);
+    let are_within = each_block(count, positions, &mut |_, block| {
+        for position in block {
+            ascends &= *position >= least;
+            least = position + 1;
+        }
+    });
+    are_within.is_ok() && (ascends || !ascending)
+}
+
+/// Repeats the bytes of one element.
+fn fill(to: &mut [u8], element: &[u8]) {
+    const CACHED: usize = 1 << 12;
+    let mut done = element.len().min(to.len());
+    to[..done].copy_from_slice(&element[..done]);
+    while done < to.len() {
+        let more = done.min(CACHED).min(to.len() - done);
+        to.copy_within(..more, done);
+        done += more;
+    }
 }
 
 #[cfg(test)]
@@ -161,5 +182,43 @@ mod tests {
         }
         let y = run_one(&DEF, &attrs.with("validate_indices", false), &operands);
         assert_eq!(y.to_vec::<u8>().unwrap(), [6, 9, 5]);
+    }
+
+    #[test]
+    fn indices_of_every_depth_are_row_major() {
+        for depth in 0..5 {
+            let sizes = [3usize, 4, 5, 7][..depth].to_vec();
+            let total: usize = sizes.iter().product();
+            let places: Vec<usize> = (0..total).filter(|place| place % 3 == 0).collect();
+            let mut indices: Vec<i32> = Vec::new();
+            for place in &places {
+                let index = crate::tensor::index_of(&sizes, *place);
+                indices.extend(index.iter().map(|index| *index as i32));
+            }
+            let values: Vec<f64> = places.iter().map(|place| *place as f64).collect();
+            let attrs =
+                Attrs::new().with("output_shape", sizes.iter().map(|n| *n as i64).collect::<Vec<i64>>());
+            let indices = tensor(&[places.len(), depth], &indices);
+            for default in [0.0, -0.0, 0.5] {
+                let operands = [indices.clone(), tensor(&[places.len()], &values), tensor(&[], &[default])];
+                let y = run_one(&DEF, &attrs, &operands).to_vec::<f64>().unwrap();
+                let expected = |place: usize| if place.is_multiple_of(3) { place as f64 } else { default };
+                assert!((0..total).all(|place| y[place].to_bits() == expected(place).to_bits()));
+            }
+        }
+    }
+
+    #[test]
+    fn the_last_of_equal_indices_wins_unless_they_must_ascend() {
+        let attrs = Attrs::new().with("output_shape", [2, 2]);
+        let indices = tensor(&[3, 2], &[1, 0, 0, 1, 1, 0]);
+        let operands = [indices, tensor(&[3], &[1u8, 2, 3]), tensor(&[], &[0u8])];
+        let error = run(&DEF, &attrs, &operands).unwrap_err();
+        assert_eq!(error.message(), "indices must ascend, got [0, 1] after [1, 0] at [1] in operand 0");
+        let attrs = attrs.with("validate_indices", false);
+        assert_eq!(run_one(&DEF, &attrs, &operands).to_vec::<u8>().unwrap(), [0, 2, 3, 0]);
+        let outside = [tensor(&[1, 2], &[0, 2]), tensor(&[], &[1u8]), tensor(&[], &[0u8])];
+        let error = run(&DEF, &attrs, &outside).unwrap_err();
+        assert_eq!(error.message(), "an index must lie within [2, 2], got [0, 2] at [0] in operand 0");
     }
 }
