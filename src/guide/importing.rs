@@ -78,6 +78,30 @@
 //! # Ok::<(), shapeflow::Error>(())
 //! ```
 //!
+//! # Models with state
+//!
+//! A graph has no state, so a run changes no variable. A stateful recurrent layer, a training step, or a layer that draws
+//! random numbers changes variables. [`ImportOptions::stateful`](crate::interchange::ImportOptions::stateful) makes
+//! these variables inputs and results of the graph, and a [`Session`](crate::interchange::Session) gives each run the
+//! values that the run before has left. A clone of a session has variables of its own: a service keeps one for each
+//! stream, and all share the compiled code.
+//!
+//! ```
+//! use shapeflow::Tensor;
+//! use shapeflow::interchange::{ImportOptions, SavedModel};
+//!
+//! let model = SavedModel::load("tests/data/saved_models/stateful_layers")?;
+//! let imported = model.signature_with("listen", &ImportOptions::new().stateful(true))?;
+//! let mut alice = imported.session()?;
+//! let mut bob = alice.clone();
+//! let frames = Tensor::full(&[2, 4, 3], 0.5f32)?;
+//! let first = alice.run(&[("frames", frames.view())])?;
+//! let second = alice.run(&[("frames", frames.view())])?;
+//! assert_ne!(first.tensor("y")?, second.tensor("y")?);
+//! assert_eq!(first.tensor("y")?, bob.run(&[("frames", frames.view())])?.tensor("y")?);
+//! # Ok::<(), shapeflow::Error>(())
+//! ```
+//!
 //! # Export
 //!
 //! [`to_graphdef`](crate::interchange::to_graphdef) and [`to_pbtxt`](crate::interchange::to_pbtxt) write a graph for
