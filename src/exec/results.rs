@@ -19,6 +19,7 @@ impl Results {
     }
 
     /// Removes the results from number `first` on, and returns them.
+    #[cfg(feature = "graphdef")]
     pub(crate) fn split_off(&mut self, first: usize) -> Vec<Tensor> {
         self.tensors.split_off(first).into_iter().map(|(_, tensor)| tensor).collect()
     }
