@@ -57,7 +57,8 @@ impl<'g> Value<'g> {
     ///
     /// let g = Graph::new();
     /// let x = g.constant([[1.0, 3.0], [5.0, 9.0]])?;
-    /// let y = x.layer_norm(-1, [1.0, 2.0], [0.0, 0.5], 0.0)?;
+    /// let (scale, offset) = (g.constant([1.0, 2.0])?, g.constant([0.0, 0.5])?);
+    /// let y = x.layer_norm(-1, scale, offset, 0.0)?;
     /// let [y] = g.compile(y)?.run(&[])?;
     /// y.allclose(&Tensor::from([[-1.0, 2.5], [-1.0, 2.5]]), 1e-3, 1e-12).unwrap();
     /// # Ok::<(), shapeflow::Error>(())
