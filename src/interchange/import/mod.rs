@@ -105,10 +105,11 @@ impl Model {
     /// other calls share graphs in which sizes above 1 are unknown. A function that draws random numbers, writes a
     /// variable, takes a list or returns a variable is inlined.
     ///
-    /// `If`, `Case` and `While` become nodes of control flow, see [`Graph::cond`] and [`Graph::while_loop`]; an `If`
-    /// with a constant predicate becomes the chosen branch. A node that may fail, such as an `Assert`, runs before the
-    /// nodes that a control edge from it leads to. A node that reads only the shape of a tensor does not compute the
-    /// tensor. An op without a kernel has shapes but does not compile.
+    /// `If`, `Case` and `While` become nodes of control flow, see [`Graph::cond`](crate::Graph::cond) and
+    /// [`Graph::while_loop`](crate::Graph::while_loop); an `If` with a constant predicate becomes the chosen branch. A
+    /// node that may fail, such as an `Assert`, runs before the nodes that a control edge from it leads to. A node that
+    /// reads only the shape of a tensor does not compute the tensor. An op without a kernel has shapes but does not
+    /// compile.
     ///
     /// # Errors
     /// - `Parse`: the model is damaged: two nodes share a name, an input does not exist, or nodes form a cycle.
