@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::panic::Location;
 
-use shapeflow_shape_fns::{DType, Dim, DimTable, IntoDim, TensorShape, Unknown};
+use shapeflow_shape_fns::{DType, Dim, DimTable, Equality, IntoDim, TensorShape, Unknown};
 
 use crate::compile::{CompileOptions, frontier, mark_definers};
 use crate::error::{Error, ErrorKind, Phase, Result};
@@ -237,15 +237,18 @@ impl<'g> Recorder<'g> {
 
     /// Returns whether nodes of the region that are not marked require dims to be equal.
     fn has_unneeded_equalities(&self, data: &GraphData, marked: &[bool]) -> bool {
-        let of_region = &data.table.equalities()[self.region.equalities()..];
-        of_region.iter().any(|equality| marked.get(equality.origin as usize) == Some(&false))
+        self.equalities(data).iter().any(|equality| marked.get(equality.origin as usize) == Some(&false))
     }
 
     /// Returns whether a node of the region makes names of the program equal. A graph of these nodes that does not know
     /// of the equality yet records it, so that it lists the tie.
     fn ties_names(&self, data: &GraphData) -> bool {
-        let of_region = &data.table.equalities()[self.region.equalities()..];
-        of_region.iter().any(|equality| !equality.symbol.is_anonymous())
+        self.equalities(data).iter().any(|equality| !equality.symbol.is_anonymous())
+    }
+
+    /// Returns the equalities that the nodes of the region require.
+    fn equalities<'d>(&self, data: &'d GraphData) -> &'d [Equality] {
+        &data.table.equalities()[self.region.equalities()..]
     }
 
     /// Copies the `marked` nodes, and the nodes that define the symbolic dims of these nodes.

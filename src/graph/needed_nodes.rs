@@ -7,8 +7,8 @@ use super::{GraphData, NodeIx, ValueIx};
 use crate::op::Body;
 
 /// Marks each node that `wanted` needs: the nodes that compute these values and, for each marked node, the nodes that
-/// compute its operands and the symbols in its attributes, and those that give these symbols to elements of tensors. If
-/// only the sizes of inputs determine a symbol, one such input is marked.
+/// compute its operands and the symbols in its attributes, and the nodes that name an element by such a symbol. If only
+/// the sizes of inputs determine a symbol, one such input is marked.
 pub(crate) fn needed_nodes(old: &GraphData, wanted: &[ValueIx]) -> Vec<bool> {
     let mut needed = vec![false; old.nodes.len()];
     // Marked nodes whose operands and symbols are not marked yet.

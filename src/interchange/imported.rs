@@ -10,10 +10,10 @@ use shapeflow_shape_fns::{DType, TensorShape, counted};
 use super::node_usage::NodeUsage;
 use super::options::GIVEN_SHAPE;
 use super::signature_names::SignatureNames;
+use super::state_variable::{StateRecord, StateVariable};
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::{DimNames, Graph, GraphData, Value, ValueId, ValueInfo};
 use crate::nearest::did_you_mean_or_try;
-use crate::tensor::Tensor;
 
 /// A graph built from a model, with the model's names of nodes and tensors.
 #[derive(Debug)]
@@ -35,37 +35,6 @@ pub struct Imported {
     pub(super) built: Vec<BuiltNode>,
     /// The variables that are inputs, because nodes write them.
     pub(super) state: Vec<StateRecord>,
-}
-
-/// A variable that nodes of the model write.
-#[derive(Debug)]
-pub(super) struct StateRecord {
-    pub variable: String,
-    /// The name of the input.
-    pub input: String,
-    /// The value in the checkpoint.
-    pub initial: Tensor,
-    /// The input.
-    pub before: ValueId,
-    /// The value after the run, or the reason why it cannot be computed.
-    pub after: Result<ValueId>,
-}
-
-/// A variable that the model writes, see [`ImportOptions::stateful`](super::ImportOptions::stateful).
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct StateVariable<'a> {
-    /// The name of the variable in the model.
-    pub variable: &'a str,
-    /// The name of the graph's input, which takes the value of the variable before the run. It is the name of the
-    /// variable, unless another input has this name.
-    pub input: &'a str,
-    /// The value in the checkpoint, for the first run.
-    pub initial: &'a Tensor,
-    /// The value before the run: the input.
-    pub before: Value<'a>,
-    /// The value after the run.
-    pub after: Value<'a>,
 }
 
 /// An imported node.
@@ -467,15 +436,6 @@ impl Imported {
         let names = names.chain(left_out);
         did_you_mean_or_try(name, names, self.fetches())
     }
-}
-
-/// Returns the name of a variable for an input or an output of a graph, with an ending if the name is taken.
-pub(super) fn free_name(variable: &str, is_taken: impl Fn(&str) -> bool) -> String {
-    let mut name = variable.to_string();
-    while is_taken(&name) {
-        name.push_str("/state");
-    }
-    name
 }
 
 /// Returns dtype and shape of the outputs of a node of the model that became these nodes of the graph. The last of the

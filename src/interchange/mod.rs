@@ -82,6 +82,8 @@ mod signature;
 #[cfg(feature = "graphdef")]
 mod signature_names;
 #[cfg(feature = "graphdef")]
+mod state_variable;
+#[cfg(feature = "graphdef")]
 mod text_number;
 #[cfg(feature = "graphdef")]
 mod text_parse;
@@ -102,7 +104,7 @@ pub use ignored_attrs::IgnoredAttr;
 #[cfg(feature = "graphdef")]
 pub use import::import_ops;
 #[cfg(feature = "graphdef")]
-pub use imported::{Imported, ImportedNode, StateVariable};
+pub use imported::{Imported, ImportedNode};
 #[cfg(feature = "graphdef")]
 pub use limits::Limits;
 #[cfg(feature = "graphdef")]
@@ -121,6 +123,8 @@ pub use safetensors::{map_safetensors, read_safetensors_bytes, write_safetensors
 pub use saved_model::SavedModel;
 #[cfg(feature = "graphdef")]
 pub use session::Session;
+#[cfg(feature = "graphdef")]
+pub use state_variable::StateVariable;
 #[cfg(feature = "graphdef")]
 pub use usage::OpUsage;
 

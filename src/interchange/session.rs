@@ -2,7 +2,8 @@
 
 use std::panic::Location;
 
-use super::imported::{Imported, free_name};
+use super::imported::Imported;
+use super::state_variable::free_name;
 use crate::compile::CompileOptions;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::exec::{Executable, Results};

@@ -222,9 +222,10 @@ impl Cluster {
         if same && !missing.is_empty() { RowAxes::DomainAxes(missing) } else { RowAxes::NewAxes(extents) }
     }
 
-    /// Returns the cluster as it would be with a value at an index, as far as its row is concerned.
-    pub fn with_row_of(&self, access: &Access, index: &[Index]) -> Cluster {
-        Cluster { row: self.row_with(access, index), ..self.clone() }
+    /// Returns the cluster with the row that a value at an index gives it; `None` if the value gives it no row.
+    pub fn with_row_of(&self, access: &Access, index: &[Index]) -> Option<Cluster> {
+        let row = self.row_with(access, index);
+        (row != self.row).then(|| Cluster { row, ..self.clone() })
     }
 
     /// Checks that the reductions of a body can run over the row axes of the cluster.

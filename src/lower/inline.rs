@@ -73,8 +73,10 @@ impl Partitioner<'_> {
         for (number, (cluster, index)) in uses.iter().enumerate() {
             self.check_inline(value, *cluster, index)?;
             // The first use of a reduction may give a cluster its row. The other uses must fit this row too.
-            if let Some((_, first)) = uses[..number].iter().find(|(other, _)| other == cluster) {
-                let target = self.cluster(*cluster).with_row_of(&self.access[value.index()], first);
+            let first = uses[..number].iter().find(|(other, _)| other == cluster);
+            let with_row =
+                |(_, first): &Use| self.cluster(*cluster).with_row_of(&self.access[value.index()], first);
+            if let Some(target) = first.and_then(with_row) {
                 self.check_inline_in(&target, value, index)?;
             }
         }

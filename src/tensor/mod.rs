@@ -260,7 +260,7 @@ impl Tensor {
         self.layout.len == 0
     }
 
-    /// Returns the number of bytes that the elements take; that of the handles for lists.
+    /// Returns the number of bytes of the elements; of the handles, if the elements are lists.
     pub(crate) fn element_bytes(&self) -> usize {
         match &self.storage {
             Storage::Bytes(_) | Storage::Shared(_) => {

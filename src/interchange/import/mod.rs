@@ -57,13 +57,12 @@ use std::collections::HashMap;
 use std::panic::Location;
 
 use super::AUXILIARY;
-use super::imported::{
-    BuiltNode, Imported, ImportedOutput, NodeRecord, OutputKind, StateRecord, without_zero,
-};
+use super::imported::{BuiltNode, Imported, ImportedOutput, NodeRecord, OutputKind, without_zero};
 use super::model::{Model, Signature};
 use super::options::ImportOptions;
 use super::proto::NodeDef;
 use super::signature_names::{SignatureNames, check_tensors};
+use super::state_variable::StateRecord;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::{NodeIx, ValueIx};
 use crate::nearest::nearest;

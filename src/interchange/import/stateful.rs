@@ -12,11 +12,11 @@ use std::rc::Rc;
 
 use shapeflow_shape_fns::TensorShape;
 
-use super::super::imported::{StateRecord, free_name};
 use super::super::model::Model;
 use super::super::options::ImportOptions;
 use super::super::proto::AttrKind;
 use super::super::shape;
+use super::super::state_variable::{StateRecord, free_name};
 use super::built::{Built, ImportedValue, union};
 use super::frame::Frame;
 use super::handle::Resource;
@@ -185,8 +185,8 @@ impl<'a, 'g> Importer<'a, 'g> {
         self.state.is_followed() && self.recording.is_none()
     }
 
-    /// Returns whether a variable that is no longer followed by its name may have advanced: a generator, while all
-    /// other variables are constants.
+    /// Returns whether a random generator has advanced while all other variables are constants. A region that was
+    /// recorded before may have read the earlier state.
     pub(super) fn has_advanced(&self) -> bool {
         !self.state.is_followed() && !self.state.values.is_empty()
     }

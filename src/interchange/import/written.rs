@@ -21,9 +21,9 @@ pub(super) struct Writes {
 pub(super) struct State<'g> {
     /// The values after the nodes imported so far: of variables that are inputs, and of random generators.
     pub values: BTreeMap<Rc<str>, ImportedValue<'g>>,
-    /// The writes of which the import knows. `None` if the import follows random generators only.
+    /// The known writes. `None` if the import follows random generators only.
     pub expected: Option<Writes>,
-    /// The writes of which the import did not know.
+    /// The writes that were not known. They are known when the model is imported again.
     pub found: Writes,
     /// The names of the branches and loops that the import builds now, one inside the other.
     pub open_regions: Vec<String>,

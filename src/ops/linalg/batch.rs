@@ -105,7 +105,7 @@ impl<'a, T: MatrixNumber> MatrixBatch<'a, T> {
         count: usize,
         result: impl Fn(usize) -> Result<R> + Sync,
     ) -> Result<Vec<R>> {
-        // An estimate for all ops: a nanosecond for each multiplication of a product of such matrices.
+        // For every op, the estimate is 1 ns for each multiplication of a product of such matrices.
         let products = self.rows.saturating_mul(self.columns).saturating_mul(self.rows.min(self.columns));
         let parts = self.threads.parts(count.saturating_mul(products.saturating_add(200))).min(count);
         if parts <= 1 {

@@ -6,14 +6,14 @@ use shapeflow_shape_fns::{Attr, Attribute, Attrs, DType, Dim};
 
 use super::convolve_windows;
 use super::window::{
-    Padding, Windows, data_format, dims_of, entries, of_rank, parts, refuse, with_padding, with_shape,
+    Padding, Windows, by_groups, data_format, dims_of, entries, of_rank, refuse, with_padding, with_shape,
 };
 use crate::dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::expr::Scalar;
 use crate::graph::{IntoOperand, IntoParam, OpBuilder, Param, Value};
 use crate::op::{CompositeCx, OpDef, Operand, TfOp};
-use crate::ops::array::{concat, extract_image_patches};
+use crate::ops::array::extract_image_patches;
 use crate::ops::in_tensorflow::widened;
 use crate::ops::nn::DataFormat;
 use crate::ops::window_sizes::window;
@@ -409,9 +409,7 @@ pub(super) fn convolve_fitting<'g>(
     let spatial = geometry.spatial();
     let (dims, sizes) = (dims_of(x), dims_of(filter));
     if let Some(groups) = separate_groups(x.dtype(), &dims[spatial + 1], &sizes) {
-        let pairs = parts(x, groups)?.into_iter().zip(parts(filter, groups)?);
-        let results = pairs.map(|(x, filter)| convolve_fitting(geometry, x, filter));
-        return concat(&results.collect::<Result<Vec<_>>>()?, -1);
+        return by_groups(groups, [x, filter], |x, filter| convolve_fitting(geometry, x, filter));
     }
     let windows = geometry.windows(&dims, &sizes[..spatial])?;
     let padded = windows.pad(x, Scalar::zero(x.dtype()))?;

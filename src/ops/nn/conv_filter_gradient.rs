@@ -8,13 +8,12 @@ use shapeflow_shape_fns::{Attr, Attribute, Attrs, DType, Dim, counted};
 use super::conv::{Geometry, IMAGE_ATTRS, VOLUME_ATTRS, convolved};
 use super::conv_gradient::{group_count, of_windows, result_dims};
 use super::convolve_windows;
-use super::window::{dims_of, of_rank, padded, param_dims, parts, refuse, with_shape};
+use super::window::{by_groups, dims_of, of_rank, padded, param_dims, refuse, with_shape};
 use crate::dtype;
 use crate::error::Result;
 use crate::expr::Scalar;
 use crate::graph::{IntoOperand, IntoParam, Value};
 use crate::op::{CompositeCx, OpDef, Operand, TfOp};
-use crate::ops::array::concat;
 use crate::ops::in_tensorflow::widened;
 use crate::ops::nn::{DataFormat, Padding};
 
@@ -63,7 +62,7 @@ impl<'g> Value<'g> {
     /// Returns the gradient of [`Value::conv_3d`] with respect to its filter, as [`Value::conv_2d_filter_grad`] does
     /// for images.
     ///
-    /// `[n, d, h, w, g*c], gradient [n, od, oh, ow, g*m], filter_sizes -> [kd, kh, kw, c, g*m]`; else as
+    /// `[n, d, h, w, c], gradient [n, od, oh, ow, m], filter_sizes -> [kd, kh, kw, c, m]`, for one group; else as
     /// [`Value::conv_2d_filter_grad`]. As TensorFlow's `Conv3DBackpropFilterV2`. The op is composed of a convolution of
     /// the volumes with the gradient.
     ///
@@ -206,11 +205,10 @@ fn build_images<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Va
     if groups > 1 {
         of_group[3] = exact_part(&weights[3], groups)?;
     }
-    let pairs = parts(x, groups)?.into_iter().zip(parts(gradient, groups)?);
-    let results = pairs
-        .map(|(x, gradient)| Operands::new(&geometry, [x, gradient], of_group.clone(), false)?.one_group());
-    let results: Vec<Value<'g>> = results.collect::<Result<_>>()?;
-    Ok(vec![if let [one] = results[..] { one } else { concat(&results, -1)? }])
+    let all = by_groups(groups, [x, gradient], |x, gradient| {
+        Operands::new(&geometry, [x, gradient], of_group.clone(), false)?.one_group()
+    })?;
+    Ok(vec![all])
 }
 
 fn build_depthwise<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value<'g>>> {

@@ -7,13 +7,12 @@ use shapeflow_shape_fns::{Attribute, Attrs, DType, Dim, counted};
 
 use super::conv::{Geometry, IMAGE_ATTRS, VOLUME_ATTRS, convolve_fitting, convolved};
 use super::list_as_shape::{Requirements, list_dims};
-use super::window::{Windows, dims_of, of_rank, padded, param_dims, parts, refuse, with_shape};
+use super::window::{Windows, by_groups, dims_of, of_rank, padded, param_dims, refuse, with_shape};
 use crate::dtype;
 use crate::error::Result;
 use crate::expr::Scalar;
 use crate::graph::{IntoOperand, IntoParam, Value};
 use crate::op::{CompositeCx, OpDef, Operand, TfOp};
-use crate::ops::array::concat;
 use crate::ops::nn::{DataFormat, Padding};
 
 impl<'g> Value<'g> {
@@ -277,10 +276,9 @@ fn input_gradient<'g>(
     let groups = if is_depthwise { 1 } else { group_count(&image[spatial + 1], &weights[spatial])? };
     let mut of_group = image.clone();
     of_group[spatial + 1] = weights[spatial].clone();
-    let pairs = parts(filter, groups)?.into_iter().zip(parts(gradient, groups)?);
-    let results = pairs.map(|(filter, gradient)| one_group_gradient(geometry, &of_group, filter, gradient));
-    let results: Vec<Value<'g>> = results.collect::<Result<_>>()?;
-    let result = if let [one] = results[..] { one } else { concat(&results, -1)? };
+    let result = by_groups(groups, [filter, gradient], |filter, gradient| {
+        one_group_gradient(geometry, &of_group, filter, gradient)
+    })?;
     let result = with_shape("the input and its gradient", result, &image)?;
     Ok(vec![geometry.in_format(result)?])
 }

@@ -476,10 +476,19 @@ pub(crate) fn agree(what: &str, a: &[Dim], b: &[Dim]) -> Result<()> {
     }
     Ok(())
 }
-/// Returns equal parts of a value along its last axis.
+/// Calls `f` for each group of channels with its parts of two values whose last axes have the channels of all groups.
+/// Returns the results side by side.
 ///
 /// # Errors
-/// The axis provably has no such parts.
-pub(super) fn parts<'g>(x: Value<'g>, count: i64) -> Result<Vec<Value<'g>>> {
-    if count == 1 { Ok(vec![x]) } else { x.split_n(count, -1) }
+/// A last axis provably has no such parts, or `f` refuses a group.
+pub(super) fn by_groups<'g>(
+    groups: i64,
+    [a, b]: [Value<'g>; 2],
+    f: impl Fn(Value<'g>, Value<'g>) -> Result<Value<'g>>,
+) -> Result<Value<'g>> {
+    if groups == 1 {
+        return f(a, b);
+    }
+    let pairs = a.split_n(groups, -1)?.into_iter().zip(b.split_n(groups, -1)?);
+    concat(&pairs.map(|(a, b)| f(a, b)).collect::<Result<Vec<_>>>()?, -1)
 }
