@@ -161,6 +161,11 @@ impl Error {
         self.edit(|details| details.notes.push((text.into(), location)))
     }
 
+    /// Returns whether a note ends with `text`.
+    pub(crate) fn has_note_ending(&self, text: &str) -> bool {
+        self.0.notes.iter().any(|(note, _)| note.ends_with(text))
+    }
+
     /// Adds a note with the location of an input's declaration. An imported input has no line of user code, so its
     /// error gets no note.
     pub(crate) fn note_declaration(self, location: &'static Location<'static>) -> Error {

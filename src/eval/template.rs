@@ -61,7 +61,12 @@ impl Template {
         let root = keep_checks(lowered?, &cx.checks, &mut Expr::new);
         let order: Vec<Expr> = expr::post_order([&root]).into_iter().cloned().collect();
         if let Err(message) = expr::verify(&order) {
-            return Err(Error::new(ErrorKind::DType, Phase::Compile, message));
+            let help = format!(
+                "cast in the body of {0}, or refuse these dtypes in the dtype rule of {0}",
+                op.name()
+            );
+            let message = format!("in its body, {message}");
+            return Err(Error::new(ErrorKind::DType, Phase::Compile, message).with_help(help));
         }
         if root.dtype() != promised {
             let message =

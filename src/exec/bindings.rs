@@ -235,9 +235,15 @@ impl SymbolValues {
 }
 
 impl DimMismatch {
-    /// Returns the message `{what} must be 3, got 4`.
+    /// Returns the message `{what} must be 3, got 4`, or `{what} must be n, which is 3, got 4` if the dimension has a
+    /// name.
     pub(super) fn message(&self, what: &str) -> String {
+        let mut has_names = false;
+        self.dim.symbols(&mut |symbol| has_names |= symbol.name().is_some());
         match self.expected {
+            Some(expected) if has_names => {
+                format!("{what} must be {}, which is {expected}, got {}", self.dim, self.got)
+            }
             Some(expected) => format!("{what} must be {expected}, got {}", self.got),
             None => format!("{what} must be {}, got {}", self.dim, self.got),
         }

@@ -158,8 +158,12 @@ fn note_parameters(
             |elements: &PartialElements| elements.is_known() && elements.elements().len() <= MAX_NOTED;
         let elements = sizes.and_then(read).flatten();
         let Some(elements) = elements.filter(|elements| is_short(elements)) else { return error };
-        let text = format!("{} is {elements}, from {}", operand.name(), graph.node_label(info.node));
-        error.note(text, Some(graph.nodes[info.node.index()].location))
+        let fact = format!(" is {elements}, from {}", graph.node_label(info.node));
+        // A symbol that names this parameter has a note already.
+        if error.has_note_ending(&fact) {
+            return error;
+        }
+        error.note(format!("{}{fact}", operand.name()), Some(graph.nodes[info.node.index()].location))
     })
 }
 

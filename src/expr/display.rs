@@ -9,6 +9,19 @@ const MAX_NODES: u32 = 200;
 /// The greatest nesting printed; `…` stands for deeper nodes. The limit also bounds the stack.
 const MAX_DEPTH: u32 = 40;
 
+/// The limits of [`Expr::brief`].
+const BRIEF_NODES: u32 = 12;
+const BRIEF_DEPTH: u32 = 4;
+
+impl Expr {
+    /// Returns the text of [`Display`] with few nodes, for a message.
+    pub(super) fn brief(&self) -> impl Display + '_ {
+        fmt::from_fn(|f| {
+            Printer { out: f, nodes: BRIEF_NODES, depth: BRIEF_DEPTH }.expr(self, Precedence::Reduce)
+        })
+    }
+}
+
 /// Prints infix text such as `max(%0[i0, i1], 0)`, where `%0` is source 0. The number of nodes and
 /// terms of indices, and their nesting, are limited, and `…` stands for the nodes beyond a limit.
 impl Display for Expr {

@@ -11,9 +11,9 @@ use super::{BinaryOp, Expr, ExprKind, ReduceOp, UnaryOp};
 /// Loads, `Select` and `Case` accept elements of every dtype, also strings; comparisons accept strings, and a sum
 /// accepts complex numbers. `Complex` joins two parts into a complex number, and `Part` takes a part out. The other
 /// nodes refuse strings and complex numbers, because no `Scalar` holds them; only the empty string may be a constant.
-/// The message of a violation gives the requirement, then the expression.
+/// The message of a violation gives the requirement, then the expression, shortened.
 pub(crate) fn verify<'a>(order: impl IntoIterator<Item = &'a Expr>) -> Result<(), String> {
-    order.into_iter().try_for_each(|expr| check(expr).map_err(|what| format!("{what}, in {expr}")))
+    order.into_iter().try_for_each(|expr| check(expr).map_err(|what| format!("{what}, in {}", expr.brief())))
 }
 
 /// Checks the dtypes of one node and of its children.
@@ -46,7 +46,9 @@ fn check(expr: &Expr) -> Result<(), String> {
             require(fits, || format!("{op:?} is not defined on {dtype}"))
         }
         ExprKind::Binary(op, a, b) => {
-            same("the second argument", a.dtype(), b.dtype())?;
+            require(a.dtype() == b.dtype(), || {
+                format!("{op:?} needs two values of one dtype, got {} and {}", a.dtype(), b.dtype())
+            })?;
             same("the result", dtype, if op.is_comparison() { DType::Bool } else { a.dtype() })?;
             let of = a.dtype();
             let fits = match op {
@@ -163,7 +165,7 @@ mod tests {
         let string =
             Expr::new(DType::String, ExprKind::LoadFlat { source: 0, position: Box::new(0i64.into()) });
         for (bad, message) in [
-            (x.clone() + n.clone(), "the second argument must agree in dtype, got f32 and i32, in 1 + 1"),
+            (x.clone() + n.clone(), "Add needs two values of one dtype, got f32 and i32, in 1 + 1"),
             (n.clone().sqrt(), "Sqrt is not defined on i32"),
             (flag.clone() + flag.clone(), "Add is not defined on bool"),
             (x.clone() & x.clone(), "And is not defined on f32"),
@@ -179,7 +181,7 @@ mod tests {
             (
                 // No constant is a string: `like` gives a bool.
                 string.like(2.0) + string.clone(),
-                "the second argument must agree in dtype, got bool and string",
+                "Add needs two values of one dtype, got bool and string",
             ),
             (Expr::iota(Index::value(n.clone())), "a value in an index must be an i64, got i32"),
             (x.clone().reduce(ReduceOp::All, Default::default()), "a reduction by All is not defined on f32"),

@@ -138,6 +138,12 @@ pub fn check_backends(
                 outcome.refused += 1;
                 continue;
             }
+            // Machine code gets the size from a later op, where the interpreter needs it at once: that of a reshape of
+            // an empty tensor to `[s1, s0]`.
+            (Err(a), Ok(_)) if a.message().contains("sizes must be known when the op runs") => {
+                outcome.refused += 1;
+                continue;
+            }
             (Err(a), Ok(_)) => return Err(format!("run {number}: only the interpreter refuses: {a}")),
             (Ok(_), Err(b)) => return Err(format!("run {number}: only machine code refuses: {b}")),
         };

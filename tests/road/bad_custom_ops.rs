@@ -135,8 +135,9 @@ fn a_kernel_that_adds_strings_names_its_op() -> Result<()> {
     let words = g.input("words", DType::String, shape!["n"])?;
     let doubled = g.op(&DOUBLED).data(words).finish()?;
     assert_snapshot!(error_text(g.compile(doubled)), @r"
-    error: doubled(string[n]): Add is not defined on string, in %0[i0] + %0[i0]
+    error: doubled(string[n]): in its body, Add is not defined on string, in %0[i0] + %0[i0]
       --> `let doubled = g.op(&DOUBLED).data(words).finish()?;`
+      help: cast in the body of doubled, or refuse these dtypes in the dtype rule of doubled
     ");
     Ok(())
 }

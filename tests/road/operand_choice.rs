@@ -69,7 +69,7 @@ impl GraphGenerator<'_> {
     }
 
     /// Adds the transpose of `id`, or, for rank 1, a column of its elements; `None` if the shapes do not broadcast.
-    fn turned(&mut self, id: ValueIndex) -> Option<ValueIndex> {
+    pub fn turned(&mut self, id: ValueIndex) -> Option<ValueIndex> {
         let (dims, props) = (self.dims(id), self.props[id.0]);
         match &dims[..] {
             [_] => self.add_step(Call::new("expand_dims").attr("axis", 1), &[id], &[], props),

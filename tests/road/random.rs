@@ -54,6 +54,20 @@ fn dynamic_shape_graph(seed: u64) -> GeneratedGraph {
     finish(g, seed)
 }
 
+/// Generates a graph in which values meet other views of themselves.
+fn self_view_graph(seed: u64) -> GeneratedGraph {
+    let graph = Graph::new();
+    let mut g = GraphGenerator::new(&graph, seed);
+    let steps = 3 + g.rng.below(*Rng::new(seed ^ 79).choose(&[6, 12, 24]));
+    crate::self_view_graphs::add_sources(&mut g);
+    let mut tries = 0;
+    while g.recipe.steps.len() < steps && tries < 4 * steps {
+        tries += 1;
+        crate::self_view_graphs::add_random_op(&mut g);
+    }
+    finish(g, seed)
+}
+
 /// Chooses outputs, drops the values that no output needs, and sometimes makes an input unranked.
 fn finish(mut g: GraphGenerator<'_>, seed: u64) -> GeneratedGraph {
     let mut outputs = choose_outputs(&mut g);
@@ -171,6 +185,12 @@ pub fn random_graphs_agree_with_the_interpreter() {
 fn dynamic_shape_graphs_agree_with_the_interpreter() {
     let first = first_seed() + 5_000_000_000;
     assert_backends_agree(first..first + case_count(400), |seed| Some(dynamic_shape_graph(seed)));
+}
+
+#[test]
+fn self_view_graphs_agree_with_the_interpreter() {
+    let first = first_seed() + 7_000_000_000;
+    assert_backends_agree(first..first + case_count(400), |seed| Some(self_view_graph(seed)));
 }
 
 #[test]

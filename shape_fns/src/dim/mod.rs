@@ -154,6 +154,14 @@ impl Dim {
         })
     }
 
+    /// Returns the number of terms of the sum that the dimension is; 1 if it is a number or a symbol.
+    pub(crate) fn term_count(&self) -> usize {
+        match &self.0 {
+            DimRepr::Poly(poly) => poly.terms().len(),
+            _ => 1,
+        }
+    }
+
     /// Returns the value if the dimension is a number.
     #[inline]
     pub fn as_known(&self) -> Option<i64> {

@@ -2,6 +2,7 @@
 
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::expr::{Index, LowerCx};
+use crate::graph::Value;
 use crate::op::HostCx;
 use crate::ops::derived;
 use crate::ops::host_params::param_ints;
@@ -11,6 +12,19 @@ pub(super) fn resolve(given: i64, rank: usize) -> Option<usize> {
     let rank = i64::try_from(rank).ok()?;
     let axis = if given < 0 { given.checked_add(rank)? } else { given };
     usize::try_from(axis).ok().filter(|_| axis < rank)
+}
+
+/// Resolves axis `given` of a value.
+///
+/// # Errors
+/// The rank is unknown, or the axis is out of range.
+pub(in crate::ops) fn known_axis(value: Value<'_>, given: i64) -> Result<usize> {
+    let refuse = |message: String| Error::new(ErrorKind::Shape, Phase::Build, message);
+    let Some(rank) = value.shape().rank() else {
+        let error = refuse("the rank must be known".to_string());
+        return Err(error.with_help("give the rank with .ensure_shape(..)"));
+    };
+    resolve(given, rank).ok_or_else(|| refuse(format!("axis must be in [-{rank}, {rank}), got {given}")))
 }
 
 /// Returns parameter `axis` of a body, a single axis counted from the front.

@@ -1,13 +1,15 @@
 //! Ops that move elements: reshapes, slices, gathers, scatters, padding, sizes.
 
 pub(crate) mod as_dim;
-mod axis;
+pub(in crate::ops) mod axis;
 mod diagonals;
+mod diff;
 mod dim_operand;
 mod distinct;
 mod in_tensorflow;
 mod keys;
 mod meshgrid;
+mod repeat;
 mod scalar;
 
 pub(crate) mod bitcast;

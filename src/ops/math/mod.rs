@@ -28,6 +28,7 @@ pub(crate) mod host_unary;
 mod integral_functions;
 pub(crate) mod legacy_div;
 mod lerp;
+mod nan_to_num;
 pub(crate) mod next_after;
 pub(crate) mod no_nan;
 pub(crate) mod predicate;

@@ -15,6 +15,7 @@
 //! ```
 
 pub(crate) mod activation;
+mod attention;
 pub(crate) mod batch_norm;
 pub(crate) mod batch_norm_global;
 pub(crate) mod batch_norm_gradient;

@@ -6,6 +6,7 @@ mod columns;
 pub(in crate::ops) mod in_tensorflow;
 mod numbers;
 pub(crate) mod order;
+mod quantile;
 mod radix;
 
 pub(crate) mod approx_top_k;

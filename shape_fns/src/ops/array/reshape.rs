@@ -135,7 +135,9 @@ fn inferred_size(
     {
         return Ok(cx.fresh());
     }
-    let total = product(cx, &rest, &[]).unwrap_or_else(|_| cx.fresh());
+    let Some(total) = product(cx, &rest, &[]).ok().filter(|total| total.term_count() <= MAX_TERMS) else {
+        return Ok(cx.fresh());
+    };
     cx.exact_div(&total, &others).map_err(|_| {
         cx.blame_param(
             "shape",
@@ -147,6 +149,10 @@ fn inferred_size(
         .with_help_if(crate::shape::advice::flatten(input, sizes))
     })
 }
+
+/// The greatest number of terms of a size that stands for -1. A larger size becomes a symbol: the code of kernels adds
+/// such sizes and multiplies them, and the number of terms of each result is limited.
+const MAX_TERMS: usize = 16;
 
 /// Returns whether the table proves that all sizes other than `inferred` are at least 1.
 fn others_are_positive(cx: &mut InferenceContext<'_>, sizes: &[Dim], inferred: usize) -> bool {
@@ -219,6 +225,9 @@ mod tests {
         {shape: [-1, 4]} "[n]" => "[floordiv(n, 4), 4] if 4 divides n";
         {shape: [-1, 2, 2]} "[n, 4]" => "[n, 2, 2]";
         {shape: [-1]} "[?]" => "[d0_0]";
+        {shape: [-1]} "[n+m+1, k+l]" => "[n*k+n*l+m*k+m*l+k+l]";
+        // The product has 27 terms.
+        {shape: [-1]} "[a+b+1, c+d+1, e+f+1]" => "[?]";
         {shape: [-1, 3]} "?" => "[?, 3]";
         {shape: [3, 4]} "[n, 4]" => "[3, 4]";
         {shape: shape!["n", -1]} "[n, 4]" => "[n, 4] if ";
