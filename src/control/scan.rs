@@ -23,7 +23,8 @@ impl Graph {
     ///
     /// Row `i` of `xs[k] [n, a, …]` is `xs[k][i] [a, …]`; all of `xs` have `n` rows. `body` returns the next state and
     /// any number of outputs. An output of shape `[b, …]` gives a result `[n, b, …]`, whose rows the iterations write
-    /// in place, unless some output of the body has strings. Dtypes and shapes of the state are as for
+    /// in place, unless some output of the body has strings. If `n` is 0, the result has the sizes that the first
+    /// iteration would give it, and 0 for a size that depends on data. Dtypes and shapes of the state are as for
     /// [`Graph::while_loop`]: while the graph is built, `body` may be called several times, until the shapes of the
     /// state are found. As `jax.lax.scan`. Runs on the host; the body is compiled once.
     ///

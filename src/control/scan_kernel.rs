@@ -160,7 +160,7 @@ impl HostKernel for ScanKernel {
         self.step.end(state);
         let tensors = match rows {
             Some(rows) => rows.into_tensors(),
-            None if collected.is_empty() => self.empty(cx)?,
+            None if collected.is_empty() => self.empty(&all, cx)?,
             None if self.kind == ScanKind::MapRows => collected.concatenated()?,
             None => collected.stacked()?,
         };
@@ -203,17 +203,32 @@ impl ScanKernel {
         })
     }
 
-    /// Returns the outputs of a loop without iterations. A size that only an iteration could determine is 0.
-    fn empty(&self, cx: &HostCx<'_>) -> Result<Vec<Tensor>> {
+    /// Returns the outputs of a loop without iterations. Their rows have the sizes that the first iteration would give.
+    /// A size that only this iteration could determine is 0.
+    fn empty(&self, operands: &[TensorView<'_>], cx: &HostCx<'_>) -> Result<Vec<Tensor>> {
+        let is_row = |number: &usize| (self.states..self.states + self.xs).contains(number);
+        let sizes_of = |(number, operand): (usize, &'_ TensorView<'_>)| match is_row(&number) {
+            true => operand.sizes()[1..].to_vec(),
+            false => operand.sizes().to_vec(),
+        };
+        let sizes: Vec<Vec<usize>> = operands.iter().enumerate().map(sizes_of).collect();
+        let sizes: Vec<&[usize]> = sizes.iter().map(Vec::as_slice).collect();
+        let mut rows = self.step.other_sizes(&sizes).into_iter();
         let size = |dim: &Dim| dim.as_known().and_then(|size| usize::try_from(size).ok()).unwrap_or(0);
-        let tensor = |dtype: &DType, shape: &TensorShape| {
-            let rows = shape.dims().unwrap_or_default().iter().skip(1).map(size);
-            Tensor::zeros(*dtype, &[0].into_iter().chain(rows).collect::<Vec<usize>>())
+        // The outputs of `map_rows` are joined along the first axis of their rows.
+        let joined = usize::from(self.kind == ScanKind::MapRows);
+        let tensor = |dtype: &DType, shape: &TensorShape, row: Option<Vec<usize>>| {
+            let row = match row {
+                Some(row) => row[joined..].to_vec(),
+                None => shape.dims().unwrap_or_default().iter().skip(1).map(size).collect(),
+            };
+            Tensor::zeros(*dtype, &[vec![0], row].concat())
         };
         let mut shapes = result_shapes(cx.attrs()).iter().skip(self.states);
         let mut tensors = Vec::new();
         for dtype in &self.output_dtypes {
-            tensors.push(tensor(dtype, shapes.next().expect("every output has a shape"))?);
+            let shape = shapes.next().expect("every output has a shape");
+            tensors.push(tensor(dtype, shape, rows.next().flatten())?);
             if self.kind == ScanKind::MapRows {
                 shapes.next();
                 tensors.push(Tensor::from([0i64]));

@@ -226,6 +226,19 @@ impl CompiledLoopBody {
         Ok(())
     }
 
+    /// Returns the sizes of the outputs after the state, if the first iteration has operands of these sizes. `None` if
+    /// the sizes depend on data, or if the body would refuse the operands.
+    pub(super) fn other_sizes(&self, operands: &[&[usize]]) -> Vec<Option<Vec<usize>>> {
+        let size = |source: &Source| match *source {
+            Source::State(position) => operands[self.layout.changing[position]],
+            Source::Operand(operand) => operands[operand],
+        };
+        let inputs: Vec<&[usize]> = self.layout.sources.iter().map(size).collect();
+        let mut sizes = self.program.output_sizes(&inputs).unwrap_or_default();
+        sizes.drain(..self.state_outputs().min(sizes.len()));
+        sizes
+    }
+
     /// Returns the number of outputs of the body that are the next state.
     pub(super) fn state_outputs(&self) -> usize {
         self.layout.changing.len()

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use shapeflow::{
-    Backend, CompileOptions, DType, Error, ErrorKind, Graph, LoopOptions, Result, Tensor, TensorView, Value,
-    shape, stack,
+    Backend, CompileOptions, DType, Error, ErrorKind, Graph, LoopOptions, RaggedValue, Result, Tensor,
+    TensorView, Value, concat, shape, stack,
 };
 
 fn run(g: &Graph, outputs: &[Value<'_>], inputs: &[Tensor]) -> Result<Vec<Tensor>> {
@@ -317,6 +317,34 @@ fn scans_stack_their_outputs() -> Result<()> {
     }
     let error = run(&g, &[last[0]], &[f32s(&[2, 1], &[0.0; 2]), f32s(&[3], &[0.0; 3])]).unwrap_err();
     assert!(error.message().contains("2 and 3"), "{error}");
+    Ok(())
+}
+
+#[test]
+fn a_scan_over_no_rows_has_the_sizes_of_its_first_iteration() -> Result<()> {
+    let g = Graph::new();
+    let s = g.input("s", DType::F32, shape![?])?;
+    let x = g.input("x", DType::F32, shape![?, ?])?;
+    let (_, sums) = g.scan(&[s], &[x], |s, x| {
+        let sum = s[0].add(x[0])?;
+        let found = sum.greater(0.0)?.where_indices()?;
+        Ok((vec![sum], vec![sum, concat(&[sum, x[0]], 0)?, found]))
+    })?;
+    assert_eq!(sums[0].shape().to_string(), "[?, ?]");
+    let splits = g.range(0, x.dim(0)? + 1, 1)?;
+    let mapped = RaggedValue::from_row_splits(x, splits)?.map_rows(|row| concat(&[row.dense()?; 2], 1))?;
+    let outputs = [sums[0], sums[1], sums[2], mapped.flat_values()];
+    for rows in [0, 2] {
+        let feeds = [f32s(&[3], &[1.0; 3]), f32s(&[rows, 3], &vec![1.0; rows * 3])];
+        let results = run(&g, &outputs, &feeds)?;
+        let sizes: Vec<&[usize]> = results.iter().map(Tensor::sizes).collect();
+        // The number of positions depends on data.
+        let found = if rows == 0 { 0 } else { 3 };
+        assert_eq!(sizes, [&[rows, 3][..], &[rows, 6], &[rows, found, 1], &[rows, 6]]);
+    }
+    // A body that refuses the sizes does not run.
+    let results = run(&g, &outputs[..1], &[f32s(&[3], &[1.0; 3]), f32s(&[0, 2], &[])])?;
+    assert_eq!(results[0].sizes(), [0, 0]);
     Ok(())
 }
 

@@ -45,14 +45,8 @@ const WEIGHTS: &[(&str, usize)] = &[
 ];
 
 /// The elementwise ops that combine two views, each with its relative frequency.
-const BINARY: &[(&str, usize)] = &[
-    ("add", 4),
-    ("maximum", 2),
-    ("minimum", 1),
-    ("mul", 3),
-    ("squared_difference", 1),
-    ("sub", 3),
-];
+const BINARY: &[(&str, usize)] =
+    &[("add", 4), ("maximum", 2), ("minimum", 1), ("mul", 3), ("squared_difference", 1), ("sub", 3)];
 
 /// Adds one or two sources whose axes often have one size.
 pub fn add_sources(g: &mut GraphGenerator<'_>) {
@@ -96,9 +90,7 @@ fn combine_views(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
         }
         1 => {
             let (axis, given) = random_axis(g, g.rank(a));
-            if g.rank(b) != g.rank(a)
-                || (0..g.rank(a)).any(|k| k != axis && g.dims(a)[k] != g.dims(b)[k])
-            {
+            if g.rank(b) != g.rank(a) || (0..g.rank(a)).any(|k| k != axis && g.dims(a)[k] != g.dims(b)[k]) {
                 return None;
             }
             let props = props_of(g, &[a, b]);
@@ -221,7 +213,8 @@ fn view_of(g: &mut GraphGenerator<'_>, x: ValueIndex) -> Option<ValueIndex> {
             let keys = Call::new("reduce_max").attr("axis", axes).attr("keep_dims", false);
             let key_props = ElementProps { zero_sign_unknown: true, ..props };
             let keys = g.add_step(keys, &[x], &[], key_props)?;
-            let order = g.add_step(Call::new("argsort").attr("axis", -1), &[keys], &[], ElementProps::INTEGERS)?;
+            let order =
+                g.add_step(Call::new("argsort").attr("axis", -1), &[keys], &[], ElementProps::INTEGERS)?;
             g.add_step(Call::new("gather").attr("axis", given).attr("batch_dims", 0), &[x, order], &[], props)
         }
         // All elements as one row, reversed, and back.
@@ -234,10 +227,15 @@ fn view_of(g: &mut GraphGenerator<'_>, x: ValueIndex) -> Option<ValueIndex> {
             let shape = dims_attr(&dims)?;
             g.add_step(Call::new("reshape").attr("shape", shape), &[flat], &[], props)
         }
-        _ => g.add_step(Call::new("cumsum").attr("axis", given), &[x], &[], ElementProps {
-            reduced: props.reduced || has_fractions(g.dtype(x)),
-            rounding_varies: props.rounding_varies || has_fractions(g.dtype(x)) && !props.small_integers,
-            ..props
-        }),
+        _ => g.add_step(
+            Call::new("cumsum").attr("axis", given),
+            &[x],
+            &[],
+            ElementProps {
+                reduced: props.reduced || has_fractions(g.dtype(x)),
+                rounding_varies: props.rounding_varies || has_fractions(g.dtype(x)) && !props.small_integers,
+                ..props
+            },
+        ),
     }
 }

@@ -56,8 +56,10 @@ mod tests {
             let at = |i: usize, k: usize| data[i * m + k];
             let [got_rows, got_columns] = exe.run(&[tensor(&[n, m], &data).view()]).unwrap();
             let (fewer, narrower) = (n.saturating_sub(1), m.saturating_sub(1));
-            let expected: Vec<i32> =
-                (0..fewer).flat_map(|i| (0..m).map(move |k| (i, k))).map(|(i, k)| at(i + 1, k) - at(i, k)).collect();
+            let expected: Vec<i32> = (0..fewer)
+                .flat_map(|i| (0..m).map(move |k| (i, k)))
+                .map(|(i, k)| at(i + 1, k) - at(i, k))
+                .collect();
             check_tensor(&got_rows, &tensor(&[fewer, m], &expected), "rows");
             let expected: Vec<i32> = (0..n)
                 .flat_map(|i| (0..narrower).map(move |k| (i, k)))

@@ -41,12 +41,13 @@ impl<'g> Value<'g> {
             let counts = match repeats.into_param() {
                 Param::Elements(repeats) if repeats.rank() == 0 => {
                     let [repeats] = repeats.elements() else { unreachable!("a scalar has one element") };
-                    if repeats.as_known().is_some_and(|repeats| repeats < 0) {
-                        return Err(negative(repeats));
-                    }
                     let all = graph.range(0i64, size * repeats.clone(), 1i64)?;
-                    // A range of no positions is not divided by 0.
-                    let positions = all.floordiv(dim_value(graph, repeats.clone().max(1)?)?)?;
+                    // If `repeats` is 0, there are no positions, and 1 prevents a division by 0.
+                    let positions = match repeats.as_known() {
+                        Some(repeats @ ..0) => return Err(negative(repeats)),
+                        Some(repeats) => all.floordiv(repeats.max(1))?,
+                        None => all.floordiv(dim_value(graph, repeats.clone().max(1)?)?)?,
+                    };
                     return self.gather(positions, axis as i64);
                 }
                 Param::Elements(repeats) => match repeats.as_known() {
@@ -61,7 +62,9 @@ impl<'g> Value<'g> {
                     let is_valid = is_valid.reduce_all(..)?;
                     repeats.checked(is_valid, "repeats must not be negative")?.cast(DType::I64)?
                 }
-                Param::Refused(message) => return Err(Error::new(ErrorKind::Attribute, Phase::Build, message)),
+                Param::Refused(message) => {
+                    return Err(Error::new(ErrorKind::Attribute, Phase::Build, message));
+                }
             };
             let counts = counts.broadcast_to([size])?;
             let all = graph.range(0i64, counts.reduce_sum(0)?, 1i64)?;
@@ -90,7 +93,8 @@ mod tests {
     fn rows_repeat_by_a_number_a_dim_and_values() {
         let g = Graph::new();
         let x = g.input("x", DType::F32, shape!["n", 2]).unwrap();
-        let (times, each) = (g.input("times", DType::I32, shape![]), g.input("each", DType::I64, shape!["n"]));
+        let (times, each) =
+            (g.input("times", DType::I32, shape![]), g.input("each", DType::I64, shape!["n"]));
         let (times, each) = (times.unwrap(), each.unwrap());
         let by_number = x.repeat(3, 0).unwrap();
         assert_eq!(by_number.shape().to_string(), "[3*n, 2]");

@@ -54,7 +54,8 @@ impl<'g> Value<'g> {
         self.graph().in_call_at("attention", location, || {
             dtype::common(&[self.dtype(), keys.dtype(), values.dtype()], 0, 3, Class::Float)?;
             let Some(axis) = self.shape().rank().filter(|rank| *rank >= 2) else {
-                let message = format!("queries must have a known rank of at least 2, got shape {}", self.shape());
+                let message =
+                    format!("queries must have a known rank of at least 2, got shape {}", self.shape());
                 return Err(Error::new(ErrorKind::Shape, Phase::Build, message));
             };
             let size = own_dim(self, axis - 1)?;

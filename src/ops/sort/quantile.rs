@@ -130,7 +130,8 @@ mod tests {
             let q = [0.0, 0.3, 0.5, 0.99, 1.0];
             let [all, middle] =
                 exe.run(&[tensor(&[n, 2], &data).view(), tensor(&[q.len()], &q).view()]).unwrap();
-            let expected: Vec<f32> = q.iter().flat_map(|q| columns.each_ref().map(|column| at(column, *q))).collect();
+            let expected: Vec<f32> =
+                q.iter().flat_map(|q| columns.each_ref().map(|column| at(column, *q))).collect();
             check_tensor(&all, &tensor(&[q.len(), 2], &expected), "quantiles");
             check_tensor(&middle, &tensor(&[2], &columns.each_ref().map(|column| at(column, 0.5))), "median");
         }
@@ -144,7 +145,9 @@ mod tests {
     #[test]
     fn nan_makes_its_row_nan() {
         let g = Graph::new();
-        let x = g.constant([[1.0, f64::NAN, 3.0], [4.0, 5.0, f64::INFINITY], [0.0, f64::INFINITY, f64::INFINITY]]).unwrap();
+        let x = g
+            .constant([[1.0, f64::NAN, 3.0], [4.0, 5.0, f64::INFINITY], [0.0, f64::INFINITY, f64::INFINITY]])
+            .unwrap();
         let exe = g.compile([x.median(1).unwrap(), x.quantile(0.0f32, 1).unwrap()]).unwrap();
         let [median, least] = exe.run(&[]).unwrap();
         check_tensor(&median, &tensor(&[3], &[f64::NAN, 5.0, f64::INFINITY]), "median");
