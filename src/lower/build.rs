@@ -15,7 +15,9 @@ use super::ranked_dims::ranked_dims;
 use super::root::{Root, storage_roots};
 use super::schedule::schedule;
 use crate::error::Result;
-use crate::expr::{Axis, Expr, ExprKind, Index, Interner, is_own_storage_form, keep_checks, post_order};
+use crate::expr::{
+    Axis, Expr, ExprKind, InRange, Index, Interner, is_own_storage_form, keep_checks, post_order,
+};
 use crate::graph::{GraphData, ValueIx};
 
 struct KernelBuilder<'a> {
@@ -69,6 +71,10 @@ pub(crate) fn build(
     }
     let layout = if row.is_empty() || lanes == LaneAxis::Row { LaneLayout::Row } else { LaneLayout::Column };
     let nest = LoopNest { outer: outer.len(), row: row.len(), layout };
+    let short_rows = match layout {
+        LaneLayout::Row => range_of_short_rows(&outer, &row, &this.reads, infos),
+        LaneLayout::Column => None,
+    };
     let mut variants = Vec::new();
     let mut can_fail = false;
     let is_stored_as_is =
@@ -81,7 +87,13 @@ pub(crate) fn build(
         variants: &mut variants,
         can_fail: &mut can_fail,
     };
-    let decision = decider.decide(&roots)?;
+    let mut decision = decider.decide(&roots)?;
+    let mut short_row_variants = None;
+    if let Some(range) = short_rows.filter(|_| decider.variants.len() <= MAX_DOUBLED_VARIANTS) {
+        short_row_variants = Some(decider.variants.len());
+        decider.nest.layout = LaneLayout::Column;
+        decision = Decision::Switch(vec![(vec![range], decider.decide(&roots)?)], Box::new(decision));
+    }
     let mut fused = cluster.members.clone();
     fused.sort();
     fused.dedup();
@@ -91,15 +103,42 @@ pub(crate) fn build(
     Ok(Kernel {
         outer,
         row,
-        layout,
         decision,
         variants,
+        short_row_variants,
         reads: this.reads,
         writes,
         can_fail,
         roots: order,
         fused,
     })
+}
+
+/// The number of bytes of the longest row that counts as short. Such rows are faster if each vector lane computes a row
+/// of its own, although a launch may have to copy their elements.
+const SHORT_ROW_BYTES: usize = 96;
+
+/// The greatest number of variants of a kernel that gets the same variants again, for short rows.
+const MAX_DOUBLED_VARIANTS: usize = 2;
+
+/// Returns the condition that rows are short, if only a run knows their length.
+///
+/// The condition must not depend on the number of rows. Then a row has the same result in every batch.
+fn range_of_short_rows(
+    outer: &[Dim],
+    row: &[Dim],
+    reads: &[BufferIx],
+    infos: &[BufferInfo],
+) -> Option<InRange> {
+    if outer.is_empty() || row.is_empty() {
+        return None;
+    }
+    let len = row.iter().try_fold(Dim::known(1), |len, extent| len.checked_mul(extent)).ok()?;
+    let sizes = reads.iter().filter_map(|buffer| infos[buffer.index()].dtype.size_bytes());
+    let limit = SHORT_ROW_BYTES / sizes.max()?.max(1);
+    let range =
+        || InRange { index: Index::constant(len.clone()), low: 0.into(), high: (limit as i64 + 1).into() };
+    (!len.is_known()).then(range)
 }
 
 /// Returns the kernel axis of each cluster axis, the outer extents and the row extents. Row axes stand last in the

@@ -93,8 +93,9 @@ fn find_definitions(graph: &GraphData) -> (SymbolSources, FxHashSet<Symbol>) {
     let needed = needed_symbols(graph);
     let is_replaced = |symbol: Symbol| graph.table.resolve(&Dim::from(symbol)).as_symbol() != Some(symbol);
     for (number, node) in graph.nodes.iter().enumerate() {
-        // An element of an operand defines a symbol if no input and no earlier node has the symbol.
-        for &operand in &node.operands {
+        // An element of an operand or of a result defines a symbol if no input and no earlier node has the symbol. No
+        // node may read the result: the node that read it may be gone, while others need the symbol.
+        for operand in node.operands.iter().copied().chain(node.values()) {
             let Some(elements) = &graph.values[operand.index()].elements else { continue };
             let mut new = new_symbols(&mut seen, elements.elements());
             let creators = [Some(number as u32), Some(graph.values[operand.index()].node.0)];

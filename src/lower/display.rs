@@ -18,7 +18,7 @@ impl Display for Kernel {
         f.write_str(") -> ")?;
         write_list(f, &self.writes)?;
         f.write_str(if self.can_fail { ", may fail {\n" } else { " {\n" })?;
-        let lanes = self.nest().inner_axis();
+        let lanes = self.variants.first().and_then(|first| self.nest(first).inner_axis());
         for (axis, extent) in self.outer.iter().enumerate() {
             writeln!(f, "  for {}", LoopHead { axis, extent, lanes })?;
         }
@@ -28,6 +28,11 @@ impl Display for Kernel {
         }
         for (number, variant) in self.variants.iter().enumerate() {
             if has_choice {
+                if let Some(same) = self.short_row_variants.and_then(|first| number.checked_sub(first)) {
+                    let axis = self.outer.len() - 1;
+                    writeln!(f, "  variant {number}: as variant {same}, with lanes along i{axis}")?;
+                    continue;
+                }
                 writeln!(f, "  variant {number}:")?;
             }
             self.write_variant(f, variant, if has_choice { "    " } else { "  " })?;
@@ -40,7 +45,7 @@ impl Kernel {
     /// Writes the passes and the epilogue of a variant.
     fn write_variant(&self, f: &mut Formatter<'_>, variant: &Variant, pad: &str) -> fmt::Result {
         let deeper = format!("{pad}  ");
-        let lanes = self.nest().inner_axis();
+        let lanes = self.nest(variant).inner_axis();
         for pass in &variant.body.passes {
             if self.row.is_empty() {
                 write_pass(f, variant, pass, "    ")?;
@@ -65,7 +70,7 @@ impl Kernel {
         writeln!(
             f,
             "{pad}{}:",
-            if self.layout == LaneLayout::Row { "end of a row" } else { "end of a column" }
+            if variant.body.layout == LaneLayout::Row { "end of a row" } else { "end of a column" }
         )?;
         write_body(f, variant, &variant.body.epilogue, &deeper)
     }

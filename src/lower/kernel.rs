@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use shapeflow_shape_fns::{DType, Dim};
 
-use super::kernel_body::{KernelBody, LaneLayout};
+use super::kernel_body::KernelBody;
 use super::loop_nest::LoopNest;
 use crate::expr::{InRange, Index};
 use crate::graph::ValueIx;
@@ -79,9 +79,11 @@ pub(crate) struct Kernel {
     pub outer: Vec<Dim>,
     /// The extent of each row axis.
     pub row: Vec<Dim>,
-    pub layout: LaneLayout,
     pub decision: Decision,
     pub variants: Vec<Variant>,
+    /// The number of the first variant for short rows. This variant and the next ones compute the same as the variants
+    /// from 0 on, but their lanes run along the last outer axis.
+    pub short_row_variants: Option<usize>,
     /// The buffers that the kernel loads from.
     pub reads: Vec<BufferIx>,
     /// The buffers that the kernel stores to.
@@ -105,9 +107,9 @@ impl Kernel {
         if axis < self.outer.len() { &self.outer[axis] } else { &self.row[axis - self.outer.len()] }
     }
 
-    /// Returns the numbers of axes and the lane layout.
-    pub(crate) fn nest(&self) -> LoopNest {
-        LoopNest { outer: self.outer.len(), row: self.row.len(), layout: self.layout }
+    /// Returns the loops of a variant.
+    pub(super) fn nest(&self, variant: &Variant) -> LoopNest {
+        LoopNest { outer: self.outer.len(), row: self.row.len(), layout: variant.body.layout }
     }
 }
 

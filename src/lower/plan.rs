@@ -321,7 +321,7 @@ impl Planner<'_> {
                     || axis.extent == 1
             })
         };
-        let along_row = self.kernel.layout == LaneLayout::Row && !self.kernel.row.is_empty();
+        let along_row = body.layout == LaneLayout::Row && !self.kernel.row.is_empty();
         let inner_group = if along_row { &mut row_axes } else { &mut outer };
         let inner = match inner_group.axes.last() {
             Some(axis) if can_be_inner(axis) => inner_group.axes.pop(),

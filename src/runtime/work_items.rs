@@ -95,7 +95,8 @@ impl Chunking {
             }
             _ => max_len,
         };
-        let inner_may_be_cut = kernel.row.is_empty() || kernel.layout == LaneLayout::Column;
+        let inner_may_be_cut =
+            kernel.row.is_empty() || kernel.variants[plan.variant].body.layout == LaneLayout::Column;
         let row_len = plan.row_len().max(1);
         if inner_may_be_cut && whole.end < ENOUGH_ROWS && plan.n > 2 * TILE as i64 {
             let iterations: i64 = plan.loops.iter().product();

@@ -413,3 +413,44 @@ fn a_data_dependent_dimension_in_an_attribute_is_known() -> Result<()> {
     }
     Ok(())
 }
+
+#[test]
+fn a_size_from_a_computed_position_is_known_without_the_value_that_has_it() -> Result<()> {
+    let g = Graph::new();
+    let x = g.input("x", DType::F32, shape!["n"])?;
+    let k = g.input("k", DType::I64, shape![])?;
+    let (next, is_odd) = ((k + 1i64).ok()?, k.floormod(2i64)?);
+    // Each value, with its size for `n` elements and position `k`.
+    type Sized<'g> = (Value<'g>, fn(i64, i64) -> i64);
+    let sized: [Sized<'_>; 4] = [
+        (x.slice_with(&[SliceItem::from(next..)])?, |n, k| (n - k - 1).max(0)),
+        (x.slice_with(&[SliceItem::from(is_odd..)])?, |n, k| (n - k % 2).max(0)),
+        (x.tile(next.expand_dims(0)?)?, |n, k| n * (k + 1)),
+        (x.pad(stack(&[k, next], 0)?.expand_dims(0)?)?, |n, k| n + k + k + 1),
+    ];
+    for (value, size) in sized {
+        let dim = value.dim(0)?;
+        let range = g.range(0i64, &dim, 1i64)?.cast(DType::F32)?;
+        let ones = g.fill([&dim], 1.0f32)?;
+        let is_even = is_odd.equal(0i64)?;
+        let branches =
+            g.cond(is_even, || g.map(&[range], |x| (x[0] * 2.0).ok())?[0].add(range), || range.mul(3.0f32))?;
+        let triple = |size: i64| numbers(size as usize).iter().map(|x| 3.0 * x).collect::<Vec<f32>>();
+        type Expected<'a> = &'a dyn Fn(i64) -> Vec<f32>;
+        let outputs: [(Value<'_>, Expected<'_>); 4] = [
+            (range, &|size| numbers(size as usize)),
+            (range.sort(0, true)?, &|size| numbers(size as usize).into_iter().rev().collect()),
+            (ones.cumsum(0)?, &|size| (1..=size).map(|number| number as f32).collect()),
+            (branches[0], &triple),
+        ];
+        for (output, expected) in outputs {
+            let both = BothBackends::compile(&g, &[output])?;
+            for (n, k) in [(0, 0), (3, 0), (3, 1), (3, 2), (5, 3)] {
+                let size = size(n, k);
+                let feeds = [Tensor::from_slice(&[n as usize], &numbers(n as usize))?, Tensor::scalar(k)];
+                both.check(&feeds, Some((vec![size as usize], expected(size))));
+            }
+        }
+    }
+    Ok(())
+}
