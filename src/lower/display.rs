@@ -22,17 +22,21 @@ impl Display for Kernel {
         for (axis, extent) in self.outer.iter().enumerate() {
             writeln!(f, "  for {}", LoopHead { axis, extent, lanes })?;
         }
-        let has_choice = !matches!(self.decision, Decision::Variant(_));
-        if has_choice {
-            write_decision(f, &self.decision, "  ")?;
+        let mut decision = &self.decision;
+        if let (Some(_), Decision::Switch(arms, long_rows)) = (self.short_row_variants, decision) {
+            let [range] = &arms[0].0[..] else { unreachable!("one range holds for short rows") };
+            let lanes = self.outer.len() - 1;
+            writeln!(f, "  where {} < {}: lanes along i{lanes}", range.index, range.high)?;
+            decision = &**long_rows;
         }
-        for (number, variant) in self.variants.iter().enumerate() {
+        let has_choice = !matches!(decision, Decision::Variant(_));
+        if has_choice {
+            write_decision(f, decision, "  ")?;
+        }
+        // The variants for short rows compute the same as the others.
+        let shown = self.short_row_variants.unwrap_or(self.variants.len());
+        for (number, variant) in self.variants.iter().enumerate().take(shown) {
             if has_choice {
-                if let Some(same) = self.short_row_variants.and_then(|first| number.checked_sub(first)) {
-                    let axis = self.outer.len() - 1;
-                    writeln!(f, "  variant {number}: as variant {same}, with lanes along i{axis}")?;
-                    continue;
-                }
                 writeln!(f, "  variant {number}:")?;
             }
             self.write_variant(f, variant, if has_choice { "    " } else { "  " })?;
@@ -324,6 +328,7 @@ mod tests {
         step 0: reduce_sum, sqrt
         kernel(b0) -> b1 {
           for i0 < rows
+          where columns < 13: lanes along i0
           pass i1 < columns (lanes):
             v0: f64 = b0[i0, i1]
             f0 = sum of v0

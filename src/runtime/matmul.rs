@@ -13,7 +13,7 @@ use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::lower::kernel::BufferIx;
 use crate::lower::plan::BufferUse;
 use crate::op::{Cancel, ContractionSpec};
-use crate::tiles::{Float, Gemm, Gemv, LeftMatrix, MatrixStrides, NestedAxes, StridedMatrix};
+use crate::tiles::{Float, Gemm, Gemv, LeftMatrix, MatrixStrides, NestedAxes, SmallMatrices, StridedMatrix};
 
 /// A planned matmul: `out = a · b` for every matrix of a batch. `b` and `out` are row-major, and `b` may be transposed.
 /// The rows of `a` may be windows of images or volumes, which overlap in memory.
@@ -145,7 +145,7 @@ impl MatMul {
 
     /// Returns whether the matmul is faster with `b` packed ahead.
     pub(crate) fn is_worth_packing(&self) -> bool {
-        PACKED_ROWS.contains(&self.m) && self.n > 1
+        PACKED_ROWS.contains(&self.m) && self.n > 1 && !self.is_of_small_matrices()
     }
 
     /// Returns the number of bytes that `a`, `b` or `out` (`operand` 0, 1 or 2) must have; `None` if no memory can have
@@ -175,6 +175,13 @@ const CANCELLABLE_TILE: usize = 64 << 20;
 
 /// The maximum number of tiles into which a run with a token cuts a matmul.
 const MAX_CUTS: usize = 1024;
+
+/// The greatest number of rows and columns of a small matrix.
+const MAX_SMALL: usize = 16;
+
+/// The number of multiplications of a part of a batch of small matrices: a thread computes it, and a run may end after
+/// it.
+const SMALL_TILE: usize = 1 << 20;
 
 /// The number of multiplications from which several threads are faster than one.
 const BREAK_EVEN: usize = 12 << 20;
@@ -217,6 +224,9 @@ impl MatMul {
             }
         };
         let work = elements.saturating_mul(self.k);
+        if self.is_of_small_matrices() {
+            return self.run_small(addresses, work, pool, workspaces, cancel);
+        }
         // With a token, even one thread cuts a large matmul, so that the run can end between two tiles.
         let cuts = if cancel.has_token() { (work / CANCELLABLE_TILE).min(MAX_CUTS) } else { 0 };
         if (pool.is_single_thread() || work < BREAK_EVEN) && cuts <= 1 {
@@ -226,6 +236,56 @@ impl MatMul {
         pool.run(&self.sizes().tiles(pool.threads().max(cuts)), workspaces, &|tile, workspace, _| {
             run_tile(tile, workspace)
         })?;
+        Ok(())
+    }
+
+    /// Returns whether one loop computes all matmuls of the batch. Its results are those of the tiles.
+    fn is_of_small_matrices(&self) -> bool {
+        let columns = match self.double {
+            true => SmallMatrices::<f64>::max_columns(),
+            false => SmallMatrices::<f32>::max_columns(),
+        };
+        let is_small = self.m <= MAX_SMALL && self.k <= MAX_SMALL && self.n <= columns.min(MAX_SMALL);
+        // A matrix of one row or of one column is a vector, which `gemv` multiplies.
+        let are_matrices = self.m > 1 && self.n > 1 && self.batch.len() > 1;
+        is_small && are_matrices && !self.transpose_b && self.packed.is_none()
+    }
+
+    /// Computes the matmuls of a batch of small matrices.
+    ///
+    /// # Errors
+    /// The run is cancelled.
+    fn run_small(
+        &self,
+        [a, b, out]: [usize; 3],
+        work: usize,
+        pool: &Pool,
+        workspaces: &mut Vec<Workspace>,
+        cancel: Cancel<'_>,
+    ) -> Result<()> {
+        let MatMul { m, k, n, rows, columns, .. } = *self;
+        let run = |batch: &[[usize; 3]]| {
+            cancel.check()?;
+            macro_rules! run {
+                ($t:ident) => {{
+                    let (a, b, out) = (a as *const $t, b as *const $t, out as *mut $t);
+                    let (a_row, a_column) = (rows.stride(), columns.stride());
+                    // SAFETY: as for the tiles in `run`. No two matmuls of the batch write the same matrix.
+                    unsafe { SmallMatrices { m, k, n, batch, a, a_row, a_column, b, out }.run() }
+                }};
+            }
+            match self.double {
+                true => run!(f64),
+                false => run!(f32),
+            }
+            Ok(())
+        };
+        let cut = (SMALL_TILE / (m * k * n).max(1)).max(1);
+        let batches: Vec<&[[usize; 3]]> = self.batch.chunks(cut).collect();
+        if pool.is_single_thread() || work < BREAK_EVEN {
+            return batches.into_iter().try_for_each(run);
+        }
+        pool.run(&batches, workspaces, &|batch, _, _| run(batch))?;
         Ok(())
     }
 

@@ -41,7 +41,7 @@ pub(crate) use copy::StridedCopy;
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 pub(crate) use cpu::has_avx2;
 pub(crate) use cpu::is_streamed;
-pub(crate) use matmul::{Float, Gemm, LeftMatrix, NestedAxes, PackedMatrix, StridedMatrix};
+pub(crate) use matmul::{Float, Gemm, LeftMatrix, NestedAxes, PackedMatrix, SmallMatrices, StridedMatrix};
 pub(crate) use prefetch::prefetch;
 pub(crate) use slices::SliceMatMul;
 pub(crate) use sort::SortKey;

@@ -8,7 +8,7 @@ use crate::graph::Value;
 impl<'g> Value<'g> {
     /// Subtracts each element from the next element along `axis`: `out[i] = self[i + 1] - self[i]`.
     ///
-    /// `[.., n, ..] -> [.., max(n - 1, 0), ..]`, numbers. A negative axis counts from the end. As `numpy.diff` and
+    /// `[.., n, ..] -> [.., max(n - 1, 0), ..]`, numbers. A negative axis counts from the end. As numpy's and
     /// torch's `diff`. The op is composed of other ops, which fuse into kernels.
     ///
     /// ```

@@ -9,7 +9,7 @@ use crate::graph::Value;
 impl<'g> Value<'g> {
     /// Replaces NaN by `nan`, and each infinity by the finite number of the dtype that is nearest.
     ///
-    /// `[..] -> [..]`, floats. As `numpy.nan_to_num` and torch's `nan_to_num`. The op is composed of other ops, which
+    /// `[..] -> [..]`, floats. As numpy's and torch's `nan_to_num`. The op is composed of other ops, which
     /// fuse into kernels.
     ///
     /// ```

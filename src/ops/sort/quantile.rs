@@ -16,7 +16,7 @@ impl<'g> Value<'g> {
     /// smallest element, 0.5 the median and 1 the largest.
     ///
     /// `[.., n, ..], q [] -> [.., ..]`, without the axis, or `q [k] -> [k, .., ..]`; f32 and f64, and `q` is a number
-    /// or has a float dtype. If an element is NaN, the quantiles of its row are NaN. As `numpy.quantile` and torch's
+    /// or has a float dtype. If an element is NaN, the quantiles of its row are NaN. As numpy's and torch's
     /// `quantile`. The op is composed of other ops; the sort runs on the host.
     ///
     /// ```
@@ -45,7 +45,7 @@ impl<'g> Value<'g> {
     /// Returns the median of the elements along `axis`: the middle element, or the mean of the two in the middle.
     ///
     /// `[.., n, ..] -> [.., ..]`, without the axis; f32 and f64. If an element is NaN, the median of its row is NaN. As
-    /// `numpy.median`; torch's `median` returns the lower of the two in the middle. The op is composed of other ops;
+    /// numpy's `median`; torch's `median` returns the lower of the two in the middle. The op is composed of other ops;
     /// the sort runs on the host.
     ///
     /// ```

@@ -3,6 +3,7 @@
 use std::ops::Add;
 
 use super::register::Register;
+use super::small::{SmallFn, SmallMatrices, compute_small};
 use super::tile::{COPYING, MAX_ROWS, PACKED, STRIDED, Tile, TileFn, compute};
 
 /// The maximum number of rows of a tile that is wider than a panel.
@@ -22,6 +23,8 @@ pub(crate) struct TileFunctions<T: 'static> {
     pub(super) copying: [TileFn<T>; MAX_ROWS],
     /// Tiles twice as wide as a panel whose operands have any strides.
     pub(super) wide: [TileFn<T>; WIDE_ROWS],
+    /// Matmuls of small matrices.
+    pub(super) small: SmallFn<T>,
 }
 
 impl<T> TileFunctions<T> {
@@ -58,6 +61,13 @@ macro_rules! kernel {
             // SAFETY: the caller's promise.
             unsafe { compute::<$register, MODE, ROWS, VECTORS>(tile) }
         }
+        /// # Safety
+        /// As [`SmallFn`].
+        $(#[target_feature(enable = $feature)])?
+        unsafe fn small(matrices: &SmallMatrices<'_, <$register as Register>::Element>) {
+            // SAFETY: the caller's promise.
+            unsafe { compute_small::<$register>(matrices) }
+        }
         TileFunctions {
             lanes: <$register as Register>::LANES,
             vectors: $panel,
@@ -86,6 +96,7 @@ macro_rules! kernel {
                 tile::<COPYING, 6, $panel>,
             ],
             wide: [tile::<STRIDED, 1, $wide>, tile::<STRIDED, 2, $wide>, tile::<STRIDED, 3, $wide>],
+            small,
         }
     }};
 }
@@ -125,3 +136,21 @@ macro_rules! float {
 
 float!(f32 4 __m256 __m512);
 float!(f64 2 __m256d __m512d);
+
+impl<T: Float> SmallMatrices<'_, T> {
+    /// Returns the greatest number of columns of `b`: a row of the result fills at most one vector.
+    pub(crate) fn max_columns() -> usize {
+        T::kernel().lanes
+    }
+
+    /// Computes the matmuls. An element has the same value as that of a [`Gemm`](super::Gemm).
+    ///
+    /// # Safety
+    /// All matrices of the batch are readable at `a` and `b`, and writable at `out`, which overlaps neither. The
+    /// operands and the result may have any alignment.
+    pub(crate) unsafe fn run(&self) {
+        assert!(self.n <= Self::max_columns(), "a row of the result must fit one vector, got {}", self.n);
+        // SAFETY: the caller's promise; the kernel is for the running processor.
+        unsafe { (T::kernel().small)(self) }
+    }
+}

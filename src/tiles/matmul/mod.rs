@@ -19,6 +19,7 @@ mod pack;
 mod packed;
 mod prefetcher;
 mod register;
+mod small;
 mod strided;
 #[cfg(test)]
 mod tests;
@@ -28,4 +29,5 @@ pub(crate) use gemm::Gemm;
 pub(crate) use kernel::Float;
 pub(crate) use left::{LeftMatrix, NestedAxes};
 pub(crate) use packed::PackedMatrix;
+pub(crate) use small::SmallMatrices;
 pub(crate) use strided::StridedMatrix;

@@ -16,6 +16,10 @@ pub(super) trait Register: Copy {
     unsafe fn load(from: *const Self::Element) -> Self;
     /// Writes `LANES` elements.
     unsafe fn store(self, to: *mut Self::Element);
+    /// Reads the first `count` elements, at most `LANES`. The other lanes are 0.
+    unsafe fn load_first(from: *const Self::Element, count: usize) -> Self;
+    /// Writes the first `count` elements, at most `LANES`.
+    unsafe fn store_first(self, to: *mut Self::Element, count: usize);
     /// Reads one element into every lane.
     unsafe fn splat(from: *const Self::Element) -> Self;
     unsafe fn add(self, other: Self) -> Self;
@@ -29,8 +33,39 @@ mod x86 {
 
     use super::Register;
 
+    /// Returns the mask of the first `count` of 8 lanes.
+    #[inline(always)]
+    unsafe fn mask_256(count: usize) -> __m256i {
+        const LANES: [i32; 16] = [-1, -1, -1, -1, -1, -1, -1, -1, 0, 0, 0, 0, 0, 0, 0, 0];
+        // SAFETY: the caller's promise: `count` is at most 8.
+        unsafe { _mm256_loadu_si256(LANES.as_ptr().add(8 - count).cast()) }
+    }
+
+    /// Returns the mask of the first `count` of 4 lanes.
+    #[inline(always)]
+    unsafe fn mask_256_double(count: usize) -> __m256i {
+        // SAFETY: the caller's promise: `count` is at most 4.
+        unsafe { mask_256(2 * count) }
+    }
+
+    /// Returns the mask of the first `count` of 16 lanes.
+    #[inline(always)]
+    fn mask_512(count: usize) -> __mmask16 {
+        ((1u32 << count) - 1) as __mmask16
+    }
+
+    /// Returns the mask of the first `count` of 8 lanes.
+    #[inline(always)]
+    fn mask_512_double(count: usize) -> __mmask8 {
+        mask_512(count) as __mmask8
+    }
+
     macro_rules! register {
-        ($t:ident $element:ident $lanes:literal $zero:ident $load:ident $store:ident $set:ident $add:ident $fma:ident) => {
+        (
+            $t:ident $element:ident $lanes:literal
+            $zero:ident $load:ident $store:ident $set:ident $add:ident $fma:ident
+            ($from:ident, $mask:ident) => $masked_load:expr, $masked_store:ident $mask_of:ident
+        ) => {
             // SAFETY of every function: the caller's promise.
             impl Register for $t {
                 type Element = $element;
@@ -55,6 +90,21 @@ mod x86 {
                 }
 
                 #[inline(always)]
+                unsafe fn load_first($from: *const $element, count: usize) -> $t {
+                    // SAFETY: as above.
+                    unsafe {
+                        let $mask = $mask_of(count);
+                        $masked_load
+                    }
+                }
+
+                #[inline(always)]
+                unsafe fn store_first(self, to: *mut $element, count: usize) {
+                    // SAFETY: as above.
+                    unsafe { $masked_store(to, $mask_of(count), self) }
+                }
+
+                #[inline(always)]
                 unsafe fn splat(from: *const $element) -> $t {
                     // SAFETY: as above.
                     unsafe { $set(from.read_unaligned()) }
@@ -75,10 +125,26 @@ mod x86 {
         };
     }
 
-    register!(__m256 f32 8 _mm256_setzero_ps _mm256_loadu_ps _mm256_storeu_ps _mm256_set1_ps _mm256_add_ps _mm256_fmadd_ps);
-    register!(__m256d f64 4 _mm256_setzero_pd _mm256_loadu_pd _mm256_storeu_pd _mm256_set1_pd _mm256_add_pd _mm256_fmadd_pd);
-    register!(__m512 f32 16 _mm512_setzero_ps _mm512_loadu_ps _mm512_storeu_ps _mm512_set1_ps _mm512_add_ps _mm512_fmadd_ps);
-    register!(__m512d f64 8 _mm512_setzero_pd _mm512_loadu_pd _mm512_storeu_pd _mm512_set1_pd _mm512_add_pd _mm512_fmadd_pd);
+    register!(
+        __m256 f32 8
+        _mm256_setzero_ps _mm256_loadu_ps _mm256_storeu_ps _mm256_set1_ps _mm256_add_ps _mm256_fmadd_ps
+        (from, mask) => _mm256_maskload_ps(from, mask), _mm256_maskstore_ps mask_256
+    );
+    register!(
+        __m256d f64 4
+        _mm256_setzero_pd _mm256_loadu_pd _mm256_storeu_pd _mm256_set1_pd _mm256_add_pd _mm256_fmadd_pd
+        (from, mask) => _mm256_maskload_pd(from, mask), _mm256_maskstore_pd mask_256_double
+    );
+    register!(
+        __m512 f32 16
+        _mm512_setzero_ps _mm512_loadu_ps _mm512_storeu_ps _mm512_set1_ps _mm512_add_ps _mm512_fmadd_ps
+        (from, mask) => _mm512_maskz_loadu_ps(mask, from), _mm512_mask_storeu_ps mask_512
+    );
+    register!(
+        __m512d f64 8
+        _mm512_setzero_pd _mm512_loadu_pd _mm512_storeu_pd _mm512_set1_pd _mm512_add_pd _mm512_fmadd_pd
+        (from, mask) => _mm512_maskz_loadu_pd(mask, from), _mm512_mask_storeu_pd mask_512_double
+    );
 }
 
 /// Implements [`Register`] for arrays, which the compiler keeps in the baseline vectors of the target.
@@ -103,6 +169,23 @@ macro_rules! plain {
             unsafe fn store(self, to: *mut $element) {
                 // SAFETY: the caller's promise.
                 unsafe { to.cast::<Self>().write_unaligned(self) }
+            }
+
+            #[inline(always)]
+            unsafe fn load_first(from: *const $element, count: usize) -> Self {
+                // SAFETY: the caller's promise.
+                std::array::from_fn(|lane| match lane < count {
+                    true => unsafe { from.add(lane).read_unaligned() },
+                    false => 0.0,
+                })
+            }
+
+            #[inline(always)]
+            unsafe fn store_first(self, to: *mut $element, count: usize) {
+                for (lane, element) in self.into_iter().enumerate().take(count) {
+                    // SAFETY: the caller's promise.
+                    unsafe { to.add(lane).write_unaligned(element) };
+                }
             }
 
             #[inline(always)]

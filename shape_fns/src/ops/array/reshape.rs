@@ -225,7 +225,7 @@ mod tests {
         {shape: [-1, 4]} "[n]" => "[floordiv(n, 4), 4] if 4 divides n";
         {shape: [-1, 2, 2]} "[n, 4]" => "[n, 2, 2]";
         {shape: [-1]} "[?]" => "[d0_0]";
-        {shape: [-1]} "[n+m+1, k+l]" => "[n*k+n*l+m*k+m*l+k+l]";
+        {shape: [-1]} "[n+m+1, k+l]" => "[k*m+k*n+l*m+l*n+k+l]";
         // The product has 27 terms.
         {shape: [-1]} "[a+b+1, c+d+1, e+f+1]" => "[?]";
         {shape: [-1, 3]} "?" => "[?, 3]";

@@ -5,8 +5,9 @@ mod software;
 
 use super::kernel::{TileFunctions, kernel};
 use super::register::Register;
+use super::small::compute_small;
 use super::tile::{COPYING, PACKED, STRIDED, Tile, compute};
-use super::{Float, Gemm, LeftMatrix, NestedAxes, PackedMatrix, StridedMatrix};
+use super::{Float, Gemm, LeftMatrix, NestedAxes, PackedMatrix, SmallMatrices, StridedMatrix};
 
 /// A matrix of any layout, at an address that is not aligned for its elements.
 struct Matrix<T> {
@@ -300,6 +301,69 @@ fn an_element_does_not_depend_on_the_size_of_the_result() {
                 for i in 0..rows {
                     for j in 0..columns {
                         assert_eq!(part.get(i, j), all.get(i, j), "{rows} x {columns} at ({i}, {j})");
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Multiplies small matrices in an order of its own. Compares each result with that of a matmul of its own, and checks
+/// that a matrix without a matmul keeps its elements.
+fn check_small<T: Number>([m, k, n]: [usize; 3], transposed: bool, kernel: &'static TileFunctions<T>) {
+    const COUNT: usize = 3;
+    let matrices = |rows: usize, columns: usize, transposed: bool, seed: usize| -> Vec<Matrix<T>> {
+        let matrix = |index: usize| move |i: usize, j: usize| number(i + 7 * index + seed, j);
+        (0..COUNT).map(|index| Matrix::new(rows, columns, transposed, matrix(index))).collect()
+    };
+    let (lefts, rights) = (matrices(m, k, transposed, 0), matrices(k, n, false, 100));
+    // The elements of all matrices, one matrix after the other, behind one byte.
+    let joined = |matrices: &[Matrix<T>], len: usize| -> Vec<u8> {
+        let elements = matrices.iter().flat_map(|matrix| (0..len).map(|at| matrix.start.wrapping_add(at)));
+        let all = Matrix::<T>::new(1, COUNT * len, false, |_, _| 0.0);
+        for (at, element) in elements.enumerate() {
+            // SAFETY: both elements lie in their matrices.
+            unsafe { all.address(0, at).write_unaligned(element.read_unaligned()) };
+        }
+        all._bytes
+    };
+    let (a, b) = (joined(&lefts, m * k), joined(&rights, k * n));
+    let out = Matrix::<T>::new(COUNT, m * n, false, |_, _| 7.0);
+    let batch = [[2, 0, 1], [1, 2, 0]];
+    let start = |bytes: &Vec<u8>| bytes.as_ptr().wrapping_add(MISALIGNMENT).cast::<T>();
+    let (a_row, a_column) = if transposed { (1, m) } else { (k, 1) };
+    let (a, b) = (start(&a), start(&b));
+    let small = SmallMatrices { m, k, n, batch: &batch, a, a_row, a_column, b, out: out.start };
+    // SAFETY: the matrices have the sizes of the matmuls, and this processor can run the kernel.
+    unsafe { (kernel.small)(&small) };
+    for [left, right, result] in batch {
+        let expected = matmul(kernel, [m, k, n], &lefts[left], &rights[right]);
+        let equal = |i, j| out.get(result, i * n + j) == expected.get(i, j);
+        assert!((0..m).all(|i| (0..n).all(|j| equal(i, j))), "{m} x {k} x {n}, {transposed}");
+    }
+    assert!((0..m * n).all(|at| out.get(2, at) == T::of(7.0)), "{m} x {k} x {n} wrote beyond its matrices");
+}
+
+#[test]
+fn small_matrices_have_the_elements_of_their_own_matmuls() {
+    for m in [1, 2, 3, 4, 5, 8, 11] {
+        for k in [0, 1, 3, 4, 16] {
+            for n in 1..=16 {
+                for transposed in [false, true] {
+                    for kernel in [f32::PORTABLE, f32::kernel()] {
+                        if n <= kernel.lanes {
+                            check_small([m, k, n], transposed, kernel);
+                        }
+                    }
+                    for kernel in [f64::PORTABLE, f64::kernel()] {
+                        if n <= kernel.lanes {
+                            check_small([m, k, n], transposed, kernel);
+                        }
+                    }
+                    #[cfg(target_arch = "x86_64")]
+                    if crate::tiles::cpu::has_fma() && n <= 4 {
+                        check_small([m, k, n], transposed, f32::FMA);
+                        check_small([m, k, n], transposed, f64::FMA);
                     }
                 }
             }
