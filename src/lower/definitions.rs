@@ -83,9 +83,19 @@ pub(crate) fn check_definitions(graph: &GraphData, is_inferred_again: &[bool]) -
 fn find_definitions(graph: &GraphData) -> (SymbolSources, FxHashSet<Symbol>) {
     let mut found = SymbolSources::default();
     let mut seen: FxHashSet<Symbol> = FxHashSet::default();
+    let computed = computed_elements(graph);
     for (_, input) in &graph.inputs {
         let dims = graph.values[input.index()].shape.dims().unwrap_or_default();
-        new_symbols(&mut seen, dims);
+        for dim in dims {
+            // A size does not determine the symbol of a dim such as `max(n, 0)`. In the body of a loop, a node may
+            // compute this symbol.
+            let is_linear = dim.as_linear().is_some();
+            dim.symbols(&mut |symbol| {
+                if is_linear || !computed.contains(&symbol) {
+                    seen.insert(symbol);
+                }
+            });
+        }
         // `ensure_shape` may have replaced an unknown dimension of an input by a name. A size of the input then defines
         // the name too.
         seen.extend(dims.iter().filter_map(|dim| graph.table.resolve(dim).as_symbol()));
@@ -146,6 +156,20 @@ fn find_definitions(graph: &GraphData) -> (SymbolSources, FxHashSet<Symbol>) {
         }
     }
     (found, seen)
+}
+
+/// Returns the symbols that are elements of results of nodes.
+fn computed_elements(graph: &GraphData) -> FxHashSet<Symbol> {
+    let nodes = graph.nodes.iter().filter(|node| !matches!(node.op.body, Body::Input | Body::Constant));
+    let values = nodes.flat_map(Node::values);
+    let elements = values.filter_map(|value| graph.values[value.index()].elements.as_ref());
+    let mut symbols = FxHashSet::default();
+    for dim in elements.flat_map(|elements| elements.elements()) {
+        dim.symbols(&mut |symbol| {
+            symbols.insert(symbol);
+        });
+    }
+    symbols
 }
 
 /// Returns the results of host kernels from which other nodes compute these values.
