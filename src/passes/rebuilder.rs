@@ -3,7 +3,9 @@
 use std::hash::{Hash, Hasher};
 
 use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
-use shapeflow_shape_fns::{Attrs, DType, Dim, DimTable, OperandInfo, Symbol, SymbolKind, TensorShape};
+use shapeflow_shape_fns::{
+    Attrs, DType, Dim, DimTable, OperandInfo, PartialElements, Symbol, SymbolKind, TensorShape,
+};
 use smallvec::SmallVec;
 
 use super::late_knowledge::{Gaps, LateKnowledge};
@@ -335,8 +337,30 @@ impl<'a> Rebuilder<'a> {
             }
         }
         for (position, old) in node.values().enumerate() {
-            self.learn_elements(old, ValueIx(first.0 + position as u32));
+            let new = ValueIx(first.0 + position as u32);
+            self.name_elements(old, new);
+            self.learn_elements(old, new);
         }
+    }
+
+    /// Gives the elements of a new value symbols, if the node of the old value made symbols for the elements and
+    /// inference of the new node has made none: a node of the old graph that asked for them may not be copied.
+    fn name_elements(&mut self, old: ValueIx, new: ValueIx) {
+        let (info, new_info) = (&self.old.values[old.index()], &mut self.new.values[new.index()]);
+        let (Some(elements), None) = (&info.elements, &new_info.elements) else { return };
+        let is_made_here = |dim: &Dim| {
+            dim.as_symbol().is_some_and(|symbol| self.old.table.maker(symbol) == Some(info.node.0))
+        };
+        let table = &mut self.new.table;
+        let sizes = table.resolve_shape(&new_info.shape).as_known();
+        if !elements.elements().iter().any(is_made_here)
+            || sizes.is_none_or(|sizes| &sizes[..] != elements.sizes())
+        {
+            return;
+        }
+        table.set_origin(new_info.node.0);
+        let symbols = (0..elements.len()).map(|_| table.fresh(SymbolKind::Integer));
+        new_info.elements = PartialElements::with_sizes(elements.sizes(), symbols).ok().map(Box::new);
     }
 
     /// Records the new dims of the shape and the elements of a value.

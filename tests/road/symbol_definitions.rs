@@ -422,7 +422,9 @@ fn a_size_from_a_computed_position_is_known_without_the_value_that_has_it() -> R
     let (next, is_odd) = ((k + 1i64).ok()?, k.floormod(2i64)?);
     // Each value, with its size for `n` elements and position `k`.
     type Sized<'g> = (Value<'g>, fn(i64, i64) -> i64);
-    let sized: [Sized<'_>; 4] = [
+    let opaque = k.cast(DType::F64)?.cast(DType::I64)?.add((k * 0i64).ok()?)?;
+    let sized: [Sized<'_>; 5] = [
+        (x.slice_with(&[SliceItem::from(..opaque)])?, |n, k| n.min(k)),
         (x.slice_with(&[SliceItem::from(next..)])?, |n, k| (n - k - 1).max(0)),
         (x.slice_with(&[SliceItem::from(is_odd..)])?, |n, k| (n - k % 2).max(0)),
         (x.tile(next.expand_dims(0)?)?, |n, k| n * (k + 1)),
@@ -435,9 +437,13 @@ fn a_size_from_a_computed_position_is_known_without_the_value_that_has_it() -> R
         let is_even = is_odd.equal(0i64)?;
         let branches =
             g.cond(is_even, || g.map(&[range], |x| (x[0] * 2.0).ok())?[0].add(range), || range.mul(3.0f32))?;
+        let zeros = (value * 0.0f32).ok()?;
+        let with_value =
+            g.cond(is_even, || g.map(&[zeros], |x| (x[0] * 2.0).ok())?[0].add(zeros), || Ok(zeros))?;
         let triple = |size: i64| numbers(size as usize).iter().map(|x| 3.0 * x).collect::<Vec<f32>>();
         type Expected<'a> = &'a dyn Fn(i64) -> Vec<f32>;
-        let outputs: [(Value<'_>, Expected<'_>); 4] = [
+        let outputs: [(Value<'_>, Expected<'_>); 5] = [
+            (with_value[0], &|size| vec![0.0; size as usize]),
             (range, &|size| numbers(size as usize)),
             (range.sort(0, true)?, &|size| numbers(size as usize).into_iter().rev().collect()),
             (ones.cumsum(0)?, &|size| (1..=size).map(|number| number as f32).collect()),
