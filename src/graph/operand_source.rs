@@ -214,6 +214,9 @@ fn does_not_fit(scalar: Scalar, peer: Value<'_>) -> Error {
         error = error
             .with_help("read the strings as numbers with .string_to_number(..), or write the scalar as text");
     }
+    if dtype == DType::Bool {
+        error = error.with_help("cast the bools with .cast(..); .logical_not() inverts them");
+    }
     if scalar.dtype() == DType::Bool {
         error = error.with_help("compare the tensor to get bools, or write the scalar as a number");
     } else if let Some(number) = number {

@@ -55,7 +55,7 @@ pub(super) fn choose_lane_axis(roots: &[Root], outer: &[Dim], row: &[Dim], infos
     let last = outer.len() - 1;
     let filled = work.inner_extent(0..outer.len()).unwrap_or(LANES);
     let (mut lanes, mut cost) = (LaneAxis::Outer, work.cost_along_outer(last, filled));
-    if filled < LANES && last > 0 {
+    if last > 0 {
         let filled =
             work.extents[last - 1].as_known().map_or(LANES, |extent| usize::try_from(extent).unwrap_or(0));
         let swapped = work.cost_along_outer(last - 1, filled);

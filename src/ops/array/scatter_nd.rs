@@ -42,7 +42,8 @@ impl<'g> Value<'g> {
     ///
     /// # Errors
     /// The leading axes of `updates` differ from the leading axes of `self`, the trailing axes of `updates` differ from
-    /// the trailing axes of `shape`, or a dtype is not supported.
+    /// the trailing axes of `shape`, or a dtype is not supported. The result has no elements, but `self` or `updates`
+    /// has some.
     #[doc(alias = "scatter")]
     #[track_caller]
     pub fn scatter_nd(self, updates: impl IntoOperand<'g>, shape: impl IntoParam<'g>) -> Result<Value<'g>> {

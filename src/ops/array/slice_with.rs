@@ -112,7 +112,10 @@ impl<'g> Position<'g> {
         if !dtype.is_integer() || shape.rank().is_some_and(|rank| rank != 0) {
             let message =
                 format!("a position must be an integer scalar, got {index}: {}", type_text(dtype, &shape));
-            let error = Error::new(ErrorKind::Index, Phase::Build, message);
+            let mut error = Error::new(ErrorKind::Index, Phase::Build, message);
+            if dtype == DType::Bool {
+                error = error.with_help("boolean_mask selects the elements where a mask is true");
+            }
             return Err(match graph.read().call {
                 Some(location) => error.at(location),
                 None => error,
