@@ -1,7 +1,7 @@
 //! `Error`: the crate's error type, with a kind, a message and the location in the user's code.
 
 use std::fmt;
-use std::panic::Location;
+use std::panic::{Location, RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;
 
 use shapeflow_shape_fns::ShapeError;
@@ -19,6 +19,10 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// An error is one pointer wide and cheap to clone. `Debug` prints the same text as `Display`.
 #[derive(Clone)]
 pub struct Error(Arc<Details>);
+
+// The details of an error never change once they are shared.
+impl UnwindSafe for Error {}
+impl RefUnwindSafe for Error {}
 
 #[derive(Clone)]
 struct Details {

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::fmt;
-use std::panic::Location;
+use std::panic::{Location, RefUnwindSafe, UnwindSafe};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -37,6 +37,10 @@ use crate::tensor::{Tensor, TensorView, TensorViewMut};
 /// ```
 #[derive(Clone)]
 pub struct Executable(Arc<Shared>);
+
+// A panic during a run leaves nothing half changed: the next run plans and fills its memory itself.
+impl UnwindSafe for Executable {}
+impl RefUnwindSafe for Executable {}
 
 struct Shared {
     specializations: SpecializationCache,

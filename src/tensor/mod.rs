@@ -47,6 +47,8 @@ mod view;
 mod view_elements;
 mod view_mut;
 
+use std::panic::{RefUnwindSafe, UnwindSafe};
+
 use shapeflow_shape_fns::DType;
 
 pub(crate) use aligned_memory::{collected_vec, filled_vec, reserved_vec};
@@ -96,6 +98,10 @@ pub struct Tensor {
     layout: Layout,
     storage: Storage,
 }
+
+// No method leaves a tensor half changed when it panics.
+impl UnwindSafe for Tensor {}
+impl RefUnwindSafe for Tensor {}
 
 impl Tensor {
     /// Copies `data`, row-major, into a tensor of these sizes.

@@ -1,5 +1,6 @@
 //! Programs as users write them: expressions, layers, services. The tests also check that such programs compile.
 
+use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;
 
 use shapeflow::{
@@ -10,6 +11,7 @@ use shapeflow::{
 fn is_send<T: Send>() {}
 fn is_sync<T: Sync>() {}
 fn is_static<T: 'static>() {}
+fn is_unwind_safe<T: UnwindSafe + RefUnwindSafe>() {}
 
 #[test]
 fn public_types_are_send_and_sync_and_small() {
@@ -31,6 +33,9 @@ fn public_types_are_send_and_sync_and_small() {
     is_send::<TensorShape>();
     is_send::<Registry>();
     is_sync::<OpDef>();
+    is_unwind_safe::<Executable>();
+    is_unwind_safe::<Tensor>();
+    is_unwind_safe::<Error>();
     assert_eq!(size_of::<Value<'_>>(), 16);
     assert_eq!(size_of::<Error>(), 8);
     assert!(size_of::<Result<Value<'_>>>() <= 24);
