@@ -207,7 +207,7 @@ impl ScanKernel {
     /// A size that only this iteration could determine is 0.
     fn empty(&self, operands: &[TensorView<'_>], cx: &HostCx<'_>) -> Result<Vec<Tensor>> {
         let is_row = |number: &usize| (self.states..self.states + self.xs).contains(number);
-        let sizes_of = |(number, operand): (usize, &'_ TensorView<'_>)| match is_row(&number) {
+        let sizes_of = |(number, operand): (usize, &TensorView<'_>)| match is_row(&number) {
             true => operand.sizes()[1..].to_vec(),
             false => operand.sizes().to_vec(),
         };

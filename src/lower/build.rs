@@ -121,7 +121,8 @@ const SHORT_ROW_BYTES: usize = 96;
 /// The greatest number of variants of a kernel that gets the same variants again, for short rows.
 const MAX_DOUBLED_VARIANTS: usize = 2;
 
-/// Returns the condition that rows are short, if only a run knows their length.
+/// Returns the condition that rows are short, if only a run knows their length. `None` if the length is known, or if the
+/// kernel has no outer axis, such as a sum of all elements.
 ///
 /// The condition must not depend on the number of rows. Then a row has the same result in every batch.
 fn range_of_short_rows(
@@ -130,15 +131,13 @@ fn range_of_short_rows(
     reads: &[BufferIx],
     infos: &[BufferInfo],
 ) -> Option<InRange> {
-    if outer.is_empty() || row.is_empty() {
+    let len = row.iter().try_fold(Dim::known(1), |len, extent| len.checked_mul(extent)).ok()?;
+    if outer.is_empty() || len.is_known() {
         return None;
     }
-    let len = row.iter().try_fold(Dim::known(1), |len, extent| len.checked_mul(extent)).ok()?;
     let sizes = reads.iter().filter_map(|buffer| infos[buffer.index()].dtype.size_bytes());
-    let limit = SHORT_ROW_BYTES / sizes.max()?.max(1);
-    let range =
-        || InRange { index: Index::constant(len.clone()), low: 0.into(), high: (limit as i64 + 1).into() };
-    (!len.is_known()).then(range)
+    let longest = SHORT_ROW_BYTES / sizes.max()?.max(1);
+    Some(InRange { index: Index::constant(len), low: 0.into(), high: (longest as i64 + 1).into() })
 }
 
 /// Returns the kernel axis of each cluster axis, the outer extents and the row extents. Row axes stand last in the
