@@ -422,7 +422,7 @@ fn a_size_from_a_computed_position_is_known_without_the_value_that_has_it() -> R
     let (next, is_odd) = ((k + 1i64).ok()?, k.floormod(2i64)?);
     // Each value, with its size for `n` elements and position `k`.
     type Sized<'g> = (Value<'g>, fn(i64, i64) -> i64);
-    let opaque = k.cast(DType::F64)?.cast(DType::I64)?.add((k * 0i64).ok()?)?;
+    let opaque = k.cast(DType::F64)?.cast(DType::I64)?.add(k.mul(0i64)?)?;
     let sized: [Sized<'_>; 5] = [
         (x.slice_with(&[SliceItem::from(..opaque)])?, |n, k| n.min(k)),
         (x.slice_with(&[SliceItem::from(next..)])?, |n, k| (n - k - 1).max(0)),

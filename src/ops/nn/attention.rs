@@ -119,7 +119,7 @@ mod tests {
             };
             let (queries, keys, values) = (numbers(q * d, 1), numbers(k * d, 5), numbers(k * e, 9));
             // Row 0 reads no value.
-            let reads = |i: usize, j: usize| i > 0 && (i + j) % 3 != 0;
+            let reads = |i: usize, j: usize| i > 0 && !(i + j).is_multiple_of(3);
             let mask: Vec<bool> = (0..q * k).map(|at| reads(at / k, at % k)).collect();
             let feeds = [
                 tensor(&[q, d], &queries),
