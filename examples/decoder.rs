@@ -19,16 +19,15 @@ fn next<'g>(tokens: Value<'g>, past: Option<[Value<'g>; 2]>) -> Result<[Value<'g
     let query = x.matmul(weights(WIDTH, 7)?)?;
     let mut keys = x.matmul(weights(WIDTH, 11)?)?;
     let mut values = x.matmul(weights(WIDTH, 13)?)?;
+    let mut mask = None;
     if let Some([past_keys, past_values]) = past {
         keys = concat(&[past_keys, keys], 0)?;
         values = concat(&[past_values, values], 0)?;
-    }
-    let mut scores = query.matmul(keys.t()?)? / (WIDTH as f32).sqrt();
-    if past.is_none() {
+    } else {
         let steps = g.range(0, Dim::symbol("steps"), 1)?;
-        scores = steps.expand_dims(1)?.less(steps)?.select(-1e9f32, scores)?;
+        mask = Some(steps.less_equal(steps.expand_dims(1)?)?);
     }
-    let y = x + scores.softmax(-1)?.matmul(values)?;
+    let y = x + query.attention(keys, values, mask)?;
     let next = y.matmul(weights(WORDS, 17)?.t()?)?.argmax(-1)?;
     Ok([next, keys, values])
 }

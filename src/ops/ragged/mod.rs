@@ -60,7 +60,6 @@ mod transpose;
 
 pub use elementwise::IntoRaggedOperand;
 pub use input::IntoRows;
-#[cfg(feature = "strings")]
 pub(in crate::ops) use numbers::own_dim;
 pub use reduce_axes::IntoRaggedAxes;
 
