@@ -22,7 +22,7 @@ impl<'g> Value<'g> {
     /// A causal mask lets a query read the values up to its own position:
     ///
     /// ```
-    /// use shapeflow::{DType, Graph, Tensor, TensorView, shape};
+    /// use shapeflow::{DType, Graph, TensorView, shape};
     ///
     /// let g = Graph::new();
     /// let x = g.input("x", DType::F32, shape!["batch", "heads", "time", 8])?;
@@ -30,8 +30,11 @@ impl<'g> Value<'g> {
     /// let causal = positions.less_equal(positions.expand_dims(1)?)?;
     /// let y = x.attention(x, x, causal)?;
     /// assert_eq!(y.shape().to_string(), "[batch, heads, time, 8]");
-    /// let exe = g.compile((y, x.attention(x, x, None)?))?;
-    /// let [causal, full] = exe.run(&[TensorView::new(&[1, 1, 3, 8], &[[1.0f32; 8], [2.0; 8], [3.0; 8]].concat())?])?;
+    /// let steps = [[1.0f32; 8], [2.0; 8], [3.0; 8]].concat();
+    /// let [causal, full] = g
+    ///     .compile([y, x.attention(x, x, None)?])?
+    ///     .run(&[TensorView::new(&[1, 1, 3, 8], &steps)?])?;
+    /// // The first query reads the first value only, or all values.
     /// assert_eq!(causal.to_vec::<f32>()?[0], 1.0);
     /// assert!(full.to_vec::<f32>()?[0] > 2.9);
     /// # Ok::<(), shapeflow::Error>(())

@@ -87,6 +87,10 @@ pub fn pad(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex> {
     let mut list = Vec::new();
     let symmetric = g.rng.chance(1, 2);
     for dim in g.dims(x) {
+        // No padding reflects an axis of size 0.
+        if op == "mirror_pad" && !symmetric && g.min_size(&dim) < 1 {
+            return None;
+        }
         let max_padding = match op {
             "mirror_pad" => (g.min_size(&dim) - i64::from(!symmetric)).clamp(0, 3),
             _ => 3,
