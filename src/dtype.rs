@@ -236,11 +236,10 @@ pub(crate) fn check_narrow_indices(dtypes: &[DType], operand: usize) -> Result<(
     match dtypes.get(operand) {
         None | Some(DType::I16 | DType::I32 | DType::I64) => Ok(()),
         Some(other) => {
-            let cast = format!("cast operand {operand} with .cast(DType::I64)");
             let help = match other {
                 // As numbers, the elements of a mask are the positions 0 and 1.
                 DType::Bool => "boolean_mask selects the elements where a mask is true".to_string(),
-                _ => cast,
+                _ => format!("cast operand {operand} with .cast(DType::I64)"),
             };
             refuse_with_help(
                 format!("an index must be i16, i32 or i64, got {other} in operand {operand}"),

@@ -206,13 +206,11 @@ impl ScanKernel {
     /// Returns the outputs of a loop without iterations. Their rows have the sizes that the first iteration would give.
     /// A size that only this iteration could determine is 0.
     fn empty(&self, operands: &[TensorView<'_>], cx: &HostCx<'_>) -> Result<Vec<Tensor>> {
-        let is_row = |number: &usize| (self.states..self.states + self.xs).contains(number);
-        let sizes_of = |(number, operand): (usize, &TensorView<'_>)| match is_row(&number) {
-            true => operand.sizes()[1..].to_vec(),
-            false => operand.sizes().to_vec(),
-        };
-        let sizes: Vec<Vec<usize>> = operands.iter().enumerate().map(sizes_of).collect();
-        let sizes: Vec<&[usize]> = sizes.iter().map(Vec::as_slice).collect();
+        let mut sizes: Vec<&[usize]> = operands.iter().map(TensorView::sizes).collect();
+        // An iteration gets a row of each of these tensors.
+        for x in &mut sizes[self.states..self.states + self.xs] {
+            *x = &x[1..];
+        }
         let mut rows = self.step.other_sizes(&sizes).into_iter();
         let size = |dim: &Dim| dim.as_known().and_then(|size| usize::try_from(size).ok()).unwrap_or(0);
         // The outputs of `map_rows` are joined along the first axis of their rows.

@@ -17,6 +17,8 @@
 //! ([`DimTable::in_definition_order`](shapeflow_shape_fns::DimTable::in_definition_order)), so the replacement is
 //! defined no later than the symbol.
 
+use std::cell::LazyCell;
+
 use rustc_hash::FxHashSet;
 use shapeflow_shape_fns::{Dim, Guard, Symbol};
 use smallvec::SmallVec;
@@ -83,7 +85,8 @@ pub(crate) fn check_definitions(graph: &GraphData, is_inferred_again: &[bool]) -
 fn find_definitions(graph: &GraphData) -> (SymbolSources, FxHashSet<Symbol>) {
     let mut found = SymbolSources::default();
     let mut seen: FxHashSet<Symbol> = FxHashSet::default();
-    let computed = computed_elements(graph);
+    // Few inputs have a dim that is not linear.
+    let computed = LazyCell::new(|| computed_elements(graph));
     for (_, input) in &graph.inputs {
         let dims = graph.values[input.index()].shape.dims().unwrap_or_default();
         for dim in dims {

@@ -239,7 +239,7 @@ impl MatMul {
         Ok(())
     }
 
-    /// Returns whether one loop computes all matmuls of the batch. Its results are those of the tiles.
+    /// Returns whether one loop computes all matmuls of the batch, with the same results as the tiles.
     fn is_of_small_matrices(&self) -> bool {
         let columns = match self.double {
             true => SmallMatrices::<f64>::max_columns(),

@@ -70,6 +70,7 @@ mod run_lines;
 mod runs;
 mod scalar_dims;
 mod scalar_operands;
+mod scans;
 mod self_view_graphs;
 mod sequence_messages;
 mod shape_refinement;

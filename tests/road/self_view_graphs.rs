@@ -9,7 +9,7 @@ use crate::graph_recipe::{Content, Size};
 use crate::op_call::Call;
 use crate::ops::{accepts_props, add_op, computed_props, props_of, random_axis};
 
-/// The ops that a graph has beside those of [`combine_views`], each with its relative frequency.
+/// The ops of the steps that do not call [`combine_views`], each with its relative frequency.
 const WEIGHTS: &[(&str, usize)] = &[
     ("add", 4),
     ("argmax", 1),
@@ -130,7 +130,7 @@ fn product(g: &mut GraphGenerator<'_>, a: ValueIndex, b: ValueIndex) -> Option<V
     g.add_step(Call::new("matmul").attr("transpose_a", ta).attr("transpose_b", tb), &[a, b], &[], props)
 }
 
-/// Adds one to three views of a value, each of the view before it. The last has sizes that broadcast with the value.
+/// Adds a chain of one to three views of a value, and returns the last view.
 fn views_of(g: &mut GraphGenerator<'_>, x: ValueIndex) -> Option<ValueIndex> {
     let mut view = x;
     for _ in 0..1 + g.rng.below(3) {
@@ -141,7 +141,7 @@ fn views_of(g: &mut GraphGenerator<'_>, x: ValueIndex) -> Option<ValueIndex> {
     (view.0 != x.0).then_some(view)
 }
 
-/// Adds a view of a value, whose sizes broadcast with those of the value.
+/// Adds a view of a value. The sizes of the view broadcast with the sizes of the value.
 fn view_of(g: &mut GraphGenerator<'_>, x: ValueIndex) -> Option<ValueIndex> {
     let dims = g.dims(x);
     let rank = dims.len();

@@ -13,8 +13,8 @@ impl<'g> Value<'g> {
     ///
     /// `[.., n, ..] -> [.., n * repeats, ..]`, or `[.., sum(repeats), ..]` if `repeats` is a vector of `n` integers or
     /// a value; any dtype. A negative axis counts from the end. As TensorFlow's `tf.repeat`, numpy's `repeat` and
-    /// torch's `repeat_interleave`; [`Value::tile`] repeats the whole tensor. The op is composed of other ops, which fuse into
-    /// kernels. If `repeats` is a vector or a value, the positions of the slices are computed on the host.
+    /// torch's `repeat_interleave`; [`Value::tile`] repeats the whole tensor. The op is composed of other ops, which
+    /// fuse into kernels. If `repeats` is a vector or a value, the positions of the slices are computed on the host.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor};
@@ -60,8 +60,7 @@ impl<'g> Value<'g> {
                     None => graph.fill(repeats.elements(), false)?.shape_tensor_as(DType::I64)?,
                 },
                 Param::Value(repeats) => {
-                    let is_valid = repeats.greater_equal(0)?;
-                    let is_valid = is_valid.reduce_all(..)?;
+                    let is_valid = repeats.greater_equal(0)?.reduce_all(..)?;
                     repeats.checked(is_valid, "repeats must not be negative")?.cast(DType::I64)?
                 }
                 Param::Refused(message) => {

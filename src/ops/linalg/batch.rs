@@ -105,7 +105,7 @@ impl<'a, T: MatrixNumber> MatrixBatch<'a, T> {
         count: usize,
         result: impl Fn(usize) -> Result<R> + Sync,
     ) -> Result<Vec<R>> {
-        // For every op, the estimate is 1 ns for each multiplication of a product of such matrices.
+        // The estimated time of a matrix, in ns, is the number of multiplications in a product of two such matrices.
         let products = self.rows.saturating_mul(self.columns).saturating_mul(self.rows.min(self.columns));
         let parts = self.threads.parts(count.saturating_mul(products.saturating_add(200))).min(count);
         if parts <= 1 {

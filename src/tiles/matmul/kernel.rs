@@ -143,7 +143,7 @@ impl<T: Float> SmallMatrices<'_, T> {
         T::kernel().lanes
     }
 
-    /// Computes the matmuls. An element has the same value as that of a [`Gemm`](super::Gemm).
+    /// Computes the matmuls. A [`Gemm`](super::Gemm) for each matmul gives the same elements.
     ///
     /// # Safety
     /// All matrices of the batch are readable at `a` and `b`, and writable at `out`, which overlaps neither. The

@@ -308,8 +308,8 @@ fn an_element_does_not_depend_on_the_size_of_the_result() {
     }
 }
 
-/// Multiplies small matrices in an order of its own. Compares each result with that of a matmul of its own, and checks
-/// that a matrix without a matmul keeps its elements.
+/// Multiplies a batch of small matrices whose indices do not ascend. Compares each result with the result of a
+/// [`Gemm`]. Checks that a matrix that is no result keeps its elements.
 fn check_small<T: Number>([m, k, n]: [usize; 3], transposed: bool, kernel: &'static TileFunctions<T>) {
     const COUNT: usize = 3;
     let matrices = |rows: usize, columns: usize, transposed: bool, seed: usize| -> Vec<Matrix<T>> {
