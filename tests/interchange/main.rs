@@ -25,6 +25,7 @@ mod size_samples;
 mod state;
 mod string_samples;
 mod structure;
+mod substitutes;
 mod tables;
 mod transform_samples;
 mod values;

@@ -56,3 +56,9 @@ pub(super) fn tril<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec
 pub(super) fn triu<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value<'g>>> {
     triangle(cx, values, false)
 }
+
+/// `unknown_size`: passes a value on.
+pub(super) fn pass_on<'g>(_: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value<'g>>> {
+    let [x] = operands(values)?;
+    Ok(vec![x.identity()?])
+}

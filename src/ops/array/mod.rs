@@ -47,6 +47,7 @@ pub(crate) mod mirror_pad;
 pub(crate) mod mirror_pad_grad;
 pub(crate) mod one_hot;
 pub(crate) mod ones_like;
+pub(crate) mod own_size;
 pub(crate) mod pad;
 pub(crate) mod parallel_concat;
 pub(crate) mod range;

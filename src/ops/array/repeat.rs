@@ -3,10 +3,10 @@
 use shapeflow_shape_fns::DType;
 
 use super::axis::known_axis;
+use super::own_size::own_dim;
 use super::range::dim_value;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::{IntoParam, Param, Value};
-use crate::ops::ragged::own_dim;
 
 impl<'g> Value<'g> {
     /// Repeats each slice along `axis`: `repeats` times, or slice `i` `repeats[i]` times.

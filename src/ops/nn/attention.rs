@@ -7,8 +7,8 @@ use shapeflow_shape_fns::DType;
 use crate::dtype::{self, Class};
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::{IntoOperand, Value};
+use crate::ops::array::own_size::own_dim;
 use crate::ops::array::range::dim_value;
-use crate::ops::ragged::own_dim;
 
 impl<'g> Value<'g> {
     /// Returns, for each query, the mean of `values` weighted by the softmax of its products with the keys:

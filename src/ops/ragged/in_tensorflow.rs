@@ -127,12 +127,6 @@ pub(super) fn equal_counts<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Re
     Ok(vec![part.checked(is_equal, cx.attrs().str("requirement"))?])
 }
 
-/// `unknown_size`: passes a value on.
-pub(super) fn pass_on<'g>(_: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value<'g>>> {
-    let [x] = operands(values)?;
-    Ok(vec![x.identity()?])
-}
-
 /// Returns the order that sorts each row, as positions in the values, and the row of each value.
 fn row_order<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<[Value<'g>; 2]> {
     let [x, splits] = operands(values)?;

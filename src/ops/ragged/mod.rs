@@ -60,7 +60,6 @@ mod transpose;
 
 pub use elementwise::IntoRaggedOperand;
 pub use input::IntoRows;
-pub(in crate::ops) use numbers::own_dim;
 pub use reduce_axes::IntoRaggedAxes;
 
 use crate::op::OpDef;
@@ -74,7 +73,6 @@ pub(crate) static PARTS: &[&OpDef] = &[
     &checks::DENSE_FITS,
     &checks::EQUAL_COUNTS,
     &cumsum::DEF,
-    &numbers::UNKNOWN_SIZE,
     &reduce_rows::DEF,
     &row_matmul::DEF,
     &sort::ARGSORT,

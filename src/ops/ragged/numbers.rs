@@ -1,13 +1,11 @@
 //! Numbers and dimensions as scalars of a graph.
 
-use shapeflow_shape_fns::{Attribute, DType, Dim, IntoDim, PartialElements, TensorShape, Unknown};
+use shapeflow_shape_fns::{DType, Dim, IntoDim, PartialElements, TensorShape, Unknown};
 
-use super::in_tensorflow;
 use crate::error::Result;
-use crate::expr::{Expr, Index, LowerCx};
 use crate::graph::{AnyValue, Graph, Param, RaggedValue, RowPartitionValue, Value};
-use crate::op::{OpDef, Operand, TfFunction};
 use crate::ops::SliceItem;
+pub(super) use crate::ops::array::own_size::{own_dim, own_shape};
 pub(super) use crate::ops::array::range::dim_value;
 
 pub(super) fn dim_param<'g>(dim: Dim) -> Param<'g> {
@@ -41,52 +39,6 @@ pub(super) fn widened(x: Value<'_>) -> Result<Value<'_>> {
         DType::F16 | DType::BF16 => x.cast(DType::F32),
         _ => Ok(x),
     }
-}
-
-/// Returns the size of an axis as a dim that depends only on the nodes that compute the value. It is the size in every
-/// graph that has these nodes.
-///
-/// Another node may have found that the size is a number, or the size of another value. [`Value::dim`] then returns the
-/// number or the other size. A graph without the other node does not know the equality, so ops that choose their nodes
-/// by a size use this dim.
-pub(in crate::ops) fn own_dim(value: Value<'_>, axis: usize) -> Result<Dim> {
-    match value.own_dim(axis)? {
-        Some(dim) => Ok(dim),
-        None => {
-            value.graph().op(&UNKNOWN_SIZE).data(value).attr("axis", axis as i64).finish()?.dim(axis as i64)
-        }
-    }
-}
-
-/// Returns the shape with the dims of [`own_dim`]; unranked if the rank is unknown.
-pub(super) fn own_shape(value: Value<'_>) -> Result<TensorShape> {
-    match value.shape().rank() {
-        Some(rank) => {
-            Ok(TensorShape::new((0..rank).map(|axis| own_dim(value, axis)).collect::<Result<Vec<Dim>>>()?))
-        }
-        None => Ok(TensorShape::unranked()),
-    }
-}
-
-/// Passes a value on, with an unknown size along an axis. The compiler replaces a call by its operand
-/// ([`OpDef::forwards`]), so a compiled graph does not have this op.
-pub(super) static UNKNOWN_SIZE: OpDef = OpDef::compute("unknown_size", pass_on)
-    .attrs(&[Attribute::int("axis")])
-    .in_tensorflow(TfFunction::Composed(in_tensorflow::pass_on))
-    .operands(&[Operand::Data("x")])
-    .reinterprets()
-    .forwards(|_, _| true)
-    .shape_fn(|cx| {
-        let (shape, axis) = (cx.input(0).clone(), cx.attrs().int("axis") as usize);
-        let dims = shape.dims().unwrap_or_default().to_vec();
-        let fresh = cx.fresh();
-        let dims = dims.into_iter().enumerate().map(|(i, dim)| if i == axis { fresh.clone() } else { dim });
-        cx.set_output(0, TensorShape::new(dims));
-        Ok(())
-    });
-
-fn pass_on(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
-    cx.operand(0, index)
 }
 
 impl AnyValue<'_> {

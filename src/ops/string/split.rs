@@ -8,8 +8,8 @@ use crate::error::Result;
 use crate::graph::{IntoParam, RaggedValue, Value};
 use crate::op::{HostCx, OpDef, Operand, TfOp};
 use crate::ops::SliceItem;
+use crate::ops::array::own_size::own_dim;
 use crate::ops::array::unstack::exactly;
-use crate::ops::ragged::own_dim;
 use crate::ragged::Unchecked;
 use crate::tensor::{StringsBuilder, Tensor};
 
