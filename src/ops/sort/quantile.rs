@@ -8,8 +8,8 @@ use crate::dtype::{self, Class};
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::{IntoOperand, Value};
 use crate::ops::array::axis::known_axis;
+use crate::ops::array::own_size::own_dim;
 use crate::ops::array::range::dim_value;
-use crate::ops::ragged::own_dim;
 
 impl<'g> Value<'g> {
     /// Returns the quantiles `q` of the elements along `axis`, between two elements by linear interpolation: 0 is the
