@@ -2,8 +2,8 @@
 
 use shapeflow::interchange::{ImportOptions, Model, ops_missing_in_tensorflow, tensor_names, to_pbtxt};
 use shapeflow::{
-    DType, FractionalPool, Graph, RaggedValue, Result, Tensor, TensorShape, TensorView, Value, WindowPadding,
-    shape,
+    DType, FractionalPool, Graph, IntoParam, RaggedValue, Result, Tensor, TensorShape, TensorView, Value,
+    WindowPadding, shape,
 };
 
 use crate::own_op_samples::own_op_samples;
