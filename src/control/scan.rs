@@ -44,6 +44,7 @@ impl Graph {
     /// # Errors
     /// `xs` is empty; a tensor of `xs` is a scalar or a tensor list (dtype `variant`); the numbers of rows differ; an
     /// output is a tensor list; else as [`Graph::while_loop`].
+    #[doc(alias = "foldl")]
     #[track_caller]
     pub fn scan<'g>(
         &'g self,

@@ -8,7 +8,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::Snapshot;
 use super::snapshot::{NodeKind, ValueRef};
 
-/// Maximum number of nodes of a scope that is not divided further.
+/// Maximum number of nodes of a scope that is not divided by the names of its nodes.
 const SMALL: usize = 40;
 
 /// Maximum number of children of a scope. A scope with more children is divided into parts, and so is a part with more
@@ -56,7 +56,7 @@ pub(super) enum Child {
 
 impl Outline {
     /// Divides a graph into scopes by the names of its nodes: `a/b/c` is the node `c` of the scope `b` of the scope
-    /// `a`. A small graph has the root only.
+    /// `a`. A small scope has no inner scopes but those of branches and loops.
     pub(super) fn of(snapshot: &Snapshot) -> Outline {
         Outline::with_limit(snapshot, SMALL)
     }
@@ -75,19 +75,25 @@ impl Outline {
         };
         outline.add_scope(String::new(), String::new(), None);
         let paths: Vec<Vec<&str>> = snapshot.nodes.iter().map(|node| path_of(&node.label)).collect();
+        // The number of scopes around a node up to the branch or the loop body that contains it. The names of the owner
+        // and of the region begin the name of the node.
+        let region_depth =
+            |node: usize| snapshot.nodes[node].region.map_or(0, |owner| paths[owner].len() + 2);
         let mut open: Vec<(usize, Vec<usize>, usize)> = vec![(0, shown, 0)];
         while let Some((scope, members, depth)) = open.pop() {
             outline.scopes[scope].nodes = members.len();
             outline.scopes[scope].is_refused =
                 members.iter().any(|node| snapshot.nodes[*node].error.is_some());
-            if members.len() <= small {
+            let is_small = members.len() <= small;
+            if small == usize::MAX {
                 outline.scopes[scope].children = members.into_iter().map(Child::Node).collect();
                 continue;
             }
             // A node that is in no inner scope is a group of its own.
             let mut groups: IndexMap<Result<&str, usize>, Vec<usize>> = IndexMap::new();
             for node in members {
-                let name = paths[node].get(depth).copied().ok_or(node);
+                let is_inner = !is_small || depth < region_depth(node);
+                let name = paths[node].get(depth).copied().filter(|_| is_inner).ok_or(node);
                 groups.entry(name).or_default().push(node);
             }
             for (key, group) in groups {
@@ -314,7 +320,7 @@ fn shown_nodes(snapshot: &Snapshot) -> Vec<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{DType, Graph, Result, shape};
+    use crate::{DType, Graph, Result, Value, shape};
 
     /// Returns a chain of nodes with the given names. Each node adds a constant.
     fn chain(names: impl Iterator<Item = String>) -> Result<Snapshot> {
@@ -356,6 +362,22 @@ mod tests {
             let layer = &outline.scopes[*layer];
             assert_eq!((layer.nodes, layer.inputs.len()), (25, 1));
         }
+        Ok(())
+    }
+
+    #[test]
+    fn branches_and_loops_of_small_graphs_are_scopes() -> Result<()> {
+        let g = Graph::new();
+        let x = g.input("x", DType::F32, shape!["n"])?;
+        let flag = g.input("flag", DType::Bool, shape![])?;
+        let body = |state: &[Value<'_>]| g.cond(flag, || state[0].tanh(), || state[0].exp()).map(|y| [y]);
+        let _ = g.while_loop(&[x], |state| state[0].reduce_sum(0)?.less(9.0), body)?;
+        let snapshot = g.snapshot();
+        let outline = Outline::of(&snapshot);
+        check(&outline, &snapshot);
+        let paths: Vec<&str> = outline.scopes.iter().map(|scope| scope.path.as_str()).collect();
+        assert_eq!(paths, [""]);
+        assert_eq!(Outline::flat(&snapshot).scopes.len(), 1);
         Ok(())
     }
 

@@ -335,6 +335,28 @@ mod tests {
     }
 
     #[test]
+    fn branches_and_loops_of_a_strict_graph_are_strict() -> Result<()> {
+        let g = Graph::strict();
+        let a = g.input("a", DType::F32, shape!["n"])?;
+        let b = g.input("b", DType::F32, shape!["m"])?;
+        let flag = g.input("flag", DType::Bool, shape![])?;
+        let text = g.to_string();
+        let branch = g.cond(flag, || a.add(b), || Ok(a)).unwrap_err();
+        let body = g.while_loop(&[a], |_| Ok(flag), |state| Ok([state[0].add(b)?])).unwrap_err();
+        for error in [branch, body] {
+            assert!(error.message().contains("different names in a strict graph"), "{error}");
+        }
+        assert!(g.merges().is_empty());
+        assert_eq!(g.to_string(), text);
+        g.assume_eq("n", "m")?;
+        let sum = g.cond(flag, || a.add(b), || Ok(a))?;
+        let [x, yes] = [Tensor::from([1.0f32, 2.0]), Tensor::from(true)];
+        let [sum] = g.compile(sum)?.run(&[x.view(), x.view(), yes.view()])?;
+        assert_eq!(sum, Tensor::from([2.0f32, 4.0]));
+        Ok(())
+    }
+
+    #[test]
     fn a_strict_graph_refuses_ties_that_are_not_assumed() -> Result<()> {
         let g = Graph::strict();
         let a = g.input("a", DType::F32, shape!["n"])?;

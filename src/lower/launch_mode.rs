@@ -28,38 +28,38 @@ pub(crate) struct BoxCopy {
     pub whole: StridedCopy,
     /// Bytes of an element.
     size: usize,
-    /// Bytes of the target buffer.
-    bytes: usize,
+    /// Whether the stores bypass the caches.
+    bypass: bool,
 }
 
 impl BoxCopy {
-    /// Makes the copy between slots `from` and `to` of a box with these extents. An element has `size` bytes, and the
-    /// target buffer has `bytes` bytes.
+    /// Makes the copy between slots `from` and `to` of a box with these extents. An element has `size` bytes. With
+    /// `bypass`, the stores bypass the caches.
     pub(super) fn new(
         slots: &[SlotPlan],
         from: usize,
         to: usize,
         extents: &[i64],
         size: i64,
-        bytes: i64,
+        bypass: bool,
     ) -> BoxCopy {
-        let (size, bytes) = (size as usize, bytes as usize);
-        let whole = strided_copy(&slots[from], &slots[to], extents, size, bytes);
-        BoxCopy { from, to, whole, size, bytes }
+        let size = size as usize;
+        let whole = strided_copy(&slots[from], &slots[to], extents, size, bypass);
+        BoxCopy { from, to, whole, size, bypass }
     }
 
     /// Returns the copy of a part of the box. The extents of the part have the order of
     /// [`BoxPlan::extents`](super::box_plan::BoxPlan::extents).
     pub(crate) fn part(&self, slots: &[SlotPlan], extents: &[i64]) -> StridedCopy {
-        strided_copy(&slots[self.from], &slots[self.to], extents, self.size, self.bytes)
+        strided_copy(&slots[self.from], &slots[self.to], extents, self.size, self.bypass)
     }
 }
 
-fn strided_copy(from: &SlotPlan, to: &SlotPlan, extents: &[i64], size: usize, bytes: usize) -> StridedCopy {
+fn strided_copy(from: &SlotPlan, to: &SlotPlan, extents: &[i64], size: usize, bypass: bool) -> StridedCopy {
     let [from, to] = [from, to]
         .map(|slot| -> SmallVec<[isize; 6]> { slot.strides().map(|stride| stride as isize).collect() });
     let extents: SmallVec<[usize; 6]> = extents.iter().map(|extent| *extent as usize).collect();
-    StridedCopy::new(&to, &from, &extents, size, bytes)
+    StridedCopy::new(&to, &from, &extents, size, bypass)
 }
 
 /// Returns the load slot and the store slot of a body that only copies.

@@ -22,7 +22,7 @@ pub(crate) struct KernelPlan {
     pub boxes: SmallVec<[BoxPlan; 1]>,
     /// The buffers that the kernel reads or writes.
     pub buffers: SmallVec<[BufferUse; 4]>,
-    /// Whether the stores of the kernel should bypass the caches: [`is_streamed`] holds for a stored buffer.
+    /// Whether the stores of the kernel should bypass the caches: see [`is_streamed`].
     pub stream: bool,
 }
 
@@ -128,6 +128,7 @@ impl Planner<'_> {
                 "a kernel must visit less than 2^63 elements, got extents {extents:?}"
             )));
         }
+        result.stream = self.is_streamed()?;
         let decision = BoundDecision::of(&self.kernel.decision, self.dim)?;
         let mut variants: SmallVec<[Option<BoundVariant>; 1]> =
             self.kernel.variants.iter().map(|_| None).collect();
@@ -162,10 +163,41 @@ impl Planner<'_> {
             }
             self.check_bounds(&piece, bound, &positions, variant)?;
             result.note_buffers(bound, variant);
-            result.boxes.push(self.make_box(&piece, number, bound, &positions));
+            result.boxes.push(self.make_box(&piece, number, bound, &positions, result.stream));
         }
-        result.stream = result.buffers.iter().any(|used| used.stored && is_streamed(used.bytes));
         Ok(result)
+    }
+
+    /// Returns whether the stores of the kernel bypass the caches.
+    fn is_streamed(&self) -> Result<bool, PlanError> {
+        let stored = self.bytes_of(&self.kernel.writes)?;
+        // The usual kernel stores little, so its loads are not counted.
+        Ok(is_streamed(usize::MAX, stored) && is_streamed(self.bytes_of(&self.kernel.reads)?, stored))
+    }
+
+    /// Returns the number of bytes of these buffers.
+    fn bytes_of(&self, buffers: &[BufferIx]) -> Result<usize, PlanError> {
+        let slots = || {
+            let variants = self.kernel.variants.iter();
+            variants.flat_map(|variant| variant.slots.iter().zip(&variant.body.slots))
+        };
+        let mut total = 0i64;
+        for &wanted in buffers {
+            let sizes = slots().find_map(|(address, slot)| match address {
+                Address::Element { buffer, index } if *buffer == wanted => {
+                    Some((self.sizes_with_parts(wanted, index.len()), 1, slot.dtype))
+                }
+                Address::Flat { buffer, parts, .. } if *buffer == wanted => {
+                    Some(((self.sizes)(wanted), i64::from(*parts), slot.dtype))
+                }
+                _ => None,
+            });
+            let Some((sizes, parts, dtype)) = sizes else { continue };
+            let size = size_of_element(dtype).map_err(|e| PlanError::new(e.to_string()))? as i64;
+            let bytes = sizes?.iter().fold(parts.saturating_mul(size), |bytes, n| bytes.saturating_mul(*n));
+            total = total.saturating_add(bytes);
+        }
+        Ok(usize::try_from(total).unwrap_or(usize::MAX))
     }
 
     /// Returns the sizes of a buffer for an access with this number of indices. If that is one more than the buffer has
@@ -298,8 +330,15 @@ impl Planner<'_> {
         Ok(())
     }
 
-    /// Makes the box of a piece on which every index is linear.
-    fn make_box(&self, piece: &Piece, number: usize, bound: &BoundVariant, positions: &[Affine]) -> BoxPlan {
+    /// Makes the box of a piece on which every index is linear. `stream` says whether the stores bypass the caches.
+    fn make_box(
+        &self,
+        piece: &Piece,
+        number: usize,
+        bound: &BoundVariant,
+        positions: &[Affine],
+        stream: bool,
+    ) -> BoxPlan {
         let variant = &self.kernel.variants[number];
         let body = &variant.body;
         let strides = |axis: usize| {
@@ -375,9 +414,8 @@ impl Planner<'_> {
         };
         plan.mode = match copied_slots(body) {
             Some((from, to)) => {
-                let target = &bound.slots[to];
-                let bytes = target.len.saturating_mul(target.size);
-                let copy = BoxCopy::new(&plan.slots, from, to, &plan.extents(), target.size, bytes);
+                let size = bound.slots[to].size;
+                let copy = BoxCopy::new(&plan.slots, from, to, &plan.extents(), size, stream);
                 LaunchMode::Copy(Box::new(copy))
             }
             None => direct_or_staged(body, &plan.slots, n),

@@ -129,7 +129,7 @@ impl Staging {
         let unit = if is_load { size } else { inner };
         // Ordinary stores keep the staged elements in the caches, where the kernel reads them next or has just written
         // them.
-        let copy = StridedCopy::new(to, from, &extents, unit as usize, 0);
+        let copy = StridedCopy::new(to, from, &extents, unit as usize, false);
         Staging { slot, row: stride, inner, loops, copy, is_load }
     }
 

@@ -3,7 +3,6 @@
 use smallvec::SmallVec;
 
 use super::axes::{CopyLoop, CopyLoops, for_each_offset};
-use super::cpu::is_streamed;
 use super::plane::{Plane, PlaneFn, PlaneKind};
 use super::plane_copy::{copy_streamed, copy_tiles, plane_fn};
 use super::stream::Stream;
@@ -80,19 +79,18 @@ const ONE: CopyLoop = CopyLoop { n: 1, dst: 0, src: 0 };
 impl StridedCopy {
     /// Plans a copy of elements of `elem` bytes (1, 2, 4, 8, or 16).
     ///
-    /// Strides are in bytes and have any sign. A source stride of 0 repeats an element. `destination_bytes` is the size
-    /// of the whole destination tensor, even if this copy writes only a part of it. If no cache can hold this tensor,
-    /// the stores bypass the caches.
+    /// Strides are in bytes and have any sign. A source stride of 0 repeats an element. With `bypass`, the
+    /// stores bypass the caches if the runs of adjacent elements are long enough: see [`is_streamed`](super::is_streamed).
     pub(crate) fn new(
         dst_strides: &[isize],
         src_strides: &[isize],
         extents: &[usize],
         elem: usize,
-        destination_bytes: usize,
+        bypass: bool,
     ) -> StridedCopy {
         debug_assert!(matches!(elem, 1 | 2 | 4 | 8 | 16));
         match CopyLoops::new(dst_strides, src_strides, extents, elem) {
-            Some(axes) => StridedCopy::from_axes(axes, destination_bytes),
+            Some(axes) => StridedCopy::from_axes(axes, bypass),
             None => StridedCopy {
                 outer: SmallVec::new(),
                 plane: Plane { rows: ONE, cols: ONE, kind: PlaneKind::Runs, elem, stream: false },
@@ -142,12 +140,11 @@ impl StridedCopy {
         }
     }
 
-    /// Plans a copy over `axes`. `destination_bytes` is as for [`StridedCopy::new`].
-    fn from_axes(axes: CopyLoops, destination_bytes: usize) -> StridedCopy {
+    /// Plans a copy over `axes`.
+    fn from_axes(axes: CopyLoops, bypass: bool) -> StridedCopy {
         let CopyLoops { axes: mut outer, mut dst_first, mut src_first, elem } = axes;
         let size = elem as isize;
         let inner = outer.pop().unwrap_or(CopyLoop { dst: size, src: size, ..ONE });
-        let bypass = is_streamed(destination_bytes);
         if inner.dst == size && inner.src == size {
             let len = inner.n * elem;
             let cols = outer.pop().unwrap_or(ONE);

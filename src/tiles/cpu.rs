@@ -32,12 +32,13 @@ pub(super) fn has_avx512() -> bool {
     std::arch::is_x86_feature_detected!("avx512f")
 }
 
-/// Returns whether stores to a destination of `bytes` bytes bypass the caches.
+/// Returns whether a loop that loads `loaded` bytes and stores `stored` bytes stores past the caches.
 ///
-/// A copy of that size fills the last-level cache with its source and destination. Ordinary stores would then fetch
-/// each destination line from memory, although every byte of the line is overwritten.
-pub(crate) fn is_streamed(bytes: usize) -> bool {
-    bytes >= last_level_cache() / 2
+/// It does if the last-level cache cannot hold both. Ordinary stores would then fetch each line from memory, although
+/// every byte of the line is overwritten. A result of less than half of the cache stays in the cache for its reader.
+pub(crate) fn is_streamed(loaded: usize, stored: usize) -> bool {
+    let cache = last_level_cache();
+    stored >= cache / 2 && stored.saturating_add(loaded) >= cache
 }
 
 /// Returns the size in bytes of the largest cache; 32 MiB if the processor does not report its caches.

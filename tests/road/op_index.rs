@@ -127,38 +127,39 @@ const NAMES_ELSEWHERE: [(&str, &str); 3] = [
         "numpy",
         "abs absolute add all any arange arccos arccosh arcsin arcsinh arctan arctan2 arctanh argmax argmin \
          argsort bincount bitwise_and bitwise_or bitwise_xor broadcast_to cbrt ceil clip concatenate conj \
-         conjugate cos cosh cross cumprod cumsum diag diagonal digitize divide dot einsum equal exp exp2 \
-         expand_dims expm1 eye flip floor floor_divide fmod full gather greater greater_equal hstack \
-         histogram imag invert isfinite isinf isnan less less_equal linspace log log1p log2 \
-         logical_and logical_not logical_or logical_xor matmul max maximum mean min minimum mod moveaxis multiply \
-         negative nonzero norm not_equal ones ones_like pad permutation power prod ravel real reciprocal repeat \
-         reshape roll round searchsorted shape sign sin sinh size slice softmax sort split sqrt square squeeze \
-         stack std subtract sum svd swapaxes take tan tanh tensordot tile transpose tril triu unique var \
-         vstack where zeros zeros_like",
+         conjugate copy cos cosh cross cumprod cumsum diag diagonal digitize divide dot dstack einsum equal \
+         exp exp2 expand_dims expm1 eye flip fliplr flipud floor floor_divide fmod full gather greater \
+         greater_equal histogram hstack i0 imag invert isfinite isinf isnan less less_equal linspace log \
+         log1p log2 logical_and logical_not logical_or logical_xor matmul max maximum mean min minimum mod \
+         moveaxis multiply negative nonzero norm not_equal ones ones_like pad permutation power prod ravel \
+         real reciprocal repeat reshape roll round searchsorted shape sign sin sinh size slice softmax sort \
+         split sqrt square squeeze stack std subtract sum svd swapaxes take tan tanh tensordot tile transpose \
+         tril triu unique var vstack where zeros zeros_like",
     ),
     (
         "torch",
         "abs add amax amin arange argmax argmin argsort atan2 avg_pool2d bincount bmm bucketize cat chunk \
-         clamp conv2d cumsum depthwise_conv2d div einsum embedding erf erfc erfinv exp expand eye flatten flip \
-         fmod full gather gelu ge gt histc im2col index_select isfinite isinf isnan kthvalue \
-         le leaky_relu lerp lgamma linspace log_softmax logsumexp lt masked_fill masked_select matmul \
-         max_pool2d mean mul ne neg normalize numel one_hot permute pixel_shuffle pixel_unshuffle polygamma pow \
-         prod rand randint randn randperm reciprocal relu relu6 remainder repeat reshape rsqrt scatter \
-         searchsorted selu sigmoid silu softmax softplus softsign solve sort split split_with_sizes squeeze stack \
-         std sub sum tanh tensordot tile topk transpose tril triu unbind unfold unique unsqueeze var view where \
-         zeta",
+         clamp clamp_max clamp_min conv2d cumsum depthwise_conv2d div einsum embedding erf erfc erfinv exp \
+         expand eye flatten flip float fmod full gather ge gelu gt hardsigmoid hardswish hardtanh histc \
+         im2col index_select isfinite isinf isnan istft kthvalue le leaky_relu lerp lgamma linspace \
+         log_softmax logsumexp long lt masked_fill masked_select matmul max_pool2d mean mul ne neg normalize \
+         numel one_hot permute pixel_shuffle pixel_unshuffle polygamma pow prod rand randint randn randperm \
+         reciprocal relu relu6 remainder repeat reshape rsqrt scatter searchsorted selu sgn sigmoid silu \
+         softmax softplus softsign solve sort split split_with_sizes squeeze stack std sub sum tanh tensordot \
+         tile topk transpose tril triu unbind unfold unique unsqueeze var var_mean view where zeta",
     ),
     (
         "tensorflow",
-        "argmax boolean_mask bucketize cast clip_by_value concat cumsum dct dynamic_partition dynamic_stitch einsum \
-         frame hamming_window hann_window idct inverse_stft inverse_stft_window_fn kaiser_bessel_derived_window \
-         kaiser_window linear_to_mel_weight_matrix mfccs_from_log_mel_spectrograms overlap_and_add stft \
-         vorbis_window expand_dims extract_image_patches fill gather gather_nd map moments one_hot pad range reduce_all \
-         reduce_any reduce_logsumexp reduce_max reduce_mean reduce_min reduce_prod reduce_std reduce_sum \
-         reduce_variance repeat reverse reverse_sequence roll scan scatter_nd searchsorted segment_max \
-         segment_mean segment_min segment_prod segment_sum sequence_mask shape size slice split squeeze stack \
-         strided_slice tensor_scatter_nd_update top_k transpose unique unique_with_counts unsorted_segment_sum \
-         unstack where while_loop",
+        "argmax band_part batch_to_space boolean_mask bucketize cast clip_by_value concat cumsum dct \
+         dynamic_partition dynamic_stitch einsum expand_dims extract_image_patches fill foldl frame gather \
+         gather_nd hamming_window hann_window idct inverse_stft inverse_stft_window_fn \
+         kaiser_bessel_derived_window kaiser_window linear_to_mel_weight_matrix map \
+         mfccs_from_log_mel_spectrograms moments one_hot overlap_and_add pad range reduce_all reduce_any \
+         reduce_logsumexp reduce_max reduce_mean reduce_min reduce_prod reduce_std reduce_sum reduce_variance \
+         repeat reverse reverse_sequence roll scan scatter_nd searchsorted segment_max segment_mean \
+         segment_min segment_prod segment_sum sequence_mask set_diag shape shuffle size slice space_to_batch \
+         split squeeze stack stft strided_slice tensor_scatter_nd_update top_k transpose truncated_normal \
+         unique unique_with_counts unsorted_segment_sum unstack vorbis_window where while_loop",
     ),
 ];
 

@@ -57,6 +57,7 @@ fn an_instruction_without_its_result_is_a_broken_invariant() {
     let code = generate(&mut Random::new(0)).code;
     let mut frame = FrameAllocator::new();
     let demands = FrameDemands {
+        read_ahead: Vec::new(),
         gather_strides: vec![Default::default(); code.slots.len()],
         reads_scalars: false,
         lane_scalars: Vec::new(),

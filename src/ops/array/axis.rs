@@ -2,7 +2,7 @@
 
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::expr::{Index, LowerCx};
-use crate::graph::Value;
+use crate::graph::{IntoParam, Value};
 use crate::op::HostCx;
 use crate::ops::derived;
 use crate::ops::host_params::param_ints;
@@ -17,8 +17,9 @@ pub(super) fn resolve(given: i64, rank: usize) -> Option<usize> {
 /// Resolves axis `given` of a value.
 ///
 /// # Errors
-/// The rank is unknown, or the axis is out of range.
-pub(in crate::ops) fn known_axis(value: Value<'_>, given: i64) -> Result<usize> {
+/// The axis is not an integer that is known now, the rank is unknown, or the axis is out of range.
+pub(in crate::ops) fn known_axis<'g>(value: Value<'g>, given: impl IntoParam<'g>) -> Result<usize> {
+    let given = given.into_param().known_int("axis")?;
     let refuse = |message: String| Error::new(ErrorKind::Shape, Phase::Build, message);
     let Some(rank) = value.shape().rank() else {
         let error = refuse("the rank must be known".to_string());

@@ -40,6 +40,7 @@ use super::axis::body_axis;
 #[doc(alias = "concatenate")]
 #[doc(alias = "hstack")]
 #[doc(alias = "vstack")]
+#[doc(alias = "dstack")]
 #[track_caller]
 pub fn concat<'g>(values: &[Value<'g>], axis: impl IntoParam<'g>) -> Result<Value<'g>> {
     let first = first_of(values, "concat")?;

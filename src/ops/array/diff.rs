@@ -3,7 +3,7 @@
 use super::axis::known_axis;
 use super::slice_with::SliceItem;
 use crate::error::Result;
-use crate::graph::Value;
+use crate::graph::{IntoParam, Value};
 
 impl<'g> Value<'g> {
     /// Subtracts each element from the next element along `axis`: `out[i] = self[i + 1] - self[i]`.
@@ -24,7 +24,7 @@ impl<'g> Value<'g> {
     /// # Errors
     /// The rank is unknown, the axis is out of range, or the elements are not numbers.
     #[track_caller]
-    pub fn diff(self, axis: i64) -> Result<Value<'g>> {
+    pub fn diff(self, axis: impl IntoParam<'g>) -> Result<Value<'g>> {
         self.graph().in_call("diff", || {
             let axis = known_axis(self, axis)?;
             let part = |range: SliceItem<'g>| {

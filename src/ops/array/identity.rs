@@ -25,6 +25,7 @@ impl<'g> Value<'g> {
     /// The value is [poisoned](Value).
     #[doc(alias = "stop_gradient")]
     #[doc(alias = "detach")]
+    #[doc(alias = "copy")]
     #[track_caller]
     pub fn identity(self) -> Result<Value<'g>> {
         self.graph().op(&DEF).data(self).finish()

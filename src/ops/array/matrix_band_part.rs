@@ -32,6 +32,7 @@ impl<'g> Value<'g> {
     /// # Errors
     /// The rank is less than 2, `lower` exceeds the number of rows, or `upper` exceeds the number of columns.
     #[doc(alias = "banded")]
+    #[doc(alias = "band_part")]
     #[track_caller]
     pub fn matrix_band_part(self, lower: impl IntoParam<'g>, upper: impl IntoParam<'g>) -> Result<Value<'g>> {
         self.graph().op(&DEF).data(self).size("num_lower", lower).size("num_upper", upper).finish()

@@ -29,6 +29,7 @@ impl<'g> Value<'g> {
     /// # Errors
     /// The rank is less than 2, or `diagonal` does not fit in shape or dtype.
     #[doc(alias = "fill_diagonal")]
+    #[doc(alias = "set_diag")]
     #[track_caller]
     pub fn matrix_set_diag(self, diagonal: impl IntoOperand<'g>) -> Result<Value<'g>> {
         let diagonal = diagonal.into_operand(self, std::panic::Location::caller());

@@ -33,7 +33,7 @@ impl<'g> Value<'g> {
     /// `n` integers.
     #[doc(alias = "repeat_interleave")]
     #[track_caller]
-    pub fn repeat(self, repeats: impl IntoParam<'g>, axis: i64) -> Result<Value<'g>> {
+    pub fn repeat(self, repeats: impl IntoParam<'g>, axis: impl IntoParam<'g>) -> Result<Value<'g>> {
         let graph = self.graph();
         graph.in_call("repeat", || {
             let axis = known_axis(self, axis)?;

@@ -33,6 +33,8 @@ impl<'g> Value<'g> {
     /// An axis is out of range or given twice. A run accepts every axis for a tensor without elements, if the axes are
     /// a value or the rank is unknown when the graph is built.
     #[doc(alias = "flip")]
+    #[doc(alias = "fliplr")]
+    #[doc(alias = "flipud")]
     #[track_caller]
     pub fn reverse(self, axes: impl IntoParam<'g>) -> Result<Value<'g>> {
         self.graph().op(&DEF).data(self).structure("axis", axes).finish()

@@ -45,6 +45,7 @@ impl<'g> Value<'g> {
     /// # Errors
     /// A block size is less than 1, `paddings` does not have one pair per block size, or a padded size is not a
     /// multiple of its block size.
+    #[doc(alias = "space_to_batch")]
     #[track_caller]
     pub fn space_to_batch_nd(
         self,
@@ -87,6 +88,7 @@ impl<'g> Value<'g> {
     /// # Errors
     /// A block size is less than 1, `crops` does not have one pair per block size, the crops exceed a size, or the
     /// batch is not a multiple of the product of the block sizes.
+    #[doc(alias = "batch_to_space")]
     #[track_caller]
     pub fn batch_to_space_nd(
         self,

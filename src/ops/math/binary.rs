@@ -76,11 +76,13 @@ binary_ops! { rules = binary, result = "":
         [1.0, 5.0], [4.0, 3.0] = [9.0, 4.0], math::squared_difference;
 
     /// The larger of two elements; NaN if either is NaN. `-0.0` and `0.0` compare equal: the result is then `self`.
+    #[doc(alias = "clamp_min")]
     maximum, MAXIMUM: number, ["Maximum"],
         [1, 5], [4, 3] = [4, 5],
         |a, b| a.binary(BinaryOp::Max, b), shape = crate::shape_fns::math::maximum;
 
     /// The smaller of two elements; NaN if either is NaN. `-0.0` and `0.0` compare equal: the result is then `self`.
+    #[doc(alias = "clamp_max")]
     minimum, MINIMUM: number, ["Minimum"],
         [1, 5], [4, 3] = [1, 3],
         |a, b| a.binary(BinaryOp::Min, b), shape = crate::shape_fns::math::minimum;

@@ -37,6 +37,8 @@ impl<'g> Value<'g> {
     #[doc(alias = "astype")]
     #[doc(alias = "to")]
     #[doc(alias = "convert_element_type")]
+    #[doc(alias = "float")]
+    #[doc(alias = "long")]
     #[track_caller]
     pub fn cast(self, dtype: DType) -> Result<Value<'g>> {
         if self.dtype() == dtype {

@@ -31,6 +31,7 @@ impl<'g> Value<'g> {
     /// The dtypes differ or are not numbers, or a bound does not broadcast to the shape of `self`.
     #[doc(alias = "clamp")]
     #[doc(alias = "clip")]
+    #[doc(alias = "hardtanh")]
     #[track_caller]
     pub fn clip_by_value(self, low: impl IntoOperand<'g>, high: impl IntoOperand<'g>) -> Result<Value<'g>> {
         let location = Location::caller();

@@ -52,6 +52,7 @@ host_unary! {
     /// The modified Bessel function of the first kind of order 0; NaN at infinity. See also [`Value::bessel_i0e`].
     ///
     /// The relative error in f64 is at most 1e-14 up to 30, and 1e-13 above.
+    #[doc(alias = "i0")]
     bessel_i0, BESSEL_I0, "BesselI0", [0.0, 1.0] ~ [1.0, 1.266], bessel_functions::bessel_i0;
 
     /// The modified Bessel function of the first kind of order 1; NaN at infinity. See also [`Value::bessel_i1e`].

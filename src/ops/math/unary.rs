@@ -13,6 +13,7 @@ unary_ops! { rules = unary, result = "":
     neg, NEG: signed_numeric, ["Neg"], [1.5, -2.0] = [-1.5, 2.0], |x| -x, shape = crate::shape_fns::math::neg;
 
     /// -1 for a negative element, 0 for zero, 1 for a positive element. NaN stays NaN.
+    #[doc(alias = "sgn")]
     sign, SIGN: signed_numeric, ["Sign"], [-2.5, 0.0, 7.0] = [-1.0, 0.0, 1.0], math::sign;
 
     /// The square of every element. Integers wrap.

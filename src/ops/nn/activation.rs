@@ -57,11 +57,13 @@ unary_ops! { rules = unary, result = "":
     });
 
     /// `min(max(x + 3, 0), 6) / 6` for every element, a piecewise linear sigmoid. As torch's `hardsigmoid`.
+    #[doc(alias = "hardsigmoid")]
     hard_sigmoid, HARD_SIGMOID: float, [; in_tensorflow::hard_sigmoid], [-4.0, 0.0, 4.0] = [0.0, 0.5, 1.0], |x| widened(x, hard_sigmoid);
 
     /// `x * min(max(x + 3, 0), 6) / 6` for every element, a piecewise form of [`Value::silu`](crate::Value::silu).
     /// As torch's `hardswish`.
     #[doc(alias = "hard_silu")]
+    #[doc(alias = "hardswish")]
     hard_swish, HARD_SWISH: float, [; in_tensorflow::hard_swish], [-1.0, 4.0] ~ [-0.3333, 4.0], |x| widened(x, |x| &x * hard_sigmoid(x.clone()));
 
     /// `x * tanh(log(1 + exp(x)))` for every element, without overflow. As torch's `mish`.

@@ -34,6 +34,7 @@ impl<'g> Value<'g> {
     /// # Errors
     /// The seed does not hold two integers.
     #[doc(alias = "permutation")]
+    #[doc(alias = "shuffle")]
     #[doc(alias = "randperm")]
     #[doc(alias = "stateless_shuffle")]
     #[track_caller]

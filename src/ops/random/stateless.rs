@@ -109,6 +109,7 @@ of_dtype! {
     /// # Ok::<(), shapeflow::Error>(())
     /// ```
     #[doc(alias = "stateless_truncated_normal")]
+    #[doc(alias = "truncated_normal")]
     random_truncated_normal, "f16, bf16, f32 or f64", TRUNCATED "StatelessTruncatedNormal",
         TRUNCATED_WITH_STATE "random_truncated_normal_with_state" "StatelessTruncatedNormalV2", float DType::F32,
             truncated_normal;

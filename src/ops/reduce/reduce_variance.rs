@@ -80,6 +80,7 @@ impl<'g> Value<'g> {
     ///
     /// # Errors
     /// As [`Value::reduce_variance`].
+    #[doc(alias = "var_mean")]
     #[track_caller]
     pub fn moments(self, axes: impl IntoAxes<'g>) -> Result<[Value<'g>; 2]> {
         let axes: Axes<'g> = axes.into_axes();

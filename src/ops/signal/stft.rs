@@ -102,6 +102,7 @@ impl<'g> Value<'g> {
     /// # Errors
     /// The elements are not c64 or c128, the rank is unknown or below 2, `frame_length`, `frame_step` or `fft_length`
     /// is less than 1, or the window is not a vector of `frame_length` elements of the dtype of the result.
+    #[doc(alias = "istft")]
     #[track_caller]
     pub fn inverse_stft(
         self,

@@ -6,7 +6,7 @@ use shapeflow_shape_fns::{DType, Dim};
 
 use crate::dtype::{self, Class};
 use crate::error::{Error, ErrorKind, Phase, Result};
-use crate::graph::{IntoOperand, Value};
+use crate::graph::{IntoOperand, IntoParam, Value};
 use crate::ops::array::axis::known_axis;
 use crate::ops::array::own_size::own_dim;
 use crate::ops::array::range::dim_value;
@@ -36,7 +36,7 @@ impl<'g> Value<'g> {
     /// vector. The run fails if there are no elements, or if a quantile is not in [0, 1].
     #[doc(alias = "percentile")]
     #[track_caller]
-    pub fn quantile(self, q: impl IntoOperand<'g>, axis: i64) -> Result<Value<'g>> {
+    pub fn quantile(self, q: impl IntoOperand<'g>, axis: impl IntoParam<'g>) -> Result<Value<'g>> {
         let location = Location::caller();
         let q = q.into_own_operand(self.graph(), location);
         self.graph().in_call_at("quantile", location, || quantiles(self, q.cast(DType::F64)?, axis))
@@ -62,13 +62,13 @@ impl<'g> Value<'g> {
     /// The rank is unknown, the axis is out of range, or the dtype is not supported. The run fails if there are no
     /// elements.
     #[track_caller]
-    pub fn median(self, axis: i64) -> Result<Value<'g>> {
+    pub fn median(self, axis: impl IntoParam<'g>) -> Result<Value<'g>> {
         self.graph().in_call("median", || quantiles(self, self.graph().constant(0.5)?, axis))
     }
 }
 
 /// Returns the quantiles `q`, f64, of `x` along an axis.
-fn quantiles<'g>(x: Value<'g>, q: Value<'g>, axis: i64) -> Result<Value<'g>> {
+fn quantiles<'g>(x: Value<'g>, q: Value<'g>, axis: impl IntoParam<'g>) -> Result<Value<'g>> {
     let (graph, dtype) = (x.graph(), x.dtype());
     dtype::common(&[dtype], 0, 1, Class::Float)?;
     let axis = known_axis(x, axis)?;

@@ -83,6 +83,8 @@ pub(crate) struct FrameDemands {
     /// The largest number of copies of a loop body, for neighboring positions, if the code prefetches gathered rows.
     /// `None` if it does not.
     pub prefetch_copies: Option<usize>,
+    /// The slots that reductions read ahead.
+    pub read_ahead: Vec<u32>,
 }
 
 /// The frame offsets of the words of a gather slot.
@@ -160,6 +162,9 @@ pub(crate) struct FrameLayout {
     pub index: u32,
     /// Distances to later positions, if the code prefetches gathered rows.
     pub prefetch: Option<LookaheadWords>,
+    /// For each slot that a reduction reads ahead: the number of bytes from an element that is read to the element that
+    /// is prefetched at the same time.
+    pub ahead: Vec<Option<u32>>,
     /// For each offset of a gather: an area with one word per element of a step.
     pub offsets: Vec<u32>,
     /// For each iota slot that moves along the inner axis: an area with the multiples 0, 1, 2, … of its stride.
@@ -220,6 +225,7 @@ impl FrameLayout {
             gathers,
             index: frame.area(8 * demands.index_words as u32, 8),
             prefetch: demands.prefetch_copies.map(|copies| LookaheadWords::new(code, copies, frame)),
+            ahead: (0..slots).map(|slot| demands.read_ahead.contains(&slot).then(|| frame.word())).collect(),
             offsets: (0..max_offsets).map(|_| frame.area(STEP_AREA_BYTES, align)).collect(),
             ramps: code
                 .slots

@@ -16,20 +16,7 @@ const MAX_COPIED_INSTS: usize = 64;
 /// The largest number of copies of a body in a column kernel.
 const MAX_POSITIONS: usize = 8;
 
-/// The distance between neighboring copies of a body.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum CopySpacing {
-    /// There is one copy.
-    Single,
-    /// One position of the innermost loop.
-    Position,
-    /// One row.
-    Row,
-    /// One tile of a reduction along the inner axis: `REDUCE_TILE` elements.
-    Tile,
-}
-
-/// A body, analyzed. A step may run several copies of it, each at another position.
+/// A body, analyzed. A step may run several copies of it, each at another position of the innermost loop.
 pub(crate) struct LoopBody<'a> {
     pub insts: &'a [Inst],
     /// The values that reductions read.
@@ -46,7 +33,6 @@ pub(crate) struct LoopBody<'a> {
     pub level: usize,
     /// The number of copies of the body that a step runs.
     pub copies: usize,
-    pub spacing: CopySpacing,
 }
 
 impl<'a> LoopBody<'a> {
@@ -73,17 +59,7 @@ impl<'a> LoopBody<'a> {
         }
         let roots: Vec<InstId> = reduces.iter().map(|reduce| reduce.value).collect();
         let index = index_insts(insts, &uniform, &roots);
-        LoopBody {
-            insts,
-            roots,
-            uniform,
-            index,
-            slots,
-            pointers,
-            level,
-            copies: 1,
-            spacing: CopySpacing::Single,
-        }
+        LoopBody { insts, roots, uniform, index, slots, pointers, level, copies: 1 }
     }
 
     /// Returns whether every instruction is uniform: the body computes and stores nothing per element.
@@ -123,33 +99,21 @@ impl<'a> LoopBody<'a> {
         found
     }
 
-    /// Copies the body of a pass of a column kernel for neighboring positions of the innermost loop. Returns `None` if
-    /// the kernel is not a column kernel with loops, if the pass reduces nothing, or if [`LoopBody::copied`] makes no
-    /// copies.
+    /// Copies the body of a pass of a column kernel for neighboring positions of the innermost loop. The number of
+    /// copies is a power of two, and at most [`MAX_POSITIONS`].
+    ///
+    /// Only slots that move along the inner axis have address registers in the copied body. These slots are loads and
+    /// gathered rows. Returns `None` in each of these cases:
+    /// - The kernel is not a column kernel with loops, or the pass reduces nothing.
+    /// - The body has no slot that moves along the inner axis.
+    /// - An instruction that varies along the inner axis accesses another slot, such as a store or a scratch slot.
+    /// - A uniform load, iota or index check is not index arithmetic.
+    /// - The offsets of a gathered row are not index arithmetic.
+    /// - Two copies need too many registers, or exceed `MAX_COPIED_INSTS`.
     pub fn at_positions(&self, code: &KernelBody, pass: &Pass) -> Option<LoopBody<'_>> {
         if code.layout != LaneLayout::Column || code.loops == 0 || pass.reduces.is_empty() {
             return None;
         }
-        self.copied(code, |_| MAX_POSITIONS, CopySpacing::Position)
-    }
-
-    /// Returns this body in several copies, each at another position. The number of copies is a power of two.
-    /// `max_copies` returns its limit for a number of slots that move along the inner axis.
-    ///
-    /// Only slots that move along the inner axis have address registers in the copied body. These slots are loads and
-    /// gathered rows. Returns `None` in each of these cases:
-    /// - The body has no such slot.
-    /// - An instruction that varies along the inner axis accesses another slot, such as a store or a scratch slot.
-    /// - A uniform load, iota or index check is not index arithmetic.
-    /// - The offsets of a gathered row are not index arithmetic, or the copies are not at positions of the innermost
-    ///   loop.
-    /// - Two copies need too many registers, or exceed `MAX_COPIED_INSTS`.
-    pub fn copied(
-        &self,
-        code: &KernelBody,
-        max_copies: impl Fn(usize) -> usize,
-        spacing: CopySpacing,
-    ) -> Option<LoopBody<'_>> {
         let rows = self.gathered_rows(code);
         let moves = |slot: &u32| {
             let slot_type = &code.slots[*slot as usize];
@@ -159,9 +123,7 @@ impl<'a> LoopBody<'a> {
         let moving: Vec<u32> = self.slots.iter().copied().filter(moves).collect();
         let fits = |(i, inst): (usize, &Inst)| match &inst.op {
             InstOp::Gather { slot, offsets } => {
-                spacing == CopySpacing::Position
-                    && rows.contains(slot)
-                    && offsets.iter().all(|(v, _)| self.index[v.0 as usize])
+                rows.contains(slot) && offsets.iter().all(|(v, _)| self.index[v.0 as usize])
             }
             InstOp::Const(_) | InstOp::Scalar(_) => true,
             op if self.uniform[i] => {
@@ -173,7 +135,7 @@ impl<'a> LoopBody<'a> {
             return None;
         }
         let by_registers = POINTERS.len() / moving.len();
-        let limit = max_copies(moving.len()).min(by_registers).min(MAX_COPIED_INSTS / self.insts.len());
+        let limit = MAX_POSITIONS.min(by_registers).min(MAX_COPIED_INSTS / self.insts.len());
         let copies: usize = 1 << limit.checked_ilog2().filter(|log| *log > 0)?;
         let mut pointers = vec![None; copies * code.slots.len()];
         let entries = (0..copies)
@@ -190,7 +152,6 @@ impl<'a> LoopBody<'a> {
             pointers,
             level: self.level,
             copies,
-            spacing,
         })
     }
 }

@@ -27,7 +27,7 @@ pub(crate) use self::frame_layout::{
 };
 pub(crate) use self::index_inst::{IndexInst, IndexOp, IndexOperand, condition, index_op};
 pub(crate) use self::inline_list::InlineList;
-pub(crate) use self::loop_body::{CopySpacing, LoopBody};
+pub(crate) use self::loop_body::LoopBody;
 pub(crate) use self::vector_block::{
     GatherGroup, MemRef, Tail, ValueOrigin, VectorBlock, VectorId, VectorInst, VectorInstKind,
 };

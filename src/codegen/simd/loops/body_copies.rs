@@ -1,39 +1,26 @@
 //! Copies of a body at neighboring positions: their address registers, and the rows that they gather.
 
 use super::function::FunctionEmitter;
-use crate::codegen::abi::{KernelArgs, SLOT_LOOPS, SLOT_ROW, slot_words};
-use crate::codegen::repr::element_pitch;
+use crate::codegen::abi::{KernelArgs, SLOT_LOOPS, slot_words};
 use crate::codegen::simd::asm::{Gpr, Mem, RCX, RDX};
 use crate::codegen::simd::emit::{BlockEmitter, EmitContext, SlotShift};
-use crate::codegen::simd::ir::{AddressSlice, CopySpacing, LoopBody, VectorBlock, frame_mem};
+use crate::codegen::simd::ir::{AddressSlice, LoopBody, VectorBlock, frame_mem};
 use crate::codegen::simd::select::{SelectPlan, chain_index_insts};
-use crate::lower::kernel_body::REDUCE_TILE;
 
 impl FunctionEmitter<'_> {
     /// Loads the address registers of the later copies of a body. The registers of the first copy are loaded already.
     pub fn load_copies(&mut self, body: &LoopBody<'_>) {
-        // The stride between copies: this word of a slot, or a tile of elements.
-        let word = match body.spacing {
-            CopySpacing::Single => return,
-            CopySpacing::Position => Some(SLOT_LOOPS + body.level - 1),
-            CopySpacing::Row => Some(SLOT_ROW),
-            CopySpacing::Tile => None,
-        };
+        if body.copies == 1 {
+            return;
+        }
         let (asm, slots) = (&mut self.asm, self.code.slots.len());
         asm.mov(RCX, frame_mem(self.layout.args));
         asm.mov(RCX, Mem::Base(RCX, std::mem::offset_of!(KernelArgs, slots) as i32));
         for slot in &body.slots {
             let slot = *slot as usize;
-            match word {
-                Some(word) => {
-                    let word = slot * slot_words(self.code.loops) + word;
-                    asm.mov(RDX, Mem::Base(RCX, 8 * word as i32));
-                }
-                None => {
-                    let pitch = element_pitch(&self.code.slots[slot]);
-                    asm.mov_imm(RDX, REDUCE_TILE as i32 * pitch as i32);
-                }
-            }
+            // The stride of the slot along the innermost loop.
+            let word = slot * slot_words(self.code.loops) + SLOT_LOOPS + body.level - 1;
+            asm.mov(RDX, Mem::Base(RCX, 8 * word as i32));
             let copies = (0..body.copies).filter_map(|copy| body.pointers[copy * slots + slot]);
             let copies: Vec<_> = copies.collect();
             for pair in copies.windows(2) {

@@ -2,6 +2,7 @@
 
 use smallvec::SmallVec;
 
+use super::read_ahead::slots_read_ahead;
 use crate::codegen::repr::Repr;
 use crate::codegen::simd::ir::{AddressSlice, FrameDemands, LaneScalar, LoopBody};
 use crate::codegen::uniform::has_uniform_offsets;
@@ -19,6 +20,7 @@ pub(super) fn frame_demands(code: &KernelBody) -> FrameDemands {
         lane_scalars: lane_scalars(code),
         index_words: if is_gathering { longest_body() } else { 0 },
         prefetch_copies: if is_gathering { prefetch_copies(code) } else { None },
+        read_ahead: code.passes.iter().flat_map(|pass| slots_read_ahead(code, pass)).collect(),
     }
 }
 

@@ -81,7 +81,6 @@ impl FunctionEmitter<'_> {
         self.asm.alu_imm(Alu::Cmp, frame_mem(self.layout.rows), 0);
         self.asm.jump_if(Cond::LessEqual, done);
         self.asm.bind(row);
-        self.reduce_rows(row, done);
         let code = self.code;
         for pass in &code.passes {
             self.pass(pass);
@@ -131,6 +130,7 @@ impl FunctionEmitter<'_> {
             }
         }
         self.enter_prefetch();
+        self.enter_read_ahead();
         self.enter_lane_scalars();
         let context = EmitContext::outside_loops(self.code, &self.layout);
         for slot in 0..self.code.slots.len() as u32 {

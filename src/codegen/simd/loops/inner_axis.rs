@@ -154,12 +154,25 @@ impl FunctionEmitter<'_> {
     /// Emits a loop of steps: a block of `elements` elements, repeated while at least `elements` elements remain. The
     /// loop uses the first `registers` registers.
     pub fn emit_steps(&mut self, body: &LoopBody<'_>, block: VectorBlock, elements: u32, registers: u8) {
+        self.emit_steps_after(body, block, elements, registers, |_| {});
+    }
+
+    /// As [`FunctionEmitter::emit_steps`]. Each step ends with the code that `end` emits, which may change rax.
+    pub fn emit_steps_after(
+        &mut self,
+        body: &LoopBody<'_>,
+        block: VectorBlock,
+        elements: u32,
+        registers: u8,
+        end: impl FnOnce(&mut Self),
+    ) {
         let (top, done) = (self.asm.label(), self.asm.label());
         self.asm.lea(RAX, Mem::Base(INDEX, elements as i32));
         self.asm.alu(Alu::Cmp, RAX, END);
         self.asm.jump_if(Cond::Greater, done);
         let context = EmitContext::new(self.code, &self.layout, body, true);
         BlockEmitter::new(&mut self.asm, &block, &context, &mut self.frame, registers).emit_repeated(top);
+        end(self);
         let asm = &mut self.asm;
         asm.alu_imm(Alu::Add, INDEX, elements as i32);
         asm.lea(RAX, Mem::Base(INDEX, elements as i32));

@@ -16,7 +16,7 @@ mod gather_variants;
 mod inner_axis;
 mod passes;
 mod prefetch;
-mod reduce_streams;
+mod read_ahead;
 mod row_loops;
 mod row_reduce;
 

@@ -19,7 +19,7 @@ const LINE: i32 = 64;
 
 /// Returns which of a slot's words holds the stride of the slot along the innermost loop, or along rows in a kernel
 /// without loops.
-fn innermost_stride(code: &KernelBody) -> usize {
+pub(super) fn innermost_stride(code: &KernelBody) -> usize {
     if code.loops > 0 { SLOT_LOOPS + code.loops as usize - 1 } else { SLOT_ROW }
 }
 

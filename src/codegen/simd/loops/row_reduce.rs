@@ -10,7 +10,7 @@ use crate::lower::kernel_body::{Pass, REDUCE_BYTES, REDUCE_TILE, ReduceStep};
 
 /// The location of a pass's accumulators while its elements are reduced.
 #[derive(Clone, Copy)]
-pub(super) enum Accumulators {
+enum Accumulators {
     /// In the registers from this number on.
     Registers(u8),
     /// In the frame.
@@ -34,7 +34,7 @@ fn accumulator_vectors(isa: VectorIsa) -> u32 {
 
 /// Returns the number of elements in a *round*: the least number that gives the same number of elements, at least one,
 /// to each accumulator lane of every reduction of the pass.
-pub(super) fn round_elements(pass: &Pass) -> u32 {
+fn round_elements(pass: &Pass) -> u32 {
     let lanes = pass.reduces.iter().map(|reduce| Repr::of(reduce.dtype).bytes());
     REDUCE_BYTES as u32 / lanes.min().expect("a pass of a row reduction has reductions")
 }
@@ -51,7 +51,7 @@ impl FunctionEmitter<'_> {
     }
 
     /// Returns the location of a pass's accumulators: registers, if half of all vector registers suffice.
-    pub fn accumulators(&self, pass: &Pass) -> Accumulators {
+    fn accumulators(&self, pass: &Pass) -> Accumulators {
         match pass.reduces.len() as u32 * accumulator_vectors(self.isa) {
             count if count <= u32::from(self.isa.registers()) / 2 => {
                 Accumulators::Registers(self.isa.registers() - count as u8)
@@ -61,7 +61,7 @@ impl FunctionEmitter<'_> {
     }
 
     /// Fills an area of the frame with the identity of a reduction.
-    pub fn store_identity(&mut self, reduce: ReduceStep, area: u32) {
+    fn store_identity(&mut self, reduce: ReduceStep, area: u32) {
         let identity = self.identity(reduce);
         let len = self.isa.vector();
         self.asm.vector(opcode::MOV_LOAD, len, 0, 0, Mem::Pool(identity).into(), None);
@@ -71,7 +71,7 @@ impl FunctionEmitter<'_> {
     }
 
     /// Loads accumulators from one area of the frame per reduction into registers from `first` on.
-    pub fn load_accumulators(&mut self, first: u8, areas: &[u32]) {
+    fn load_accumulators(&mut self, first: u8, areas: &[u32]) {
         let len = self.isa.vector();
         for (reg, memory) in (first..).zip(accumulator_offsets(self.isa, areas)) {
             self.asm.vector(opcode::MOV_LOAD, len, reg, 0, frame_mem(memory).into(), None);
@@ -79,7 +79,7 @@ impl FunctionEmitter<'_> {
     }
 
     /// Stores the accumulators that [`FunctionEmitter::load_accumulators`] loads.
-    pub fn store_accumulators(&mut self, first: u8, areas: &[u32]) {
+    fn store_accumulators(&mut self, first: u8, areas: &[u32]) {
         let len = self.isa.vector();
         for (reg, memory) in (first..).zip(accumulator_offsets(self.isa, areas)) {
             self.asm.vector(opcode::MOV_STORE, len, reg, 0, frame_mem(memory).into(), None);
@@ -103,9 +103,6 @@ impl FunctionEmitter<'_> {
         self.asm.alu_imm(Alu::Cmp, n, 0);
         self.asm.jump_if(Cond::LessEqual, done);
         self.asm.mov_imm(INDEX, 0);
-        self.reduce_tiles(pass, body, accumulators, variant);
-        self.asm.alu(Alu::Cmp, INDEX, n);
-        self.asm.jump_if(Cond::GreaterEqual, done);
         self.prefetch(body, variant);
         self.load_pointers(body);
         let uniforms = self.emit_uniform(body);
@@ -124,7 +121,7 @@ impl FunctionEmitter<'_> {
             self.load_accumulators(first, &areas);
         }
         let single = self.reduce_step(pass, body, plan, false);
-        self.emit_rounds(pass, body, plan, accumulators, 0, single.pressure());
+        self.emit_rounds(pass, body, plan, accumulators, single.pressure());
         self.asm.alu(Alu::Cmp, INDEX, END);
         self.asm.jump_if(Cond::GreaterEqual, no_rest);
         if let Accumulators::Registers(first) = accumulators {
@@ -155,15 +152,14 @@ impl FunctionEmitter<'_> {
         self.asm.bind(done);
     }
 
-    /// Emits a loop over whole rounds (see [`round_elements`]) up to [`END`], for copy number `copy` of the body.
-    /// `pressure` is the register pressure of a single step.
-    pub fn emit_rounds(
+    /// Emits a loop over whole rounds (see [`round_elements`]) up to [`END`]. `pressure` is the register
+    /// pressure of a single step.
+    fn emit_rounds(
         &mut self,
         pass: &Pass,
         body: &LoopBody<'_>,
         plan: SelectPlan<'_>,
         accumulators: Accumulators,
-        copy: u32,
         pressure: u32,
     ) {
         let registers = accumulators.free_registers(self.isa);
@@ -180,7 +176,7 @@ impl FunctionEmitter<'_> {
         let mut selector = self.selector(body, plan);
         for part in 0..steps / unroll {
             let ahead = part * unroll * step;
-            selector.restart(SelectMode::Step { unroll, ahead, masked: false }, copy);
+            selector.restart(SelectMode::Step { unroll, ahead, masked: false }, 0);
             selector.select_varying(&[]);
             for (index, reduce) in pass.reduces.iter().enumerate() {
                 let values = selector.reduction_operands(*reduce);
@@ -205,11 +201,11 @@ impl FunctionEmitter<'_> {
             }
         }
         let block = selector.block;
-        self.emit_steps(body, block, round, registers);
+        self.emit_steps_after(body, block, round, registers, |f| f.read_ahead(pass, body, round));
     }
 
     /// Selects a single step with the accumulators in the frame.
-    pub fn reduce_step(
+    fn reduce_step(
         &mut self,
         pass: &Pass,
         body: &LoopBody<'_>,
@@ -236,7 +232,7 @@ impl FunctionEmitter<'_> {
     }
 
     /// Combines accumulators in the frame into the totals. `accumulators` has the offset of an area for each reduction.
-    pub fn add_to_totals(&mut self, pass: &Pass, body: &LoopBody<'_>, accumulators: &[u32]) {
+    fn add_to_totals(&mut self, pass: &Pass, body: &LoopBody<'_>, accumulators: &[u32]) {
         let bytes = self.isa.vector().bytes();
         let vectors = accumulator_vectors(self.isa);
         let layout_totals = self.layout.totals[..pass.reduces.len()].to_vec();
@@ -253,7 +249,7 @@ impl FunctionEmitter<'_> {
 
     /// Combines the upper half of the lanes of the totals with the lower half until one lane is left, and stores the
     /// results of the reductions.
-    pub fn finish_reductions(&mut self, pass: &Pass, body: &LoopBody<'_>) {
+    fn finish_reductions(&mut self, pass: &Pass, body: &LoopBody<'_>) {
         let bytes = self.isa.vector().bytes();
         let vectors = accumulator_vectors(self.isa);
         let areas: Vec<(u32, u32)> = pass

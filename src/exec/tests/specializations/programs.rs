@@ -30,6 +30,7 @@ pub(super) const PROGRAMS: &[Program] = &[
     bands::DIAG_PART,
     bands::SET_DIAG,
     slices::STRIDED_SLICE,
+    slices::MASKED_SLICE,
     slices::STRIDED_SLICE_GRAD,
     slices::STRIDED_SLICE_UPDATE,
     slices::SLICE,

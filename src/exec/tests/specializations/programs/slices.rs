@@ -1,6 +1,6 @@
 //! Ops whose parameters are sizes and positions for each axis.
 
-use shapeflow_shape_fns::{DType, shape};
+use shapeflow_shape_fns::{Attr, DType, shape};
 
 use super::{Program, call, draw_floats, draw_rank, draw_sizes, shape_of, vector};
 use crate::error::Result;
@@ -27,6 +27,57 @@ pub(in super::super) const STRIDED_SLICE: Program = Program {
     naive: |feeds| {
         let slice = Slice::of(&feeds[1..], feeds[0].sizes());
         vec![tensor_of::<f32>(&slice.sizes(), &|index| element(&feeds[0], &slice.read(index)))]
+    },
+};
+
+/// `x[:end:stride, new_axis, .., position]`: each kind of mask of a strided slice.
+pub(in super::super) const MASKED_SLICE: Program = Program {
+    op: "strided_slice",
+    build: |graph, is_ranked| {
+        let x = graph.input("x", DType::F32, shape_of(is_ranked, 3))?;
+        let mut params = Vec::new();
+        for name in ["begin", "end", "strides"] {
+            params.push((name, graph.input(name, DType::I32, shape![?])?));
+        }
+        let masks = [
+            ("begin_mask", 0b1),
+            ("new_axis_mask", 0b10),
+            ("ellipsis_mask", 0b100),
+            ("shrink_axis_mask", 0b1000),
+        ];
+        call("strided_slice", &[x], &params, &masks.map(|(name, mask)| (name, Attr::Int(mask))))
+    },
+    draw: |draws, is_ranked| {
+        let rank = draw_rank(draws, is_ranked).max(2);
+        let sizes = draw_sizes(draws, rank);
+        let any = |draws: &mut Draws, size: usize| draws.below(2 * size) as i64 - size as i64;
+        let end = any(draws, sizes[0] + 2);
+        let stride = [1, 1, 2, -1, -2][draws.below(5)];
+        let position = any(draws, sizes[rank - 1]);
+        // The parameters of the new axis and of the ellipsis are not read.
+        let unread = draws.below(5) as i64 - 2;
+        vec![
+            draw_floats(draws, &sizes),
+            vector(&[unread, unread, unread, position]),
+            vector(&[end, unread, unread, position + 1]),
+            vector(&[stride, 1, 1, 1]),
+        ]
+    },
+    naive: |feeds| {
+        let (x, sizes) = (&feeds[0], feeds[0].sizes());
+        let [begin, end, strides] = [1, 2, 3].map(|number| ints(&feeds[number]));
+        let first = if strides[0] > 0 { 0 } else { sizes[0] as i64 };
+        let rows = positions(sizes[0] as i64, first, end[0], strides[0]);
+        let last = sizes[sizes.len() - 1] as i64;
+        let position = if begin[3] < 0 { begin[3] + last } else { begin[3] } as usize;
+        let mut result = vec![rows.len(), 1];
+        result.extend(&sizes[1..sizes.len() - 1]);
+        vec![tensor_of::<f32>(&result, &|index| {
+            let mut read = vec![rows[index[0]]];
+            read.extend(&index[2..]);
+            read.push(position);
+            element(x, &read)
+        })]
     },
 };
 

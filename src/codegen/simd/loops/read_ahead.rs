@@ -1,0 +1,83 @@
+//! Reading ahead. A row reduction that reads memory spends its time on waiting: the processor's own prefetching asks
+//! for too few cache lines at a time, and stops at the end of a page. The code of a reduction therefore prefetches what
+//! it reads [`AHEAD`] bytes later, if those bytes belong to the same row or to the next one.
+
+use super::function::FunctionEmitter;
+use super::prefetch::innermost_stride;
+use crate::codegen::abi::{KernelArgs, slot_words};
+use crate::codegen::repr::size_of;
+use crate::codegen::simd::asm::{Alu, Cond, Mem, RAX, RCX, RDX};
+use crate::codegen::simd::ir::roles::INDEX;
+use crate::codegen::simd::ir::{LoopBody, frame_mem};
+use crate::lower::kernel_body::{AccessPattern, KernelBody, LaneLayout, Pass, SlotUse};
+
+/// The number of bytes between an element that is read and the element that is prefetched at the same time. A shorter
+/// distance hides less of the time that memory takes. With a longer one, lines leave the caches before they are read.
+const AHEAD: i32 = 6 << 10;
+/// Bytes of a row from which on the row is read ahead even if the next row lies elsewhere. At its end, the code
+/// prefetches [`AHEAD`] bytes that it never reads.
+const LONG_ROW: i32 = 16 * AHEAD;
+/// Bytes of a cache line.
+const LINE: i32 = 64;
+
+/// Returns the slots that a pass reads ahead: loads of adjacent elements that no earlier pass reads. What an earlier
+/// pass has read is in the caches.
+pub(super) fn slots_read_ahead(code: &KernelBody, pass: &Pass) -> Vec<u32> {
+    if code.layout != LaneLayout::Row || pass.reduces.is_empty() {
+        return Vec::new();
+    }
+    let names = |pass: &Pass, slot: u32| pass.body.iter().any(|inst| inst.op.slot() == Some(slot));
+    let earlier = || code.passes.iter().take_while(|earlier| !std::ptr::eq(*earlier, pass));
+    let is_read_ahead = |slot: &u32| {
+        let slot_type = &code.slots[*slot as usize];
+        slot_type.used == SlotUse::Load
+            && slot_type.pattern == AccessPattern::Contiguous
+            && names(pass, *slot)
+            && !earlier().any(|earlier| names(earlier, *slot))
+    };
+    (0..code.slots.len() as u32).filter(is_read_ahead).collect()
+}
+
+impl FunctionEmitter<'_> {
+    /// Stores in the frame how far ahead each slot is read: [`AHEAD`] bytes if its rows are adjacent or long, else 0
+    /// bytes. A prefetch of what is read at the same time changes nothing.
+    pub fn enter_read_ahead(&mut self) {
+        let (asm, code) = (&mut self.asm, self.code);
+        if self.layout.ahead.iter().all(Option::is_none) {
+            return;
+        }
+        asm.mov(RCX, frame_mem(self.layout.args));
+        asm.mov(RCX, Mem::Base(RCX, std::mem::offset_of!(KernelArgs, slots) as i32));
+        for (slot, word) in self.layout.ahead.iter().enumerate() {
+            let Some(word) = word else { continue };
+            let ahead = asm.label();
+            let stride = slot * slot_words(code.loops) + innermost_stride(code);
+            asm.mov_imm(RDX, size_of(code.slots[slot].dtype) as i32);
+            asm.imul(RDX, frame_mem(self.layout.n));
+            asm.store_imm(frame_mem(*word), AHEAD);
+            asm.alu(Alu::Cmp, RDX, Mem::Base(RCX, 8 * stride as i32));
+            asm.jump_if(Cond::Equal, ahead);
+            asm.alu_imm(Alu::Cmp, RDX, LONG_ROW);
+            asm.jump_if(Cond::GreaterEqual, ahead);
+            asm.store_imm(frame_mem(*word), 0);
+            asm.bind(ahead);
+        }
+    }
+
+    /// Prefetches what a pass reads later, for the next `elements` elements from the current one on. Changes rax.
+    pub fn read_ahead(&mut self, pass: &Pass, body: &LoopBody<'_>, elements: u32) {
+        for slot in slots_read_ahead(self.code, pass) {
+            let slot = slot as usize;
+            let (Some(pointer), Some(word)) = (body.pointers[slot], self.layout.ahead[slot]) else {
+                continue;
+            };
+            let size = size_of(self.code.slots[slot].dtype);
+            self.asm.mov(RAX, frame_mem(word));
+            self.asm.alu(Alu::Add, RAX, pointer);
+            self.asm.lea(RAX, Mem::Indexed(RAX, INDEX, size.trailing_zeros() as u8, 0));
+            for line in (0..(elements * size) as i32).step_by(LINE as usize) {
+                self.asm.prefetch_far(Mem::Base(RAX, line));
+            }
+        }
+    }
+}
