@@ -122,6 +122,39 @@ def first_version(folder):
     record(folder, [("serving_default", "serving_default", {"images": f32(2, 4)})])
 
 
+def first_tables(folder):
+    """A model of TensorFlow 1 whose builder lists the vocabulary file in a collection only."""
+    os.chdir(FOLDER)
+    file = Path("words.txt")
+    file.write_text("red\ngreen\nblue\n")
+    with tf.Graph().as_default():
+        words = v1.placeholder(tf.string, [None], "words")
+        lookup = tf.lookup
+        lines = lookup.TextFileInitializer(
+            str(file), tf.string, lookup.TextFileIndex.WHOLE_LINE, tf.int64, lookup.TextFileIndex.LINE_NUMBER
+        )
+        ids = lookup.StaticHashTable(lines, -1).lookup(words)
+        prices = lookup.KeyValueTensorInitializer(["red", "blue"], [1.5, 2.5])
+        prices = lookup.StaticHashTable(prices, 0.0).lookup(words)
+        rows = tf.gather(v1.get_variable("rows", initializer=f32(4, 2)), ids + 1)
+        outputs = {"ids": ids, "prices": prices, "rows": rows}
+        with v1.Session() as session:
+            session.run([v1.global_variables_initializer(), v1.tables_initializer()])
+            signature = v1.saved_model.predict_signature_def({"words": words}, outputs)
+            builder = v1.saved_model.Builder(str(folder))
+            builder.add_meta_graph_and_variables(
+                session,
+                ["serve"],
+                {"serving_default": signature},
+                main_op=v1.tables_initializer(),
+                assets_collection=v1.get_collection(v1.GraphKeys.ASSET_FILEPATHS),
+            )
+            builder.save()
+    file.unlink()
+    words = np.array(["red", "x", "blue", ""], object)
+    record(folder, [("serving_default", "serving_default", {"words": words})])
+
+
 class Tables(tf.Module):
     """Tables of a vocabulary file, of constants, and of strings for numbers."""
 
@@ -227,6 +260,7 @@ MODELS = [
     layers,
     embedding,
     first_version,
+    first_tables,
     tables,
     dense_tables,
     generator,

@@ -320,7 +320,7 @@ fn shown_nodes(snapshot: &Snapshot) -> Vec<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{DType, Graph, Result, Value, shape};
+    use crate::{DType, Graph, Result, shape};
 
     /// Returns a chain of nodes with the given names. Each node adds a constant.
     fn chain(names: impl Iterator<Item = String>) -> Result<Snapshot> {
@@ -370,8 +370,11 @@ mod tests {
         let g = Graph::new();
         let x = g.input("x", DType::F32, shape!["n"])?;
         let flag = g.input("flag", DType::Bool, shape![])?;
-        let body = |state: &[Value<'_>]| g.cond(flag, || state[0].tanh(), || state[0].exp()).map(|y| [y]);
-        let _ = g.while_loop(&[x], |state| state[0].reduce_sum(0)?.less(9.0), body)?;
+        let _ = g.while_loop(
+            &[x],
+            |state| state[0].reduce_sum(0)?.less(9.0),
+            |state| g.cond(flag, || state[0].tanh(), || state[0].exp()),
+        )?;
         let snapshot = g.snapshot();
         let outline = Outline::of(&snapshot);
         check(&outline, &snapshot);

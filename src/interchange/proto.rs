@@ -261,6 +261,21 @@ pub(super) struct SaverDef {
 pub(super) struct CollectionDef {
     #[prost(message, optional, tag = "1")]
     pub node_list: Option<NodeList>,
+    #[prost(message, optional, tag = "5")]
+    pub any_list: Option<AnyList>,
+}
+
+/// Messages of any type.
+#[derive(Clone, PartialEq, prost::Message)]
+pub(super) struct AnyList {
+    #[prost(message, repeated, tag = "1")]
+    pub value: Vec<AnyMessage>,
+}
+
+#[derive(Clone, PartialEq, prost::Message)]
+pub(super) struct AnyMessage {
+    #[prost(bytes = "vec", tag = "2")]
+    pub value: Vec<u8>,
 }
 
 #[derive(Clone, PartialEq, prost::Message)]

@@ -1,8 +1,11 @@
 //! `SavedState`: what a SavedModel has besides its graph: variables, the nodes that initialize them, and asset files.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::path::{Component, Path, PathBuf};
 use std::sync::OnceLock;
+
+use prost::Message;
 
 use super::checkpoint::Checkpoint;
 use super::limits::Limits;
@@ -16,6 +19,10 @@ const INIT_SIGNATURE: &str = "__saved_model_init_op";
 /// The collections that name the node which initializes a model of TensorFlow 1. TensorFlow takes the first that the
 /// model has, and none if the model has the signature [`INIT_SIGNATURE`].
 const INIT_COLLECTIONS: [&str; 2] = ["saved_model_main_op", "legacy_init_op"];
+
+/// The collection that lists the assets of a model of TensorFlow 1. TensorFlow reads it if the field `asset_file_def` is
+/// empty.
+const ASSET_COLLECTION: &str = "saved_model_assets";
 
 /// What a SavedModel has besides its graph.
 #[derive(Debug, Default)]
@@ -52,7 +59,7 @@ impl SavedState {
                 initializers.push(name.to_string());
             }
         }
-        let assets = meta.asset_file_def.iter().map(asset).collect::<Result<_>>()?;
+        let assets = assets(meta)?.iter().map(asset).collect::<Result<_>>()?;
         let objects = meta.object_graph_def.take();
         let objects = objects.map(|objects| SavedObjects::of(objects, graph)).unwrap_or_default();
         Ok(SavedState { checkpoint: None, initializers, assets, objects, keys: OnceLock::new() })
@@ -94,6 +101,24 @@ impl SavedState {
         let keys = checkpoint.keys_of_objects(&self.objects.members)?;
         Ok(self.keys.get_or_init(|| keys))
     }
+}
+
+/// Returns the assets of a model.
+///
+/// # Errors
+/// An asset of the collection is damaged.
+fn assets(meta: &MetaGraphDef) -> Result<Cow<'_, [AssetFileDef]>> {
+    let collection = meta.collection_def.get(ASSET_COLLECTION).and_then(|assets| assets.any_list.as_ref());
+    let Some(collection) = collection.filter(|_| meta.asset_file_def.is_empty()) else {
+        return Ok(Cow::Borrowed(&meta.asset_file_def));
+    };
+    let decoded = collection.value.iter().map(|asset| {
+        AssetFileDef::decode(&asset.value[..]).map_err(|error| {
+            let message = format!("the collection {ASSET_COLLECTION} must hold assets: {error}");
+            Error::new(ErrorKind::Parse, Phase::Build, message)
+        })
+    });
+    decoded.collect::<Result<_>>().map(Cow::Owned)
 }
 
 /// Returns the tensor that holds the path of an asset, and the path in the folder of assets.

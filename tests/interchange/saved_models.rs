@@ -77,6 +77,39 @@ fn tables_of_files_and_constants_are_read() {
 }
 
 #[test]
+fn vocabulary_files_in_a_collection_are_read() {
+    check("first_tables", "serving_default", &["serving_default"]);
+}
+
+#[test]
+fn a_table_of_a_saved_model_that_is_not_filled_is_refused() {
+    let source = folder("first_tables");
+    let target = std::env::temp_dir().join(format!("shapeflow-unfilled-{}", std::process::id()));
+    std::fs::create_dir_all(target.join("variables")).unwrap();
+    for name in ["variables/variables.index", "variables/variables.data-00000-of-00001"] {
+        std::fs::copy(source.join(name), target.join(name)).unwrap();
+    }
+    let bytes = std::fs::read(source.join("saved_model.pb")).unwrap();
+    let refused = |from: &str, to: &str| {
+        let at = bytes.windows(from.len()).position(|window| window == from.as_bytes()).unwrap();
+        let mut bytes = bytes.clone();
+        bytes[at..at + from.len()].copy_from_slice(to.as_bytes());
+        std::fs::write(target.join("saved_model.pb"), bytes).unwrap();
+        let served = SavedModel::load(&target).unwrap().signature("serving_default").unwrap();
+        served.check().unwrap_err().to_string()
+    };
+    // No op initializes the model.
+    let error = refused("saved_model_main_op", "saved_model_main_oq");
+    assert!(error.contains("the op that initializes the model must fill the table"), "{error}");
+    // The vocabulary file is missing, then it is no asset.
+    let error = refused("saved_model_main_op", "saved_model_main_op");
+    assert!(error.contains("words.txt"), "{error}");
+    let error = refused("saved_model_assets", "saved_model_assetz");
+    assert!(error.contains("must be an asset of the model"), "{error}");
+    std::fs::remove_dir_all(&target).unwrap();
+}
+
+#[test]
 fn saved_buckets_of_a_table_that_are_empty_are_not_read() {
     check("dense_tables", "serving_default", &["serving_default", "serving_default_2"]);
 }

@@ -112,6 +112,7 @@ impl<'a, 'g> Importer<'a, 'g> {
                 );
                 Err(Error::new(ErrorKind::Compile, Phase::Build, message))
             }
+            Some(TableContent::Refused(error)) => Err(error),
             None => Ok(None),
         }
     }

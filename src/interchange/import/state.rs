@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use super::handle::Restored;
+use crate::error::Error;
 use crate::ops::array::LookupTable;
 use crate::tensor::Tensor;
 
@@ -21,6 +22,8 @@ pub(super) enum TableContent {
     Known(Box<[Tensor; 2]>),
     /// Content that only TensorFlow computes. The text names the node that stores the content.
     Unknown(String),
+    /// Content that the import refused.
+    Refused(Error),
 }
 
 /// The value that a variable has before any run.

@@ -52,6 +52,11 @@ impl<'a, 'g> Importer<'a, 'g> {
             let table = TableResource { name: resource, key, value, is_fixed, value_sizes, buckets };
             return self.handle(frame, index, name, inputs, &[Resource::Table(Rc::new(table))]).map(Some);
         }
+        // A node that reads the table returns the error. A model may have tables that no imported node reads.
+        let kept = |error: Error| match error.kind() {
+            ErrorKind::Memory => Err(error),
+            _ => Ok(TableContent::Refused(error)),
+        };
         let Some((table, rest)) = inputs.split_first() else { return Ok(None) };
         let Some(Resource::Table(table)) = table.resource.clone() else { return Ok(None) };
         // These nodes pass the table on.
@@ -83,7 +88,7 @@ impl<'a, 'g> Importer<'a, 'g> {
                 Built::of(constants.to_vec())
             }
             ("InitializeTable" | "LookupTableImport", [keys, values]) if self.recording.is_some() => {
-                let content = self.content(keys, values, name)?;
+                let content = self.content(keys, values, name).or_else(kept)?;
                 self.record_table(table.name.clone(), content);
                 Built::default()
             }
@@ -105,7 +110,7 @@ impl<'a, 'g> Importer<'a, 'g> {
             ("InitializeTable", _) if !self.source.is_saved_model => Built::default(),
             ("InitializeTableFromTextFile", [file]) if self.recording.is_some() => {
                 let content = match self.constant_tensor(file.value) {
-                    Some(path) => self.vocabulary(frame, index, &path, &table)?,
+                    Some(path) => self.vocabulary(frame, index, &path, &table).or_else(kept)?,
                     None => TableContent::Unknown(name.to_string()),
                 };
                 self.record_table(table.name.clone(), content);
@@ -197,16 +202,18 @@ impl<'a, 'g> Importer<'a, 'g> {
         }
         let (keys, values) = match self.initial_content(&handle.name)? {
             Some(content) => content,
-            // TensorFlow fills all tables of a SavedModel, so a table that nothing fills is empty.
-            None if self.source.is_saved_model => {
+            // A table that the program may change is empty before anything fills it.
+            None if self.source.is_saved_model && !handle.is_fixed => {
                 let sizes: Vec<usize> = [0].into_iter().chain(handle.value_sizes.iter().copied()).collect();
                 (Tensor::zeros(handle.key, &[0])?, Tensor::zeros(handle.value, &sizes)?)
             }
             None => {
-                let message = format!(
-                    "a node InitializeTableV2 of the graph must fill the table {}, got none; {reader} reads it",
-                    handle.name
-                );
+                let by = match self.source.is_saved_model {
+                    true => "the op that initializes the model",
+                    false => "a node InitializeTableV2 of the graph",
+                };
+                let message =
+                    format!("{by} must fill the table {}, got none; {reader} reads it", handle.name);
                 return Err(Error::new(ErrorKind::Compile, Phase::Build, message));
             }
         };
