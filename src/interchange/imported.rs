@@ -201,8 +201,7 @@ impl Imported {
 
     /// Returns the tensor of a node in a function.
     fn inner_tensor(&self, node: &str, output: usize) -> Result<Value<'_>> {
-        // A node that was imported again, after its function could not be shared, has a later record.
-        let Some(built) = self.built.iter().rev().find(|built| built.name == node) else {
+        let Some(built) = self.latest(node) else {
             if self.left_out.contains(node) {
                 return Err(self.error_of_left_out(node));
             }
@@ -242,7 +241,7 @@ impl Imported {
             let (op, count) = match self.by_name.get(node).and_then(|index| self.nodes.get(*index)) {
                 Some(record) if record.blocking_error.is_some() => continue,
                 Some(record) => (&record.op, record.outputs.len()),
-                None => match self.built.iter().rev().find(|built| built.name == node) {
+                None => match self.latest(node) {
                     Some(built) => (&built.op, built.values.len()),
                     None => continue,
                 },
@@ -418,11 +417,39 @@ impl Imported {
     /// Returns the names of the nodes that have outputs which no other node reads. These nodes are most likely the
     /// results of the model.
     pub fn fetches(&self) -> impl Iterator<Item = &str> {
-        let ends = self
-            .nodes
-            .iter()
-            .filter(|record| !record.is_read && !record.is_input && !record.outputs.is_empty());
-        ends.map(|record| record.name.as_str())
+        self.ends().map(|record| record.name.as_str())
+    }
+
+    /// Returns the nodes that have outputs which no other node reads.
+    fn ends(&self) -> impl Iterator<Item = &NodeRecord> {
+        self.nodes.iter().filter(|record| !record.is_read && !record.is_input && !record.outputs.is_empty())
+    }
+
+    /// Returns the values of the tensors that the import was to compute, also of those that cannot be used.
+    pub(super) fn fetched_values(&self) -> Vec<ValueId> {
+        if self.fetches.is_empty() {
+            return self
+                .ends()
+                .flat_map(|record| &record.outputs)
+                .flatten()
+                .map(|output| output.value)
+                .collect();
+        }
+        let value = |fetch: &String| {
+            let (node, output) =
+                split_name(self.names.fetched(fetch, |name| self.by_name.contains_key(name)));
+            match self.by_name.get(node) {
+                Some(index) => self.nodes[*index].outputs.get(output)?.map(|output| output.value),
+                None => self.latest(node)?.values.get(output).map(|inner| inner.value),
+            }
+        };
+        self.fetches.iter().filter_map(value).collect()
+    }
+
+    /// Returns the node with this name, also of a function. A node that was imported again, after its function could
+    /// not be shared, has a later record.
+    fn latest(&self, node: &str) -> Option<&BuiltNode> {
+        self.built.iter().rev().find(|built| built.name == node)
     }
 
     /// Returns the end of a message about an unknown name: the nearest name, or else at most five names that can be

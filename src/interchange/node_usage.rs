@@ -4,8 +4,7 @@ use std::ops::Range;
 
 use shapeflow_shape_fns::DType;
 
-use crate::error::Result;
-use crate::graph::{GraphData, NodeIx, Value};
+use crate::graph::{GraphData, NodeIx, ValueIx};
 use crate::op::Body;
 
 /// What computes the nodes of an op type.
@@ -21,6 +20,8 @@ pub enum ComputedBy {
     Host,
     /// Nothing: this crate has no body for the op, so the graph does not compile.
     Nothing,
+    /// Nothing: inference refused the node. See [`Imported::check`](super::Imported::check).
+    Refused,
 }
 
 /// What computes a node of the model, and the dtypes of its outputs.
@@ -42,9 +43,9 @@ impl NodeUsage {
     /// Returns the usage of a node of the model that became these nodes of the graph.
     pub(super) fn of(data: &GraphData, nodes: Range<u32>, is_live: &[bool]) -> NodeUsage {
         let mut usage = NodeUsage::default();
-        for node in nodes.map(NodeIx).filter(|node| is_live[node.index()]) {
-            let node = &data.nodes[node.index()];
-            usage.computed_by = usage.computed_by.max(computed_by(&node.op.body));
+        for index in nodes.map(NodeIx).filter(|node| is_live[node.index()]) {
+            let node = &data.nodes[index.index()];
+            usage.computed_by = usage.computed_by.max(computed_by(data, index));
             for value in node.values() {
                 let value = &data.values[value.index()];
                 usage.dtypes.push(value.dtype);
@@ -55,8 +56,12 @@ impl NodeUsage {
     }
 }
 
-fn computed_by(body: &Body) -> ComputedBy {
-    match body {
+fn computed_by(data: &GraphData, index: NodeIx) -> ComputedBy {
+    let node = &data.nodes[index.index()];
+    match node.op.body {
+        _ if data.refused.contains_key(&index) => ComputedBy::Refused,
+        // The nodes that read a handle know the variable or the table.
+        Body::ShapeOnly if node.values().any(|value| data.handles.contains(&value)) => ComputedBy::Import,
         Body::Input | Body::Constant => ComputedBy::Import,
         Body::Compute(_) | Body::Contraction { .. } | Body::Composite(_) => ComputedBy::Kernels,
         Body::Host(_) | Body::HostWith(_) | Body::Control(_) => ComputedBy::Host,
@@ -64,18 +69,23 @@ fn computed_by(body: &Body) -> ComputedBy {
     }
 }
 
-/// Returns, for every node of the graph, whether `outputs` need it.
-pub(super) fn live_nodes(data: &GraphData, outputs: &[Value<'_>]) -> Result<Vec<bool>> {
+/// Returns the nodes that make these values.
+pub(super) fn nodes_of(
+    data: &GraphData,
+    values: impl IntoIterator<Item = ValueIx>,
+) -> impl Iterator<Item = NodeIx> {
+    values.into_iter().map(|value| data.values[value.index()].node)
+}
+
+/// Returns, for every node of the graph, whether it is one of `needed`, or one of these needs it.
+pub(super) fn live_nodes(data: &GraphData, needed: impl Iterator<Item = NodeIx>) -> Vec<bool> {
     let mut is_live = vec![false; data.nodes.len()];
-    let mut stack = Vec::new();
-    for output in outputs {
-        stack.push(data.values[output.index()?.index()].node);
-    }
+    let mut stack: Vec<NodeIx> = needed.collect();
     while let Some(node) = stack.pop() {
         if !std::mem::replace(&mut is_live[node.index()], true) {
             let operands = &data.nodes[node.index()].operands;
             stack.extend(operands.iter().map(|operand| data.values[operand.index()].node));
         }
     }
-    Ok(is_live)
+    is_live
 }

@@ -92,6 +92,7 @@ fn documents_fit_the_schema() {
     fits("bench", &printed(&with(&["bench", MODEL, "--repeat", "1", "--threads", "1,2"])));
     fits("check", &printed(&["check", MODEL, "--json"]));
     fits("check", &printed(&["check", "tests/data/saved_models/layers", "--json"]));
+    fits("check", &refused(&["check", MODEL, "--shape", "x=n,5", "--json"]).1);
     fits("ops", &printed(&["ops", "--json"]));
     for stage in ["graph", "optimized", "kernels", "clif", "asm"] {
         fits("dump", &printed(&with(&["dump", MODEL, "--stage", stage])));
@@ -148,4 +149,46 @@ fn errors_name_their_node_and_op() {
     assert!(text.ends_with(&format!("{summary}DebugIdentity ×2, DeepCopy ×1\n")), "{text}");
     let text = printed(&["infer", &of(["Betainc3", "Betainc3", "Betainc3", "Relu"]), "--allow-unknown"]);
     assert!(text.ends_with(&format!("{summary}Betainc3 ×3\n")), "{text}");
+}
+
+#[test]
+fn a_refused_node_hides_no_missing_kernel() {
+    let folder = Folder::new("hidden-kernels");
+    let model = folder.file("model.pbtxt");
+    std::fs::write(
+        &model,
+        r#"
+        node { name: "x" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } }
+               attr { key: "shape" value { shape { dim { size: 2 } dim { size: 3 } } } } }
+        node { name: "copy" op: "DeepCopy" input: "x" attr { key: "T" value { type: DT_FLOAT } } }
+        node { name: "bad" op: "MatMul" input: "copy" input: "copy" attr { key: "T" value { type: DT_FLOAT } } }
+        node { name: "after" op: "Relu" input: "bad" attr { key: "T" value { type: DT_FLOAT } } }"#,
+    )
+    .unwrap();
+    let (code, text, errors) = refused(&["infer", &model]);
+    assert!(code == 2 && errors.contains("--> node bad"), "{errors}");
+    let summary =
+        "computed: 1 node by kernels, 0 on the host, 1 refused, 1 by nothing (33 % can run): DeepCopy ×1\n";
+    assert!(text.ends_with(summary), "{text}");
+    let document: Value = serde_json::from_str(&refused(&["infer", &model, "--json"]).1).unwrap();
+    let coverage = json!({
+        "kernels": 1, "host": 0, "refused": 1, "none": 1, "missing": [{"op": "DeepCopy", "nodes": 1}]
+    });
+    assert_eq!(document["coverage"], coverage);
+
+    let (code, text, errors) = refused(&["check", &model]);
+    assert!(code == 2 && errors.contains("--> node bad"), "{errors}");
+    let verdict =
+        "the model cannot run: 1 node in kernels, 0 on the host, 1 that nothing computes, 1 refused\n";
+    assert!(text.starts_with(verdict), "{text}");
+    let has = |words: &[&str]| text.lines().any(|line| line.split_whitespace().collect::<Vec<_>>() == words);
+    assert!(has(&["input", "x", "f32[2,", "3]"]), "{text}");
+    assert!(has(&["DeepCopy", "1", "nothing", "0", "f32", "copy"]), "{text}");
+    assert!(has(&["MatMul", "1", "refused", "1", "f32", "bad"]), "{text}");
+    assert!(!text.contains("a run determines"), "{text}");
+    // An output that the refused node does not affect is listed.
+    let document: Value =
+        serde_json::from_str(&refused(&["check", &model, "--fetch", "after", "copy", "--json"]).1).unwrap();
+    assert_eq!(document["outputs"], json!([{"name": "copy", "dtype": "f32", "shape": "[2, 3]"}]));
+    assert_eq!(document["error"]["node"], "bad");
 }

@@ -2,7 +2,8 @@
 
 use serde_json::Value as Json;
 use shapeflow::interchange::{
-    ImportOptions, Imported, Model, ops_missing_in_tensorflow, tensor_names, to_graphdef, to_pbtxt,
+    ComputedBy, ImportOptions, Imported, Model, ops_missing_in_tensorflow, tensor_names, to_graphdef,
+    to_pbtxt,
 };
 use shapeflow::{
     Backend, CompileOptions, DType, Graph, Result, Tensor, TensorShape, TensorView, Value, shape,
@@ -282,5 +283,9 @@ fn usage_counts_the_nodes_of_a_refused_loop() -> Result<()> {
     let usage = imported.op_usage(&[])?;
     let counted: Vec<&str> = usage.iter().map(|usage| usage.op.as_str()).collect();
     assert!(counted.contains(&"While") && counted.contains(&"ReverseV2"), "{counted:?}");
+    // The other nodes of the body are not hidden.
+    let usage = imported.op_usage_of_fetches();
+    let by = |op: &str| usage.iter().find(|usage| usage.op == op).unwrap().computed_by;
+    assert_eq!((by("ReverseV2"), by("AddV2")), (ComputedBy::Refused, ComputedBy::Kernels));
     Ok(())
 }

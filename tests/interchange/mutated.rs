@@ -139,6 +139,7 @@ fn run(text: &str, random: &mut Random) -> Result<()> {
     let names: Vec<String> = imported.fetches().map(str::to_string).collect();
     let values: Vec<Value<'_>> = names.iter().filter_map(|name| imported.value(name).ok()).collect();
     imported.op_usage(&values)?;
+    imported.op_usage_of_fetches();
     if values.is_empty() {
         return Ok(());
     }

@@ -9,7 +9,7 @@ use shapeflow::{Error, Executable, Value};
 
 use super::document::{plural, table, with_final_newline};
 use super::failure::{Failure, json_of};
-use super::model::{fetches, flag, import_signature, read, results, shown, type_text};
+use super::model::{fetches, flag, import_signature, read, results, shown, signature_in_use, type_text};
 use super::output::print_error;
 use super::run::options;
 
@@ -52,13 +52,13 @@ fn ignored_json(model: &Model) -> Json {
 fn checked(arguments: &ArgMatches, model: &Model, is_json: bool) -> Result<Vec<u8>, Failure> {
     let fetches = fetches(arguments);
     let imported = import_signature(arguments, model, fetches.as_deref())?;
+    let refused = imported.check().err();
     let outputs = match results(&imported, fetches.as_deref()) {
         Ok(outputs) => outputs,
-        // A value that inference refused has no usage. The errors of the value say why.
-        Err(failure) => return Err(imported.check().err().map_or(failure, Failure::from)),
+        Err(_) if refused.is_some() => usable_results(arguments, model, &imported),
+        Err(failure) => return Err(failure),
     };
-    let values: Vec<Value<'_>> = outputs.iter().map(|(_, value)| *value).collect();
-    let mut usage = imported.op_usage(&values)?;
+    let mut usage = imported.op_usage_of_fetches();
     // Ops that keep the model from running come first, then the most frequent ones.
     usage.sort_by_key(|usage| (std::cmp::Reverse((usage.computed_by, usage.nodes.len())), usage.op.clone()));
     let named: Vec<(&str, Value<'_>)> = outputs.iter().map(|(name, value)| (name.as_str(), *value)).collect();
@@ -67,7 +67,7 @@ fn checked(arguments: &ArgMatches, model: &Model, is_json: bool) -> Result<Vec<u
     if let (Some(_), Ok(exe)) = (&fetches, &compiled) {
         inputs.retain(|(name, _)| needs(exe, name));
     }
-    let error = imported.check().err().or(compiled.err());
+    let error = refused.or(compiled.err());
     let ports = Ports { inputs, outputs: named };
     let document = if is_json {
         json_document(&imported, &ports, &usage, error.as_ref(), ignored_json(model))
@@ -78,6 +78,22 @@ fn checked(arguments: &ArgMatches, model: &Model, is_json: bool) -> Result<Vec<u
         Some(error) => Err(Failure::with_document(error, with_final_newline(document))),
         None => Ok(with_final_newline(document)),
     }
+}
+
+/// Returns the results that have a value. The others depend on a node that the import refused.
+fn usable_results<'m>(
+    arguments: &ArgMatches,
+    model: &Model,
+    imported: &'m Imported,
+) -> Vec<(String, Value<'m>)> {
+    let same = |name: &str| (name.to_string(), name.to_string());
+    let results: Vec<(String, String)> = match (fetches(arguments), signature_in_use(arguments, model)) {
+        (Some(fetches), _) => fetches.into_iter().map(same).collect(),
+        (None, Some((_, signature))) => signature.outputs.clone(),
+        (None, None) => imported.fetches().map(same).collect(),
+    };
+    let usable = |(name, tensor): (String, String)| Some((name, imported.value(&tensor).ok()?));
+    results.into_iter().filter_map(usable).collect()
 }
 
 /// The inputs and outputs of the model that a document shows. With fetches, these are the inputs that the fetches need.
@@ -126,6 +142,7 @@ fn computed_by(usage: &OpUsage) -> &'static str {
         ComputedBy::Import => "import",
         ComputedBy::Kernels => "kernels",
         ComputedBy::Host => "host",
+        ComputedBy::Refused => "refused",
         _ => "nothing",
     }
 }
@@ -149,10 +166,10 @@ fn text_document(
     let (kernels, host) = (count(ComputedBy::Kernels), count(ComputedBy::Host));
     let verdict = if error.is_some() { "the model cannot run" } else { "the model can run" };
     let mut text = format!("{verdict}: {} in kernels, {host} on the host", plural(kernels, "node"));
-    match count(ComputedBy::Nothing) {
-        0 => {}
-        missing => {
-            let _ = write!(text, ", {missing} that nothing computes");
+    let (missing, refused) = (count(ComputedBy::Nothing), count(ComputedBy::Refused));
+    for (count, what) in [(missing, "that nothing computes"), (refused, "refused")] {
+        if count > 0 {
+            let _ = write!(text, ", {count} {what}");
         }
     }
     text.push_str("\n\n");
@@ -163,12 +180,13 @@ fn text_document(
     rows.extend(inputs.iter().map(|port| ports("input", *port)));
     rows.extend(outputs.iter().map(|port| ports("output", *port)));
     text.push_str(&table(&rows));
+    // No run determines the shapes that a refused node leaves unknown.
     let unknown = unknown_shapes(outputs);
-    if unknown > 0 {
+    if unknown > 0 && refused == 0 {
         let _ = writeln!(text, "a run determines {unknown} of {}", plural(outputs.len(), "output shape"));
     }
     let unknown: usize = usage.iter().map(|usage| usage.unknown_shapes).sum();
-    if unknown > 0 {
+    if unknown > 0 && refused == 0 {
         let _ = writeln!(text, "a run determines the shapes of {}", plural(unknown, "node"));
     }
     text.push('\n');
@@ -181,7 +199,7 @@ fn text_document(
         }
         let dtypes: Vec<&str> = usage.dtypes.iter().map(|dtype| dtype.name()).collect();
         let place = match usage.computed_by {
-            ComputedBy::Nothing => shown(&usage.nodes),
+            ComputedBy::Nothing | ComputedBy::Refused => shown(&usage.nodes),
             _ => String::new(),
         };
         rows.push([

@@ -17,7 +17,7 @@ pub(crate) fn infer(arguments: &ArgMatches) -> Result<Vec<u8>, Failure> {
     let imported = import(arguments, None, Some(&mut NamedFeeds::read(arguments)?))?;
     let guards = imported.graph().guards_by_node();
     let names = imported.graph().dim_names();
-    let coverage = Coverage::of(&imported)?;
+    let coverage = Coverage::of(&imported);
     let text = if flag(arguments, "json") {
         let nodes: Vec<Value> = imported
             .nodes()
@@ -84,25 +84,26 @@ const RESOURCE: &str = "resource";
 struct Coverage {
     kernels: usize,
     host: usize,
+    refused: usize,
     /// The ops that nothing computes, each with the number of its nodes.
     missing: Vec<(String, usize)>,
 }
 
 impl Coverage {
-    /// Counts the nodes that are needed for the tensors that no node reads.
-    fn of(imported: &Imported) -> Result<Coverage, Failure> {
-        let ends: Vec<_> = imported.fetches().filter_map(|name| imported.value(name).ok()).collect();
-        let mut coverage = Coverage { kernels: 0, host: 0, missing: Vec::new() };
-        for usage in imported.op_usage(&ends)? {
+    /// Counts the nodes that the outputs of the signature need, or else the tensors that no node reads.
+    fn of(imported: &Imported) -> Coverage {
+        let mut coverage = Coverage { kernels: 0, host: 0, refused: 0, missing: Vec::new() };
+        for usage in imported.op_usage_of_fetches() {
             let count = usage.nodes.len();
             match usage.computed_by {
                 ComputedBy::Kernels => coverage.kernels += count,
                 ComputedBy::Host => coverage.host += count,
                 ComputedBy::Nothing => coverage.missing.push((usage.op, count)),
+                ComputedBy::Refused => coverage.refused += count,
                 _ => {}
             }
         }
-        Ok(coverage)
+        coverage
     }
 
     fn uncovered(&self) -> usize {
@@ -112,19 +113,29 @@ impl Coverage {
     fn json(&self) -> Value {
         let missing: Vec<Value> =
             self.missing.iter().map(|(op, nodes)| json!({"op": op, "nodes": nodes})).collect();
-        json!({"kernels": self.kernels, "host": self.host, "none": self.uncovered(), "missing": missing})
+        json!({
+            "kernels": self.kernels,
+            "host": self.host,
+            "refused": self.refused,
+            "none": self.uncovered(),
+            "missing": missing,
+        })
     }
 
     fn text(&self) -> String {
         let (covered, uncovered) = (self.kernels + self.host, self.uncovered());
-        if covered + uncovered == 0 {
+        let all = covered + self.refused + uncovered;
+        if all == 0 {
             return String::new();
         }
         let mut text =
             format!("computed: {} by kernels, {} on the host", plural(self.kernels, "node"), self.host);
+        if self.refused > 0 {
+            let _ = write!(text, ", {} refused", self.refused);
+        }
         if uncovered > 0 {
             let ops: Vec<String> = self.missing.iter().map(|(op, count)| format!("{op} ×{count}")).collect();
-            let share = 100 * covered / (covered + uncovered);
+            let share = 100 * covered / all;
             let _ = write!(text, ", {uncovered} by nothing ({share} % can run): {}", ops.join(", "));
         }
         text.push('\n');

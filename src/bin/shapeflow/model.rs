@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use clap::ArgMatches;
 use shapeflow::interchange::{
-    ComputedBy, ImportOptions, Imported, Limits, Model, as_dtype, map_safetensors, read_model, read_npz,
-    read_npz_bytes, read_safetensors_bytes,
+    ComputedBy, ImportOptions, Imported, Limits, Model, Signature, as_dtype, map_safetensors, read_model,
+    read_npz, read_npz_bytes, read_safetensors_bytes,
 };
 use shapeflow::{DType, DimNames, Error, Executable, Port, Tensor, TensorShape, Value};
 
@@ -50,9 +50,7 @@ pub(crate) fn import_file(
     let imported = model.import(fetches, &options)?;
     if let Some(feeds) = feeds {
         feeds.name_by_input(&imported)?;
-        let signature = arguments.try_get_one::<String>("signature").ok().flatten().map(String::as_str);
-        let signature = signature.or(model.default_signature());
-        let signature = model.signatures().find(|(name, _)| Some(*name) == signature);
+        let signature = signature_in_use(arguments, &model);
         for (name, tensor) in signature.iter().flat_map(|(_, signature)| &signature.inputs) {
             if let Some(input) = imported.input_name(tensor) {
                 feeds.signature_names.insert(input.to_string(), name.clone());
@@ -72,6 +70,16 @@ fn has_placeholders_only(model: &Model, signature: &str) -> bool {
     signatures.any(|(name, found)| {
         name == signature && found.inputs.iter().all(|(_, tensor)| is_placeholder(tensor))
     })
+}
+
+/// Returns the signature that `--signature` names; without it, the one that stands for the model.
+pub(crate) fn signature_in_use<'m>(
+    arguments: &ArgMatches,
+    model: &'m Model,
+) -> Option<(&'m str, &'m Signature)> {
+    let chosen = arguments.try_get_one::<String>("signature").ok().flatten().map(String::as_str);
+    let name = chosen.or(model.default_signature());
+    model.signatures().find(|(signature, _)| Some(*signature) == name)
 }
 
 fn is_signature_chosen(arguments: &ArgMatches) -> bool {

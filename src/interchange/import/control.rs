@@ -252,8 +252,8 @@ impl<'a, 'g> Importer<'a, 'g> {
         // The conditions of the region guard its outputs already, and mean nothing outside.
         self.conditions.truncate(conditions_before);
         // The nodes of a refused region are recorded too, because the graph drops them as well.
-        let values = guarded.as_ref().map(|outputs| values_of(outputs)).unwrap_or_default();
-        self.record_region(built_before, first_built, &values)?;
+        let values = guarded.as_ref().ok().map(|outputs| values_of(outputs));
+        self.record_region(built_before, first_built, values.as_deref())?;
         guarded
     }
 

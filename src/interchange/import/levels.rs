@@ -242,7 +242,7 @@ impl<'a, 'g> Importer<'a, 'g> {
                 .collect()
         });
         // The nodes of a refused region are recorded too, because they leave the graph as well.
-        let recorded = self.record_region(built_before, first_built, values.as_deref().unwrap_or_default());
+        let recorded = self.record_region(built_before, first_built, values.as_deref().ok());
         remove_nodes(&added, built);
         self.conditions.truncate(conditions_before);
         recorded.and(values)

@@ -5,14 +5,14 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::super::imported::{RegionNode, outputs_of};
-use super::super::node_usage::{NodeUsage, live_nodes};
+use super::super::node_usage::{NodeUsage, live_nodes, nodes_of};
 use super::importer::Importer;
 use crate::error::Result;
-use crate::graph::{DimNames, Value};
+use crate::graph::{DimNames, Value, ValueIx};
 
 impl<'g> Importer<'_, 'g> {
     /// Records what computes the nodes in `built_nodes` from index `first` on. These nodes belong to a region whose
-    /// outputs are `outputs`, and the region is not complete yet. If an earlier import of the same region has left
+    /// outputs are `outputs`, or `None` if the region is refused, and the region is not complete yet. If an earlier import of the same region has left
     /// nodes in `built_nodes`, from index `built_before` on, this function drops them: a loop imports its body again
     /// if the state turns out to have less specific shapes.
     ///
@@ -22,10 +22,18 @@ impl<'g> Importer<'_, 'g> {
         &mut self,
         built_before: usize,
         first: usize,
-        outputs: &[Value<'g>],
+        outputs: Option<&[Value<'g>]>,
     ) -> Result<()> {
         let data = self.graph.read();
-        let is_live = live_nodes(&data, outputs)?;
+        let is_live = match outputs {
+            Some(outputs) => {
+                let outputs: Vec<ValueIx> =
+                    outputs.iter().map(|output| output.index()).collect::<Result<_>>()?;
+                live_nodes(&data, nodes_of(&data, outputs))
+            }
+            // Which nodes the outputs would need is unknown.
+            None => vec![true; data.nodes.len()],
+        };
         let mut names: Option<Arc<DimNames>> = None;
         for built in &mut self.built_nodes[first..] {
             if let Some(nodes) = built.nodes.take()
