@@ -16,8 +16,13 @@ pub(crate) fn did_you_mean_or_try<'n>(
     some: impl Iterator<Item = &'n str>,
 ) -> String {
     let near = did_you_mean(wanted, names);
-    let some: Vec<&str> = some.take(5).collect();
-    if !near.is_empty() || some.is_empty() { near } else { format!("; try {}", some.join(", ")) }
+    if near.is_empty() { try_some(some) } else { near }
+}
+
+/// Returns `; try x, y` with at most five of the names, or an empty text if there are none.
+pub(crate) fn try_some<'n>(names: impl Iterator<Item = &'n str>) -> String {
+    let names: Vec<&str> = names.take(5).collect();
+    if names.is_empty() { String::new() } else { format!("; try {}", names.join(", ")) }
 }
 
 /// Returns the name nearest to `wanted`; `None` if no name is near.

@@ -13,7 +13,6 @@ use super::signature_names::SignatureNames;
 use super::state_variable::{StateRecord, StateVariable};
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::{DimNames, Graph, GraphData, Value, ValueId, ValueInfo};
-use crate::nearest::did_you_mean_or_try;
 
 /// A graph built from a model, with the model's names of nodes and tensors.
 #[derive(Debug)]
@@ -205,7 +204,7 @@ impl Imported {
             if self.left_out.contains(node) {
                 return Err(self.error_of_left_out(node));
             }
-            return refuse(format!("there is no node named {node}{}", self.proposal(node)));
+            return Err(self.error_of_unknown(node));
         };
         if built.in_region.is_some() {
             let error = Error::new(
@@ -452,16 +451,15 @@ impl Imported {
         self.built.iter().rev().find(|built| built.name == node)
     }
 
-    /// Returns the end of a message about an unknown name: the nearest name, or else at most five names that can be
-    /// fetched.
-    fn proposal(&self, name: &str) -> String {
+    /// Returns the error of an unknown name. It proposes the nearest name, or else names that can be fetched.
+    fn error_of_unknown(&self, name: &str) -> Error {
         let inner = self.built.iter().filter(|built| built.in_region.is_none());
         let nodes = self.nodes.iter().map(|record| record.name.as_str());
-        let names = nodes.chain(inner.map(|built| built.name.as_str()));
+        let names = self.names.outputs().chain(nodes).chain(inner.map(|built| built.name.as_str()));
         let mut left_out: Vec<&str> = self.left_out.iter().map(String::as_str).collect();
         left_out.sort_unstable();
-        let names = names.chain(left_out);
-        did_you_mean_or_try(name, names, self.fetches())
+        let names = names.chain(left_out).collect();
+        self.names.unknown_fetch(format!("there is no node named {name}"), name, names, self.fetches())
     }
 }
 

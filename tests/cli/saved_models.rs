@@ -235,3 +235,89 @@ fn a_file_keeps_the_variables_that_a_model_writes() {
     let (code, _, error) = refused(&keeping);
     assert!(code == 2 && error.contains("got step; the model writes steps"), "{error}");
 }
+
+/// `p = relu(alpha)` by the signature `first`, and `q = -beta` by the signature `second`. Both read the node x.
+const TWO_SIGNATURES: &str = r#"
+    saved_model_schema_version: 1
+    meta_graphs {
+        graph_def {
+            node { name: "x" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } } }
+            node { name: "y" op: "Relu" input: "x" attr { key: "T" value { type: DT_FLOAT } } }
+            node { name: "z" op: "Neg" input: "x" attr { key: "T" value { type: DT_FLOAT } } }
+        }
+        signature_def {
+            key: "first"
+            value {
+                inputs { key: "alpha" value { name: "x:0" dtype: DT_FLOAT } }
+                outputs { key: "p" value { name: "y:0" dtype: DT_FLOAT } }
+            }
+        }
+        signature_def {
+            key: "second"
+            value {
+                inputs { key: "beta" value { name: "x:0" dtype: DT_FLOAT } }
+                outputs { key: "q" value { name: "z:0" dtype: DT_FLOAT } }
+            }
+        }
+    }"#;
+
+#[test]
+fn several_signatures_are_listed() {
+    let folder = Folder::new("two_signatures");
+    let model = folder.file("model.pbtxt");
+    std::fs::write(&model, TWO_SIGNATURES).unwrap();
+    let lines = ["signature first: alpha → p", "signature second: beta → q"];
+    for command in ["infer", "check"] {
+        let listed = |more: &[&str]| -> Vec<String> {
+            let text = printed(&[&[command, &model], more].concat());
+            text.lines().filter(|line| line.starts_with("signature ")).map(str::to_string).collect()
+        };
+        assert_eq!(listed(&[]), lines, "{command}");
+        assert_eq!(
+            listed(&["--signature", "first"]),
+            [&format!("{} (in use)", lines[0]), lines[1]],
+            "{command}"
+        );
+        let document = json(&[command, &model, "--signature", "second", "--json"]);
+        let first =
+            serde_json::json!({"name": "first", "inputs": ["alpha"], "outputs": ["p"], "in_use": false});
+        let second =
+            serde_json::json!({"name": "second", "inputs": ["beta"], "outputs": ["q"], "in_use": true});
+        assert_eq!(document["signatures"], serde_json::json!([first, second]), "{command}");
+        assert!(
+            printed(&[command, LAYERS]).contains("\nsignature serving_default: x → scores, steps (in use)\n")
+        );
+    }
+    // One signature is no choice.
+    std::fs::write(&model, TWO_INPUTS).unwrap();
+    assert!(!printed(&["infer", &model]).contains("signature "));
+}
+
+#[test]
+fn a_name_of_another_signature_tells_which() {
+    let folder = Folder::new("other_signature");
+    let (model, feeds) = (folder.file("model.pbtxt"), folder.file("feeds.npz"));
+    std::fs::write(&model, TWO_SIGNATURES).unwrap();
+    let help = "\n  help: `ImportOptions::signature` chooses a signature, as --signature does\n";
+    let feed = |name: &str, more: &[&str]| {
+        write_npz(&feeds, [(name, &Tensor::from([1.0f32]))]).unwrap();
+        refused(&[&["run", &model, "--feeds", &feeds], more].concat()).2
+    };
+    let fetch = |name: &str, more: &[&str]| {
+        write_npz(&feeds, [("x", &Tensor::from([1.0f32]))]).unwrap();
+        refused(&[&["run", &model, "--feeds", &feeds, "--fetch", name], more].concat()).2
+    };
+    let first = ["--signature", "first"];
+    for more in [&[][..], &first] {
+        let message =
+            "error: a fed tensor must be in the model, got beta; it is an input of the signature second";
+        assert_eq!(feed("beta", more), format!("{message}{help}"));
+        let message =
+            "error: a fed tensor must be in the model, got bets; is it beta of the signature second?";
+        assert_eq!(feed("bets", more), format!("{message}{help}"));
+        let message = "error: there is no node named q; it is an output of the signature second";
+        assert_eq!(fetch("q", more), format!("{message}{help}"));
+    }
+    let message = "error: a fed tensor must be in the model, got alpa; is it alpha?\n";
+    assert_eq!(feed("alpa", &first), message);
+}

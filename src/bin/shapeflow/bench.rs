@@ -9,7 +9,7 @@ use shapeflow::{Isa, Tensor, TensorView};
 
 use super::document::{plural, table, with_final_newline};
 use super::failure::Failure;
-use super::model::{NamedFeeds, fetches, flag, import_file, refuse_missing_kernels, results};
+use super::model::{NamedFeeds, fetches, flag, import_model, read_file, refuse_missing_kernels, results};
 use super::progress::Progress;
 use super::run::options;
 
@@ -94,7 +94,8 @@ fn measure(arguments: &ArgMatches, variant: &BenchVariant<'_>) -> Result<Measure
     let mut feeds = variant.feeds.map_or(Ok(NamedFeeds::none()), NamedFeeds::read_file)?;
     let mut progress = Progress::new();
     let start = Instant::now();
-    let imported = import_file(arguments, variant.model, false, fetches.as_deref(), Some(&mut feeds))?;
+    let imported =
+        import_model(arguments, &read_file(variant.model)?, false, fetches.as_deref(), Some(&mut feeds))?;
     let values = results(&imported, fetches.as_deref())?;
     let build = micros(start);
     refuse_missing_kernels(&imported, &values)?;

@@ -9,9 +9,10 @@ use shapeflow::{Error, Executable, Value};
 
 use super::document::{plural, table, with_final_newline};
 use super::failure::{Failure, json_of};
-use super::model::{fetches, flag, import_signature, read, results, shown, signature_in_use, type_text};
+use super::model::{fetches, flag, import_signature, read, results, shown, type_text};
 use super::output::print_error;
 use super::run::options;
+use super::signatures::{signature_in_use, signatures_json, signatures_text};
 
 /// Imports and compiles the model. Prints its inputs, its outputs, its ops by what computes them, and the first errors.
 /// If the import fails, nothing tells what computes the ops; the document then has the ops of the file.
@@ -24,7 +25,10 @@ pub(crate) fn check(arguments: &ArgMatches) -> Result<Vec<u8>, Failure> {
     checked(arguments, &model, is_json).map_err(|failure| match failure.has_document() {
         true => failure,
         false => {
-            let document = if is_json { json_of_file(&model, failure.json()) } else { text_of_file(&model) };
+            let document = match is_json {
+                true => json_of_file(arguments, &model, failure.json()),
+                false => text_of_file(arguments, &model),
+            };
             failure.and_document(with_final_newline(document))
         }
     })
@@ -70,9 +74,9 @@ fn checked(arguments: &ArgMatches, model: &Model, is_json: bool) -> Result<Vec<u
     let error = refused.or(compiled.err());
     let ports = Ports { inputs, outputs: named };
     let document = if is_json {
-        json_document(&imported, &ports, &usage, error.as_ref(), ignored_json(model))
+        json_document(arguments, model, &imported, &ports, &usage, error.as_ref())
     } else {
-        text_document(&imported, &ports, &usage, error.as_ref())
+        text_document(arguments, model, &imported, &ports, &usage, error.as_ref())
     };
     match error {
         Some(error) => Err(Failure::with_document(error, with_final_newline(document))),
@@ -108,16 +112,20 @@ fn needs(exe: &Executable, input: &str) -> bool {
 }
 
 /// Returns the ops of a model that is not imported, as text.
-fn text_of_file(model: &Model) -> String {
+fn text_of_file(arguments: &ArgMatches, model: &Model) -> String {
     let mut rows = vec![["op", "nodes", ""].map(str::to_string)];
     rows.extend(
         model.ops().iter().map(|(op, nodes)| [op.to_string(), nodes.len().to_string(), shown(nodes)]),
     );
-    format!("the model cannot run: the import fails\n\n{}", table(&rows))
+    let mut signatures = signatures_text(arguments, model);
+    if !signatures.is_empty() {
+        signatures.push('\n');
+    }
+    format!("the model cannot run: the import fails\n\n{signatures}{}", table(&rows))
 }
 
 /// Returns the ops of a model that is not imported, as JSON.
-fn json_of_file(model: &Model, error: &Json) -> String {
+fn json_of_file(arguments: &ArgMatches, model: &Model, error: &Json) -> String {
     let ops: Vec<Json> = model
         .ops()
         .iter()
@@ -125,14 +133,14 @@ fn json_of_file(model: &Model, error: &Json) -> String {
             json!({"op": op, "nodes": nodes, "computed_by": "unknown", "dtypes": [], "unknown_shapes": 0})
         })
         .collect();
-    let ignored = ignored_json(model);
     json!({
         "can_run": false,
         "error": error,
+        "signatures": signatures_json(arguments, model),
         "inputs": [],
         "outputs": [],
         "ops": ops,
-        "ignored_attrs": ignored,
+        "ignored_attrs": ignored_json(model),
     })
     .to_string()
 }
@@ -153,6 +161,8 @@ fn unknown_shapes(outputs: &[(&str, Value<'_>)]) -> usize {
 }
 
 fn text_document(
+    arguments: &ArgMatches,
+    model: &Model,
     imported: &Imported,
     Ports { inputs, outputs }: &Ports<'_>,
     usage: &[OpUsage],
@@ -173,6 +183,7 @@ fn text_document(
         }
     }
     text.push_str("\n\n");
+    text.push_str(&signatures_text(arguments, model));
     let mut rows = Vec::new();
     let ports = |kind: &str, (name, value): (&str, Value<'_>)| {
         [kind.to_string(), name.to_string(), type_text(Some(value.dtype()), &value.shape(), &names)]
@@ -219,11 +230,12 @@ fn text_document(
 }
 
 fn json_document(
+    arguments: &ArgMatches,
+    model: &Model,
     imported: &Imported,
     Ports { inputs, outputs }: &Ports<'_>,
     usage: &[OpUsage],
     error: Option<&Error>,
-    ignored: Json,
 ) -> String {
     let names = imported.graph().dim_names();
     let port = |(name, value): (&str, Value<'_>)| {
@@ -246,10 +258,11 @@ fn json_document(
     json!({
         "can_run": error.is_none(),
         "error": error.map(json_of),
+        "signatures": signatures_json(arguments, model),
         "inputs": inputs.iter().copied().map(port).collect::<Vec<_>>(),
         "outputs": outputs.iter().copied().map(port).collect::<Vec<_>>(),
         "ops": ops,
-        "ignored_attrs": ignored,
+        "ignored_attrs": ignored_json(model),
     })
     .to_string()
 }

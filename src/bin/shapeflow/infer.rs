@@ -9,12 +9,16 @@ use shapeflow::{DType, DimNames, TensorShape};
 
 use super::document::{plural, table, with_final_newline};
 use super::failure::{Failure, json_of};
-use super::model::{NamedFeeds, flag, import, type_text};
+use super::model::{NamedFeeds, flag, import_model, read, type_text};
+use super::signatures::{signatures_json, signatures_text};
 
-/// Prints the nodes, also inside functions, the requirements that a run checks, and how many nodes can be computed.
-/// Refused nodes are listed with their errors.
+/// Prints the nodes, also inside functions, the requirements that a run checks, the signatures if there are several, and
+/// how many nodes can be computed. Refused nodes are listed with their errors.
 pub(crate) fn infer(arguments: &ArgMatches) -> Result<Vec<u8>, Failure> {
-    let imported = import(arguments, None, Some(&mut NamedFeeds::read(arguments)?))?;
+    let model = read(arguments)?;
+    let allow_unknown = flag(arguments, "allow-unknown");
+    let mut feeds = NamedFeeds::read(arguments)?;
+    let imported = import_model(arguments, &model, allow_unknown, None, Some(&mut feeds))?;
     let guards = imported.graph().guards_by_node();
     let names = imported.graph().dim_names();
     let coverage = Coverage::of(&imported);
@@ -40,7 +44,13 @@ pub(crate) fn infer(arguments: &ArgMatches) -> Result<Vec<u8>, Failure> {
             .collect();
         let guards: Vec<Value> =
             guards.iter().map(|(text, node)| json!({"text": text, "node": node})).collect();
-        json!({"nodes": nodes, "guards": guards, "coverage": coverage.json()}).to_string()
+        json!({
+            "nodes": nodes,
+            "guards": guards,
+            "signatures": signatures_json(arguments, &model),
+            "coverage": coverage.json(),
+        })
+        .to_string()
     } else {
         let rows: Vec<[String; 3]> = imported
             .nodes()
@@ -68,6 +78,7 @@ pub(crate) fn infer(arguments: &ArgMatches) -> Result<Vec<u8>, Failure> {
                 None => writeln!(text, "run-time check: {guard}"),
             };
         }
+        text.push_str(&signatures_text(arguments, &model));
         text.push_str(&coverage.text());
         text
     };

@@ -12,6 +12,7 @@ mod output;
 mod progress;
 mod run;
 mod shell;
+mod signatures;
 mod state;
 
 use std::process::ExitCode;

@@ -6,14 +6,15 @@ use std::path::{Path, PathBuf};
 
 use clap::ArgMatches;
 use shapeflow::interchange::{
-    ComputedBy, ImportOptions, Imported, Limits, Model, Signature, as_dtype, map_safetensors, read_model,
-    read_npz, read_npz_bytes, read_safetensors_bytes,
+    ComputedBy, ImportOptions, Imported, Limits, Model, as_dtype, map_safetensors, read_model, read_npz,
+    read_npz_bytes, read_safetensors_bytes,
 };
 use shapeflow::{DType, DimNames, Error, Executable, Port, Tensor, TensorShape, Value};
 
 use super::document::plural;
 use super::failure::Failure;
 use super::progress::Progress;
+use super::signatures::{is_signature_chosen, signature_in_use};
 
 /// Size in bytes above which reading a file shows progress.
 const LARGE: u64 = 16 << 20;
@@ -25,14 +26,13 @@ pub(crate) fn import(
     fetches: Option<&[&str]>,
     feeds: Option<&mut NamedFeeds>,
 ) -> Result<Imported, Failure> {
-    import_file(arguments, path(arguments, "model")?, flag(arguments, "allow-unknown"), fetches, feeds)
+    import_model(arguments, &read(arguments)?, flag(arguments, "allow-unknown"), fetches, feeds)
 }
 
-/// Does the same as [`import`] for the model of a file, and lets the caller decide whether unknown ops are errors. `-`
-/// is standard input.
-pub(crate) fn import_file(
+/// Does the same as [`import`] for a model, and lets the caller decide whether unknown ops are errors.
+pub(crate) fn import_model(
     arguments: &ArgMatches,
-    file: &Path,
+    model: &Model,
     allow_unknown: bool,
     fetches: Option<&[&str]>,
     feeds: Option<&mut NamedFeeds>,
@@ -41,16 +41,15 @@ pub(crate) fn import_file(
     for (name, _) in feeds.iter().flat_map(|feeds| &feeds.tensors) {
         options = options.feed(name.as_str());
     }
-    let model = read_file(file)?;
     if let Some(name) = model.default_signature().filter(|_| !is_signature_chosen(arguments))
-        && has_placeholders_only(&model, name)
+        && has_placeholders_only(model, name)
     {
         options = options.signature(name);
     }
     let imported = model.import(fetches, &options)?;
     if let Some(feeds) = feeds {
         feeds.name_by_input(&imported)?;
-        let signature = signature_in_use(arguments, &model);
+        let signature = signature_in_use(arguments, model);
         for (name, tensor) in signature.iter().flat_map(|(_, signature)| &signature.inputs) {
             if let Some(input) = imported.input_name(tensor) {
                 feeds.signature_names.insert(input.to_string(), name.clone());
@@ -70,20 +69,6 @@ fn has_placeholders_only(model: &Model, signature: &str) -> bool {
     signatures.any(|(name, found)| {
         name == signature && found.inputs.iter().all(|(_, tensor)| is_placeholder(tensor))
     })
-}
-
-/// Returns the signature that `--signature` names; without it, the one that stands for the model.
-pub(crate) fn signature_in_use<'m>(
-    arguments: &ArgMatches,
-    model: &'m Model,
-) -> Option<(&'m str, &'m Signature)> {
-    let chosen = arguments.try_get_one::<String>("signature").ok().flatten().map(String::as_str);
-    let name = chosen.or(model.default_signature());
-    model.signatures().find(|(signature, _)| Some(*signature) == name)
-}
-
-fn is_signature_chosen(arguments: &ArgMatches) -> bool {
-    matches!(arguments.try_get_one::<String>("signature"), Ok(Some(_)))
 }
 
 /// Reads the model that the arguments name.
@@ -122,7 +107,7 @@ fn import_options(arguments: &ArgMatches) -> Result<ImportOptions, Failure> {
 }
 
 /// Reads a model from a file; `-` is standard input.
-fn read_file(file: &Path) -> Result<Model, Failure> {
+pub(crate) fn read_file(file: &Path) -> Result<Model, Failure> {
     let mut progress = Progress::new();
     if std::fs::metadata(file).is_ok_and(|data| data.len() > LARGE) {
         progress.announce(&format!("reading {}", file.display()));

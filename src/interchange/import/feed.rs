@@ -16,7 +16,6 @@ use super::placeholder::is_placeholder;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::Graph;
 use crate::interchange::shape;
-use crate::nearest::did_you_mean_or_try;
 
 /// A tensor of the main graph: the index of its node, and the number of the output.
 type TensorRef = (usize, usize);
@@ -72,10 +71,9 @@ impl<'a, 'g> Importer<'a, 'g> {
                     let ends = frame.unread_nodes().into_iter().map(|index| frame.nodes[index].name.as_str());
                     let ends: Vec<&str> = if served.is_empty() { ends.collect() } else { served.clone() };
                     let nodes = frame.nodes.iter().map(|node| node.name.as_str());
-                    let try_these =
-                        did_you_mean_or_try(name, served.into_iter().chain(nodes), ends.into_iter());
-                    let message = format!("there is no node named {name}{try_these}");
-                    return Err(Error::new(ErrorKind::Attribute, Phase::Build, message));
+                    let near = served.into_iter().chain(nodes).collect();
+                    let message = format!("there is no node named {name}");
+                    return Err(names.unknown_fetch(message, name, near, ends.into_iter()));
                 }
             }
         }
@@ -102,26 +100,23 @@ impl<'a, 'g> Importer<'a, 'g> {
             let refuse = |message: String| Err(Error::new(ErrorKind::Attribute, Phase::Build, message));
             let tensor = names.fed(feed, |name| frame.by_name.contains_key(name));
             let Some(tensor) = frame.tensor(tensor) else {
-                let placeholders =
-                    frame.nodes.iter().filter(|node| is_placeholder(&node.op) && node.input.is_empty());
-                let placeholders = placeholders.map(|node| node.name.as_str());
-                // The caller knows the names of the signature, and not those of its placeholders.
-                let near = match names.inputs().collect::<Vec<&str>>() {
-                    inputs if !inputs.is_empty() => {
-                        did_you_mean_or_try(feed, inputs.iter().copied(), inputs.iter().copied())
-                    }
-                    _ => {
-                        let nodes = frame.nodes.iter().map(|node| node.name.as_str());
-                        did_you_mean_or_try(split_name(feed).0, nodes, placeholders)
-                    }
-                };
                 if let Some(call) = self.call_around(frame, split_name(feed).0) {
                     let call = &frame.nodes[call].name;
                     return refuse(format!(
                         "a fed tensor must be in the main graph, got {feed}, which is in the function that {call} calls"
                     ));
                 }
-                return refuse(format!("a fed tensor must be in the model, got {feed}{near}"));
+                let message = format!("a fed tensor must be in the model, got {feed}");
+                let inputs: Vec<&str> = names.inputs().collect();
+                // The caller knows the names of the signature, and not those of its placeholders.
+                if !inputs.is_empty() {
+                    return Err(names.unknown_feed(message, feed, inputs.clone(), inputs.into_iter()));
+                }
+                let nodes = frame.nodes.iter().map(|node| node.name.as_str()).collect();
+                let placeholders =
+                    frame.nodes.iter().filter(|node| is_placeholder(&node.op) && node.input.is_empty());
+                let placeholders = placeholders.map(|node| node.name.as_str());
+                return Err(names.unknown_feed(message, split_name(feed).0, nodes, placeholders));
             };
             if frame.is_auxiliary(tensor.0) {
                 return refuse(format!(

@@ -58,7 +58,7 @@ use std::panic::Location;
 
 use super::AUXILIARY;
 use super::imported::{BuiltNode, Imported, ImportedOutput, NodeRecord, OutputKind, without_zero};
-use super::model::{Model, Signature};
+use super::model::Model;
 use super::options::ImportOptions;
 use super::proto::NodeDef;
 use super::signature_names::{SignatureNames, check_tensors};
@@ -120,7 +120,8 @@ impl Model {
     #[track_caller]
     pub fn import(&self, fetches: Option<&[&str]>, options: &ImportOptions) -> Result<Imported> {
         let location = Location::caller();
-        let signature = self.chosen_signature(options).map_err(|error| error.or_at(location))?;
+        let chosen = self.chosen_signature(options).map_err(|error| error.or_at(location))?;
+        let signature = chosen.and_then(|name| self.signatures.get(name));
         let (is_chosen, is_served) = (options.signature.is_some(), fetches.is_none());
         let inputs = signature.filter(|_| is_chosen).map_or(&[][..], |signature| &signature.inputs);
         check_tensors("input", inputs).map_err(|error| error.or_at(location))?;
@@ -129,7 +130,7 @@ impl Model {
             signature.filter(|_| is_served).map_or(&[][..], |signature| &signature.outputs),
         )
         .map_err(|error| error.or_at(location))?;
-        let names = SignatureNames::of(signature, is_chosen || is_served);
+        let names = SignatureNames::of(&self.signatures, chosen, is_chosen || is_served);
         let outputs = signature.map_or(Vec::new(), |signature| signature.outputs.clone());
         let served: Vec<String> = outputs.iter().map(|(_, tensor)| with_output(tensor)).collect();
         let served: Vec<&str> = served.iter().map(String::as_str).collect();
@@ -159,13 +160,13 @@ impl Model {
         Ok(imported)
     }
 
-    /// Returns the signature that the options name. Without a name, the result is `serving_default`, or the only
-    /// signature.
-    fn chosen_signature(&self, options: &ImportOptions) -> Result<Option<&Signature>> {
+    /// Returns the name of the signature that the options choose. Without a choice, the result is `serving_default`, or
+    /// the only signature.
+    fn chosen_signature<'m>(&'m self, options: &'m ImportOptions) -> Result<Option<&'m str>> {
         let Some(name) = &options.signature else {
-            return Ok(self.default_signature().and_then(|name| self.signatures.get(name)));
+            return Ok(self.default_signature());
         };
-        let Some(signature) = self.signatures.get(name) else {
+        if !self.signatures.contains_key(name) {
             let names: Vec<&str> = self.signatures.keys().map(String::as_str).collect();
             let message = match names.len() {
                 0 => format!("the model must have a signature {name}, got no signatures"),
@@ -176,8 +177,8 @@ impl Model {
                 Some(near) => error.with_help(format!("is it {near:?}?")),
                 None => error,
             });
-        };
-        Ok(Some(signature))
+        }
+        Ok(Some(name))
     }
 }
 
