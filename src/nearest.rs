@@ -3,6 +3,9 @@
 /// Maximum length of a name that is compared letter by letter, because the time is quadratic in the length.
 const LONGEST: usize = 128;
 
+/// Minimum length of a part of a name that another name may contain. Too many names contain fewer letters.
+const SHORTEST: usize = 3;
+
 /// Returns `; is it hidden/Relu?` with the name nearest to `wanted`, or an empty text if none is near.
 pub(crate) fn did_you_mean<'n>(wanted: &str, names: impl Iterator<Item = &'n str>) -> String {
     nearest(wanted, names).map_or_else(String::new, |name| format!("; is it {name}?"))
@@ -28,10 +31,10 @@ pub(crate) fn try_some<'n>(names: impl Iterator<Item = &'n str>) -> String {
 /// Returns the name nearest to `wanted`; `None` if no name is near.
 ///
 /// A name is near if it differs from `wanted` in at most a third of the letters, or contains the last part of `wanted`
-/// (the part after the last `/`). Upper and lower case are equal.
+/// (the part after the last `/`), if this part has at least [`SHORTEST`] letters. Upper and lower case are equal.
 pub(crate) fn nearest<'n>(wanted: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
     let wanted = wanted.to_lowercase();
-    let last = wanted.rsplit('/').next().filter(|last| !last.is_empty());
+    let last = wanted.rsplit('/').next().filter(|last| last.chars().count() >= SHORTEST);
     let letters = wanted.chars().count();
     let max_distance = if letters < 2 { 0 } else { (letters / 3).max(1) };
     let mut nearest: Option<(usize, &'n str)> = None;
@@ -73,6 +76,9 @@ mod tests {
         assert_eq!(near("matmul"), Some("hidden/MatMul"));
         assert_eq!(near("output/Relu"), Some("hidden/Relu"));
         assert_eq!(near("nothing"), None);
+        assert_eq!(near("a"), None);
+        assert_eq!(near("ss"), None);
+        assert_eq!(near("ass"), Some("class"));
         assert_eq!(near(""), None);
     }
 }
