@@ -12,7 +12,7 @@ use super::options::GIVEN_SHAPE;
 use super::signature_names::SignatureNames;
 use super::state_variable::{StateRecord, StateVariable};
 use crate::error::{Error, ErrorKind, Phase, Result};
-use crate::graph::{DimNames, Graph, GraphData, Value, ValueId, ValueInfo};
+use crate::graph::{DimNames, Graph, Value, ValueId};
 
 /// A graph built from a model, with the model's names of nodes and tensors.
 #[derive(Debug)]
@@ -88,7 +88,7 @@ pub(super) struct BuiltNode {
     /// outermost branch or loop, or `None` while this branch or loop is under construction.
     pub nodes: Option<Range<u32>>,
     /// The outputs of a node in a function; empty for a node of the main graph, which has a [`NodeRecord`], and for a
-    /// node in a branch or a loop, whose values are not values of the graph.
+    /// node in a complete branch or loop, whose values are not values of the graph.
     pub values: Box<[InnerValue]>,
     /// What is known of a node in a branch or a loop, whose own nodes are not nodes of the graph.
     pub in_region: Option<RegionNode>,
@@ -345,12 +345,13 @@ impl Imported {
             outputs: record
                 .outputs
                 .iter()
-                .map(|output| {
-                    let output = output.as_ref()?;
-                    let value = self.graph.value(output.value).ok()?;
-                    Some((output.has_known_dtype.then(|| value.dtype()), value.shape()))
+                .map(|output| match output {
+                    Some(output) => {
+                        let (dtype, shape) = type_of(&self.graph, output.value);
+                        (dtype.filter(|_| output.has_known_dtype), shape)
+                    }
+                    None => (None, TensorShape::unranked()),
                 })
-                .map(|known| known.unwrap_or((None, TensorShape::unranked())))
                 .collect(),
             is_resource: record
                 .outputs
@@ -387,19 +388,13 @@ impl Imported {
     /// assert_eq!((hidden.to_vec::<f32>()?, y.to_vec::<f32>()?), (vec![0.0, 2.0], vec![0.0, -2.0]));
     /// # Ok::<(), shapeflow::Error>(())
     /// ```
-    ///
-    /// A node has no outputs if the graph has no node for it, because a parameter replaced a constant.
     pub fn function_nodes(&self) -> impl Iterator<Item = ImportedNode<'_>> {
         let inner = self.built.iter().filter(|built| !self.by_name.contains_key(&built.name));
         inner.map(|built| {
-            let (outputs, dim_names) = match &built.in_region {
+            let (mut outputs, dim_names) = match &built.in_region {
                 Some(node) => (node.outputs.clone(), Some(&*node.names)),
-                None => {
-                    let nodes = built.nodes.clone().unwrap_or_default();
-                    (outputs_of(&self.graph.read(), nodes), None)
-                }
+                None => (types_of(&self.graph, &built.values), None),
             };
-            let mut outputs = outputs;
             for ((dtype, shape), kind) in outputs.iter_mut().zip(built.kinds.iter()) {
                 match kind {
                     OutputKind::Tensor => {}
@@ -463,12 +458,17 @@ impl Imported {
     }
 }
 
-/// Returns dtype and shape of the outputs of a node of the model that became these nodes of the graph. The last of the
-/// nodes has the outputs.
-pub(super) fn outputs_of(data: &GraphData, mut nodes: Range<u32>) -> Vec<(Option<DType>, TensorShape)> {
-    let values = nodes.next_back().into_iter().flat_map(|node| data.nodes[node as usize].values());
-    let output = |info: &ValueInfo| (Some(info.dtype), data.table.resolve_shape(&info.shape));
-    values.map(|value| output(&data.values[value.index()])).collect()
+/// Returns dtype and shape of the outputs of a node in a function, a branch or a loop.
+pub(super) fn types_of(graph: &Graph, outputs: &[InnerValue]) -> Vec<(Option<DType>, TensorShape)> {
+    outputs.iter().map(|output| type_of(graph, output.value)).collect()
+}
+
+/// Returns dtype and shape of a value. A value that a refused call took along has neither.
+fn type_of(graph: &Graph, value: ValueId) -> (Option<DType>, TensorShape) {
+    match graph.value(value) {
+        Ok(value) => (Some(value.dtype()), value.shape()),
+        Err(_) => (None, TensorShape::unranked()),
+    }
 }
 
 /// Returns the error of a tensor that cannot be given.

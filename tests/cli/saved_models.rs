@@ -181,6 +181,8 @@ fn infer_shows_the_nodes_of_functions() {
     let has = |words: &[&str]| text.lines().any(|line| line.split_whitespace().collect::<Vec<_>>() == words);
     let inner = "StatefulPartitionedCall_2/StatefulPartitionedCall";
     assert!(has(&[&format!("{inner}/Relu"), "Relu", "f32[x.0,", "4]"]), "{text}");
+    // A call in a function has the outputs of the function.
+    assert!(has(&[inner, "StatefulPartitionedCall", "f32[x.0,", "2],", "i64[]"]), "{text}");
     assert!(text.ends_with("computed: 9 nodes by kernels, 0 on the host\n"), "{text}");
     // A variable has a handle, in the main graph and in a function.
     let is_handle = |line: &&str| line.contains(" VarHandleOp ");
@@ -194,10 +196,19 @@ fn infer_shows_the_nodes_of_functions() {
     assert!(text.contains("f32[TensorListStack.1, TensorListStack.0, 16]"), "{text}");
     // Nodes inside loops and branches have dtypes and shapes.
     let text = printed(&["infer", "tests/data/saved_models/frozen_loop"]);
-    for row in ["while/while/mul Mul f32[x.0, 4]", "while/cond/Sqrt Sqrt f32[]"] {
+    // An identity of a list, which makes no node of the graph, has the type of the list.
+    for row in [
+        "while/while/mul Mul f32[x.0, 4]",
+        "while/cond/Sqrt Sqrt f32[]",
+        "while/Identity_2 Identity variant[]",
+    ] {
         let words = |line: &str| line.split_whitespace().map(str::to_string).collect::<Vec<_>>();
         assert!(text.lines().any(|line| words(line) == words(row)), "{text}");
     }
+    // The state of a loop may be handles.
+    let text = printed(&["infer", "tests/data/saved_models/lstm"]);
+    let state = text.lines().find(|line| line.contains("/while ")).unwrap();
+    assert!(state.ends_with("variant[], resource, resource, i32[lengths.0]"), "{state}");
     let document = json(&["infer", "tests/data/saved_models/frozen_loop", "--json"]);
     let guard = serde_json::json!({"text": "range.0 >= 0", "node": "TensorArrayStack/range"});
     assert_eq!(document["guards"], serde_json::json!([guard]));

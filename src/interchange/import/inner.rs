@@ -46,15 +46,16 @@ impl<'a, 'g> Importer<'a, 'g> {
         self.fetched_inside.iter().any(|fetched| is_in(fetched, call))
     }
 
-    /// Returns the outputs of a node in a function, as [`Imported::value`](super::super::Imported::value) gives them.
-    /// Conditions that wait for the readers of an output guard the output itself if it is fetched.
+    /// Returns the outputs of a node in a function, a branch or a loop.
+    /// [`Imported::value`](super::super::Imported::value) gives those of a function. Conditions that wait for the readers
+    /// of an output guard the output itself if it is fetched.
     pub(super) fn inner_values(
         &mut self,
         frame: &Frame<'a, 'g>,
         name: &str,
         outputs: &[ImportedValue<'g>],
     ) -> Result<Box<[InnerValue]>> {
-        if frame.depth == 0 {
+        if frame.depth == 0 && self.graph.read().open_regions == 0 {
             return Ok(Box::default());
         }
         let is_fetched = self.fetched_inside.iter().any(|fetched| fetched == name);

@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use super::super::imported::{RegionNode, outputs_of};
+use super::super::imported::{RegionNode, types_of};
 use super::super::node_usage::{NodeUsage, live_nodes, nodes_of};
 use super::importer::Importer;
 use crate::error::Result;
@@ -40,7 +40,7 @@ impl<'g> Importer<'_, 'g> {
                 && built.in_region.is_none()
             {
                 let names = names.get_or_insert_with(|| Arc::new(data.dim_names())).clone();
-                let outputs = outputs_of(&data, nodes.clone());
+                let outputs = types_of(self.graph, &built.values);
                 let usage = NodeUsage::of(&data, nodes, &is_live);
                 built.in_region = Some(RegionNode { usage, outputs, names });
                 built.values = Box::default();
