@@ -397,3 +397,19 @@ fn json_results_have_values_of_half_and_complex_numbers() {
     assert_eq!(document["results"][0]["values"], serde_json::json!([1.0, -2.0]));
     assert_eq!(document["results"][1]["values"], serde_json::json!([[1.5, -2.0], [0.0, 3.0]]));
 }
+
+#[test]
+fn json_results_have_all_bytes_of_strings() {
+    let folder = Folder::new("bytes");
+    let model = folder.file("model.pbtxt");
+    std::fs::write(
+        &model,
+        r#"node { name: "s" op: "Const" attr { key: "dtype" value { type: DT_STRING } }
+                  attr { key: "value" value { tensor { dtype: DT_STRING tensor_shape { dim { size: 2 } }
+                         string_val: "\303\244" string_val: "\377\000a" } } } }"#,
+    )
+    .unwrap();
+    let document = json(&["run", &model, "--json"]);
+    schema::assert_fits("run", &document);
+    assert_eq!(document["results"][0]["values"], serde_json::json!(["ä", {"base64": "/wBh"}]));
+}

@@ -75,13 +75,20 @@ fn check(schema: &Value, root: &Value, value: &Value, path: &str) -> Result<(), 
     Ok(())
 }
 
+fn schema() -> Value {
+    serde_json::from_str(&printed(&["schema"])).unwrap()
+}
+
+/// Asserts that a document fits the definition with this name.
+pub(super) fn assert_fits(name: &str, document: &Value) {
+    let schema = schema();
+    check(&schema["$defs"][name], &schema, document, name).unwrap();
+}
+
 #[test]
 fn documents_fit_the_schema() {
-    let schema: Value = serde_json::from_str(&printed(&["schema"])).unwrap();
-    let fits = |name: &str, document: &str| {
-        let document: Value = serde_json::from_str(document).unwrap();
-        check(&schema["$defs"][name], &schema, &document, name).unwrap();
-    };
+    let schema = schema();
+    let fits = |name: &str, document: &str| assert_fits(name, &serde_json::from_str(document).unwrap());
     let feeds = ["--feeds", FEEDS];
     let with = |words: &[&'static str]| [words, &feeds[..], &["--json"][..]].concat();
     fits("infer", &printed(&["infer", MODEL, "--json"]));

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use base64::engine::Engine;
+use base64::engine::general_purpose::STANDARD;
 use clap::ArgMatches;
 use half::{bf16, f16};
 use serde_json::json;
@@ -83,8 +85,8 @@ pub(crate) fn run(arguments: &ArgMatches) -> Result<Vec<u8>, Failure> {
 /// The number of elements above which the JSON document has no values, only the summary.
 const MAX_VALUES: usize = 1000;
 
-/// Returns the elements in row-major order. A float that is not finite is a string; a string that is not UTF-8 has the
-/// replacement character in place of bad bytes. A complex number is its real and its imaginary part. `None` for dtypes
+/// Returns the elements in row-major order. A float that is not finite is a string; a string that is not UTF-8 is
+/// `{"base64": TEXT}`. A complex number is its real and its imaginary part. `None` for dtypes
 /// without a JSON form, such as floats of 8 bits.
 fn values_json(tensor: &Tensor) -> Option<serde_json::Value> {
     fn of<T: Element + Into<serde_json::Value>>(tensor: &Tensor) -> Option<serde_json::Value> {
@@ -100,6 +102,12 @@ fn values_json(tensor: &Tensor) -> Option<serde_json::Value> {
     }
     fn of_floats<T: std::fmt::Display>(floats: impl IntoIterator<Item = T>) -> serde_json::Value {
         floats.into_iter().map(|float| of_float(&float)).collect()
+    }
+    fn of_bytes(bytes: &[u8]) -> serde_json::Value {
+        match std::str::from_utf8(bytes) {
+            Ok(text) => json!(text),
+            Err(_) => json!({"base64": STANDARD.encode(bytes)}),
+        }
     }
     let view = tensor.view();
     match tensor.dtype() {
@@ -120,7 +128,7 @@ fn values_json(tensor: &Tensor) -> Option<serde_json::Value> {
         DType::C128 => Some(view.as_bits::<f64>().ok()?.chunks_exact(2).map(of_floats).collect()),
         DType::String => {
             let strings = tensor.as_strings().ok()?.iter();
-            Some(strings.map(|string| String::from_utf8_lossy(string).into_owned()).collect())
+            Some(strings.map(of_bytes).collect())
         }
         _ => None,
     }
