@@ -216,12 +216,18 @@ fn bench_prints_times_and_counts() {
     let run = |name: &str| document["run_us"][name].as_f64().unwrap();
     assert!(run("min") <= run("median") && run("median") <= run("p90"));
     assert_eq!(document["compiles"], 1);
+    assert!(document["runs_per_s"].as_f64().unwrap() > 0.0, "{document}");
     let text = printed(&["bench", MODEL, "--feeds", FEEDS, "--fetch", "class", "--repeat", "1"]);
     let run = text.lines().find(|line| line.starts_with("run ")).unwrap();
     for word in ["median ", "90 % within ", "fastest ", "(1 run)"] {
         assert!(run.contains(word), "{run}");
     }
     assert!(text.contains(", 1 compile\n"), "{text}");
+    let measure = |name: &str| text.lines().find_map(|line| line.strip_prefix(name)).unwrap().trim();
+    let throughput: f64 = measure("throughput ").strip_suffix(" runs/s").unwrap().parse().unwrap();
+    assert!(throughput > 0.0, "{text}");
+    assert!(measure("arena ").ends_with(" bytes"), "{text}");
+    assert!(["-", " MiB"].iter().any(|unit| measure("peak RSS ").ends_with(unit)), "{text}");
 }
 
 #[test]

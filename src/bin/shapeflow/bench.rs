@@ -7,7 +7,7 @@ use clap::ArgMatches;
 use serde_json::{Value as Json, json};
 use shapeflow::{Isa, Tensor, TensorView};
 
-use super::document::{plural, table, with_final_newline};
+use super::document::{bytes_text, plural, table, with_final_newline};
 use super::failure::Failure;
 use super::model::{NamedFeeds, fetches, flag, import_model, read_file, refuse_missing_kernels, results};
 use super::progress::Progress;
@@ -166,7 +166,6 @@ impl Measures {
     }
 
     fn text(&self) -> String {
-        let megabytes = |bytes: u64| format!("{:.1} MB", bytes as f64 / 1e6);
         format!(
             "build      {}\ncompile    {}\nfirst run  {}\nrun        median {}, 90 % within {}, fastest {} ({})\n\
              throughput {} runs/s\nkernels    {}, {}\narena      {}\npeak RSS   {}\n",
@@ -180,8 +179,8 @@ impl Measures {
             rate_text(self.throughput()),
             self.kernels,
             plural(self.compiles, "compile"),
-            megabytes(self.arena_bytes as u64),
-            self.peak_rss_bytes.map_or("-".to_string(), megabytes),
+            bytes_text(self.arena_bytes as u64),
+            self.peak_rss_bytes.map_or("-".to_string(), bytes_text),
         )
     }
 }

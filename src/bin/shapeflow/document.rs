@@ -33,6 +33,17 @@ pub(crate) fn table<const N: usize>(rows: &[[String; N]]) -> String {
     text
 }
 
+/// Returns a number of bytes: `256 bytes`, `1.5 KiB` or `20.0 MiB`.
+pub(crate) fn bytes_text(bytes: u64) -> String {
+    const KIB: u64 = 1 << 10;
+    const MIB: u64 = 1 << 20;
+    match bytes {
+        ..KIB => format!("{bytes} byte{}", if bytes == 1 { "" } else { "s" }),
+        KIB..MIB => format!("{:.1} KiB", bytes as f64 / KIB as f64),
+        MIB.. => format!("{:.1} MiB", bytes as f64 / MIB as f64),
+    }
+}
+
 /// Returns `1 run` or `n runs`.
 pub(crate) fn plural(count: usize, noun: &str) -> String {
     format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
