@@ -314,6 +314,7 @@ fn an_op_without_a_body_for_a_dtype_names_this_dtype_and_the_dtypes_that_it_take
     let requirement = "the element type must be a float or a complex number, got i32 in operand 0";
     let expected = format!("shapeflow cannot compute this op: {requirement}");
     assert!(error.message().ends_with(&expected), "{error}");
+    assert_eq!((error.node(), error.op()), (Some("y"), Some("DivNoNan")));
     Ok(())
 }
 
