@@ -4,6 +4,7 @@ use std::fmt::{self, Write};
 
 use shapeflow_shape_fns::{Attrs, Dim, Symbol};
 
+use super::name_ties::origin_text;
 use super::{DimNames, Graph, GraphData, MetRegions, Node, NodeIx, ValueIx};
 use crate::dtype::type_text;
 use crate::error::is_library_line;
@@ -86,8 +87,10 @@ impl GraphData {
         for tie in ties.filter(|tie| tie.unless_zero.is_none()) {
             writeln!(f, "{indent}{:width$}  // {}", tie.text(), tie.origin())?;
         }
-        for (guard, _) in self.distinct_guards(&names, |_| true) {
-            writeln!(f, "{indent}guard {guard}")?;
+        for (guard, origin) in self.distinct_guards(&names, |_| true) {
+            let (call, location) = self.call_at(origin);
+            let guard = format!("guard {guard}");
+            writeln!(f, "{indent}{guard:width$}  // {}", origin_text(&call, location))?;
         }
         Ok(())
     }
@@ -211,8 +214,8 @@ mod tests {
           %3: f32[floordiv(batch*x.2, 3), 12] = mul(%2, %1)         // layer/mul, here
           %4: f32[floordiv(batch*x.2, 3), 12] = relu(%3)            // layer/activation, here
           %5: f32[floordiv(batch*x.2, 6), 12], %6: f32[floordiv(batch*x.2, 6), 12] = split(%2, axis=0, num=2)  // here
-          guard 3 divides batch*x.2
-          guard 2 divides floordiv(batch*x.2, 3)
+          guard 3 divides batch*x.2                                 // layer/reshape, here
+          guard 2 divides floordiv(batch*x.2, 3)                    // split, here
         }
         "#);
         Ok(())

@@ -51,10 +51,15 @@ impl NameTie {
 
     /// Returns the name and the line of the call.
     pub(super) fn origin(&self) -> String {
-        match is_library_line(self.location) {
-            true => self.call.clone(),
-            false => format!("{}, {}", self.call, self.location),
-        }
+        origin_text(&self.call, self.location)
+    }
+}
+
+/// Returns the name and the line of a call; the name alone for a node that was imported from a file.
+pub(super) fn origin_text(call: &str, location: &Location<'_>) -> String {
+    match is_library_line(location) {
+        true => call.to_string(),
+        false => format!("{call}, {location}"),
     }
 }
 
