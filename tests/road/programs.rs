@@ -13,6 +13,8 @@ mod tabular;
 #[path = "../../examples/text_scorer.rs"]
 mod text_scorer;
 
+use std::path::Path;
+
 use shapeflow::Result;
 
 #[test]
@@ -23,4 +25,13 @@ fn examples_check_their_results() -> Result<()> {
     decoder::main()?;
     own_op::main()?;
     k_means::main()
+}
+
+#[test]
+fn examples_have_at_most_60_lines() {
+    for name in ["text_scorer", "tabular", "image_crops", "decoder", "own_op", "k_means"] {
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("examples/{name}.rs"));
+        let lines = std::fs::read_to_string(file).unwrap().lines().count();
+        assert!(lines <= 60, "{name}.rs has {lines} lines");
+    }
 }
