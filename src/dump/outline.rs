@@ -379,7 +379,9 @@ mod tests {
         let outline = Outline::of(&snapshot);
         check(&outline, &snapshot);
         let paths: Vec<&str> = outline.scopes.iter().map(|scope| scope.path.as_str()).collect();
-        assert_eq!(paths, [""]);
+        let inner = ["", "/condition", "/body", "/body/cond", "/body/cond/else", "/body/cond/then"];
+        let expected: Vec<String> = inner.iter().map(|path| format!("while_loop{path}")).collect();
+        assert_eq!(paths[1..], expected);
         assert_eq!(Outline::flat(&snapshot).scopes.len(), 1);
         Ok(())
     }

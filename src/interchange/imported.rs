@@ -296,8 +296,9 @@ impl Imported {
         self.outputs.iter().map(|(name, tensor)| Ok((name.as_str(), value(tensor)?))).collect()
     }
 
-    /// Returns the variables that the model writes, in the order of their names; none without
-    /// [`ImportOptions::stateful`](super::ImportOptions::stateful).
+    /// Returns the variables that are inputs, in the order of their names: those that the model writes, and with
+    /// [`ImportOptions::variable_inputs`](super::ImportOptions::variable_inputs) those that it only reads. Without
+    /// [`ImportOptions::stateful`](super::ImportOptions::stateful), there are none.
     ///
     /// # Errors
     /// The value of a variable after the run depends on a refused node, or the import cannot follow a node that writes

@@ -33,6 +33,8 @@ pub struct ImportOptions {
     pub signature: Option<String>,
     /// Whether the variables that the model writes become inputs and results.
     pub stateful: bool,
+    /// Whether the variables that the model only reads become inputs.
+    pub variable_inputs: bool,
     /// The seed of random ops that have none.
     pub random_seed: u64,
     /// The limit on the iterations of every loop, and the token that cancels it.
@@ -54,6 +56,7 @@ impl Default for ImportOptions {
             feeds: Vec::new(),
             signature: None,
             stateful: false,
+            variable_inputs: false,
             random_seed: 0,
             loops: LoopOptions::new(),
             #[cfg(feature = "strings")]
@@ -179,6 +182,35 @@ impl ImportOptions {
     #[must_use]
     pub fn stateful(mut self, stateful: bool) -> ImportOptions {
         self.stateful = stateful;
+        self
+    }
+
+    /// Sets whether the variables that the model only reads become inputs too, after those of
+    /// [`ImportOptions::stateful`], which this option includes. A run then takes other weights without another compile:
+    /// weights of a newer checkpoint, or weights that a session of another signature has trained.
+    ///
+    /// By default, these variables are constants. A run on constants is faster: the library computes what depends only
+    /// on them once, and packs the matrices of matrix products.
+    ///
+    /// ```
+    /// use shapeflow::Tensor;
+    /// use shapeflow::interchange::{ImportOptions, SavedModel};
+    ///
+    /// // The signature `count` adds `by` to the variable `steps`, which `serving_default` returns.
+    /// let model = SavedModel::load("tests/data/saved_models/layers")?;
+    /// let options = ImportOptions::new().variable_inputs(true);
+    /// let mut count = model.signature_with("count", &options)?.session()?;
+    /// let mut serving = model.signature_with("serving_default", &options)?.session()?;
+    /// let x = Tensor::from([[1.0f32, 2.0, 3.0]]);
+    /// assert_eq!(serving.run(&[("x", x.view())])?.tensor("steps")?, &Tensor::scalar(3i64));
+    /// count.run(&[("by", Tensor::scalar(2i64).view())])?;
+    /// serving.set_variables_of(&count)?;
+    /// assert_eq!(serving.run(&[("x", x.view())])?.tensor("steps")?, &Tensor::scalar(5i64));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    #[must_use]
+    pub fn variable_inputs(mut self, variable_inputs: bool) -> ImportOptions {
+        self.variable_inputs = variable_inputs;
         self
     }
 

@@ -12,7 +12,8 @@ use crate::nearest::did_you_mean_or_try;
 use crate::tensor::{Tensor, TensorView};
 
 /// A compiled model that keeps the values of its variables from run to run, as a session of TensorFlow does. See
-/// [`ImportOptions::stateful`](super::ImportOptions::stateful).
+/// [`ImportOptions::stateful`](super::ImportOptions::stateful) and
+/// [`ImportOptions::variable_inputs`](super::ImportOptions::variable_inputs).
 ///
 /// A clone has values of its own and shares the compiled code: give each stream of data a clone.
 ///
@@ -43,6 +44,8 @@ struct Variable {
     name: String,
     /// The name of the input of the graph.
     input: String,
+    /// Whether the model writes the variable. Its value after the run is then an output of the executable.
+    is_written: bool,
     value: Tensor,
 }
 
@@ -77,7 +80,7 @@ impl Imported {
         }
         let count = results.len();
         let state = self.state()?;
-        for variable in &state {
+        for variable in state.iter().filter(|variable| variable.is_written()) {
             let is_taken = |output: &str| results.iter().any(|(name, _)| name == output);
             results.push((free_name(variable.input, is_taken), variable.after));
         }
@@ -86,6 +89,7 @@ impl Imported {
         let variables = state.into_iter().map(|variable| Variable {
             name: variable.variable.to_string(),
             input: variable.input.to_string(),
+            is_written: variable.is_written(),
             value: variable.initial.clone(),
         });
         Ok(Session { executable, results: count, variables: variables.collect() })
@@ -104,13 +108,14 @@ impl Session {
         let feeds: Vec<(&str, TensorView<'_>)> = feeds.iter().cloned().chain(state).collect();
         let mut results = self.executable.run_named(&feeds)?;
         let written = results.split_off(self.results);
-        for (variable, value) in self.variables.iter_mut().zip(written) {
+        let variables = self.variables.iter_mut().filter(|variable| variable.is_written);
+        for (variable, value) in variables.zip(written) {
             variable.value = value;
         }
         Ok(results)
     }
 
-    /// Returns the names of the variables that the model writes, with their values.
+    /// Returns the names of the variables that are inputs, with their values.
     pub fn variables(&self) -> impl Iterator<Item = (&str, &Tensor)> {
         self.variables.iter().map(|variable| (variable.name.as_str(), &variable.value))
     }
@@ -118,7 +123,7 @@ impl Session {
     /// Returns the value of a variable.
     ///
     /// # Errors
-    /// The model writes no variable of this name.
+    /// No variable of this name is an input.
     #[track_caller]
     pub fn variable(&self, name: &str) -> Result<&Tensor> {
         Ok(&self.variables[self.number(name).map_err(|error| error.at(Location::caller()))?].value)
@@ -127,7 +132,7 @@ impl Session {
     /// Sets the value of a variable, such as a value that an earlier session had. The next run checks its shape.
     ///
     /// # Errors
-    /// The model writes no variable of this name, or the value has another dtype than the variable.
+    /// No variable of this name is an input, or the value has another dtype than the variable.
     #[track_caller]
     pub fn set_variable(&mut self, name: &str, value: Tensor) -> Result<()> {
         let location = Location::caller();
@@ -141,8 +146,34 @@ impl Session {
         Ok(())
     }
 
-    /// Returns the executable. Its inputs are those of the model, and the variables that the model writes. Its outputs
-    /// are the results, and the values of these variables after the run.
+    /// Gives each variable the value that the variable of the same name has in another session. The sessions may be of
+    /// two signatures, such as one that trains and one that predicts. They share the memory of the values until one
+    /// writes them.
+    ///
+    /// # Errors
+    /// The sessions have no variable in common, or a variable has two dtypes.
+    #[track_caller]
+    pub fn set_variables_of(&mut self, other: &Session) -> Result<()> {
+        let location = Location::caller();
+        let common: Vec<(&str, &Tensor)> =
+            other.variables().filter(|(name, _)| self.number(name).is_ok()).collect();
+        if common.is_empty() {
+            let message = "the sessions must have a variable in common, got none".to_string();
+            let error = Error::new(ErrorKind::Attribute, Phase::Run, message);
+            return Err(error
+                .with_help(
+                    "ImportOptions::variable_inputs makes the variables that a model only reads inputs",
+                )
+                .at(location));
+        }
+        for (name, value) in common {
+            self.set_variable(name, value.clone()).map_err(|error| error.at(location))?;
+        }
+        Ok(())
+    }
+
+    /// Returns the executable. Its inputs are those of the model, and the variables. Its outputs are the results, and
+    /// the values of the written variables after the run.
     pub fn executable(&self) -> &Executable {
         &self.executable
     }
@@ -151,7 +182,7 @@ impl Session {
         let names = || self.variables.iter().map(|variable| variable.name.as_str());
         names().position(|known| known == name).ok_or_else(|| {
             let proposal = did_you_mean_or_try(name, names(), names());
-            let message = format!("the model writes no variable named {name}{proposal}");
+            let message = format!("no variable named {name} is an input of the model{proposal}");
             Error::new(ErrorKind::Attribute, Phase::Run, message)
         })
     }

@@ -4,7 +4,7 @@ use crate::error::Result;
 use crate::graph::{Value, ValueId};
 use crate::tensor::Tensor;
 
-/// A variable that nodes of the model write.
+/// A variable that is an input of the graph.
 #[derive(Debug)]
 pub(super) struct StateRecord {
     pub variable: String,
@@ -18,7 +18,8 @@ pub(super) struct StateRecord {
     pub after: Result<ValueId>,
 }
 
-/// A variable that the model writes, see [`ImportOptions::stateful`](super::ImportOptions::stateful).
+/// A variable that is an input of the graph, see [`ImportOptions::stateful`](super::ImportOptions::stateful) and
+/// [`ImportOptions::variable_inputs`](super::ImportOptions::variable_inputs).
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct StateVariable<'a> {
@@ -31,8 +32,15 @@ pub struct StateVariable<'a> {
     pub initial: &'a Tensor,
     /// The value before the run: the input.
     pub before: Value<'a>,
-    /// The value after the run.
+    /// The value after the run; the input itself if the model only reads the variable.
     pub after: Value<'a>,
+}
+
+impl StateVariable<'_> {
+    /// Returns whether the model writes the variable.
+    pub fn is_written(&self) -> bool {
+        self.before.id() != self.after.id()
+    }
 }
 
 /// Returns the name of a variable for an input or an output of a graph, with an ending if the name is taken.

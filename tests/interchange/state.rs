@@ -91,11 +91,44 @@ fn a_write_that_is_not_followed_is_refused_where_it_shows() {
 fn wrong_variables_of_a_session_are_refused() {
     let mut session = session("state", "average");
     let error = session.set_variable("means", Tensor::scalar(1.0f32)).unwrap_err();
-    assert_eq!(error.message(), "the model writes no variable named means; is it mean?");
+    assert_eq!(error.message(), "no variable named means is an input of the model; is it mean?");
     let error = session.set_variable("mean", Tensor::scalar(1.0f64)).unwrap_err();
     assert_eq!(error.message(), "the variable mean must be f32, got f64[]");
     session.set_variable("mean", Tensor::scalar(1.0f32)).unwrap();
     let x = Tensor::from([1.0f32, 2.0, 3.0]);
     let error = session.run(&[("x", x.view())]).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Feed, "{error}");
+}
+
+#[test]
+fn variables_that_a_model_only_reads_are_inputs_if_they_are_asked_for() -> shapeflow::Result<()> {
+    let model = SavedModel::load(folder("layers"))?;
+    let options = ImportOptions::new().variable_inputs(true);
+    let imported = model.signature_with("serving_default", &options)?;
+    let state = imported.state()?;
+    let names: Vec<&str> = state.iter().map(|variable| variable.variable).collect();
+    assert_eq!(names, ["bias", "same_name", "same_name_1", "steps"]);
+    assert!(state.iter().all(|variable| !variable.is_written()));
+    let mut session = imported.session()?;
+    check_case("layers", "serving_default", |feeds| session.run(feeds).unwrap());
+    // Other weights need no other compile.
+    let x = Tensor::from([[1.0f32, 2.0, 3.0]]);
+    let before = session.run(&[("x", x.view())])?.tensor("scores")?.clone();
+    let bias = session.variable("bias")?.to_vec::<f32>()?;
+    session.set_variable("bias", Tensor::from([bias[0] + 1.0, bias[1] - 2.0]))?;
+    let after = session.run(&[("x", x.view())])?.tensor("scores")?.clone();
+    let [before, after] = [before, after].map(|scores| scores.to_vec::<f32>().unwrap());
+    assert_eq!(after, [before[0] + 1.0, before[1] - 2.0]);
+    // A variable is an output only if the model writes it.
+    let outputs: Vec<&str> = session.executable().outputs().iter().map(|port| port.name.as_str()).collect();
+    assert_eq!(outputs, ["scores", "steps"]);
+    let mut count = model.signature_with("count", &options)?.session()?;
+    let by = Tensor::scalar(2i64);
+    count.run(&[("by", by.view())])?;
+    session.set_variables_of(&count)?;
+    assert_eq!(session.run(&[("x", x.view())])?.tensor("steps")?, &Tensor::scalar(5i64));
+    let scale = model.signature_with("scale", &options)?.session()?;
+    let error = count.set_variables_of(&scale).unwrap_err();
+    assert!(error.message().contains("must have a variable in common"), "{error}");
+    Ok(())
 }

@@ -12,6 +12,7 @@ use super::failure::Failure;
 use super::model::{NamedFeeds, fetches, flag, import_model, read_file, refuse_missing_kernels, results};
 use super::progress::Progress;
 use super::run::options;
+use super::state::{State, with_state};
 
 /// What is measured: a model and its feeds, with the instruction set and the number of threads that run it.
 struct BenchVariant<'a> {
@@ -97,18 +98,18 @@ fn measure(arguments: &ArgMatches, variant: &BenchVariant<'_>) -> Result<Measure
     let imported =
         import_model(arguments, &read_file(variant.model)?, false, fetches.as_deref(), Some(&mut feeds))?;
     let values = results(&imported, fetches.as_deref())?;
+    let state = State::results(&imported)?;
     let build = micros(start);
     refuse_missing_kernels(&imported, &values)?;
-    let named: Vec<(&str, shapeflow::Value<'_>)> =
-        values.iter().map(|(name, value)| (name.as_str(), *value)).collect();
     progress.show(|| "compiling".to_string());
     let mut options = options(arguments).threads(variant.threads);
     if let Some(isa) = variant.isa {
         options = options.isa(isa);
     }
     let start = Instant::now();
-    let exe = imported.graph().compile_with(&options, &named[..])?;
+    let exe = imported.graph().compile_with(&options, with_state(&values, &state))?;
     let compile = micros(start);
+    feeds.add_state(State::initial(&imported)?);
     let tensors = feeds.of(&exe)?;
     let views: Vec<TensorView<'_>> = tensors.iter().map(Tensor::view).collect();
     let mut runner = exe.runner();

@@ -13,6 +13,7 @@ use super::model::{fetches, flag, import_signature, read, results, shown, type_t
 use super::output::print_error;
 use super::run::options;
 use super::signatures::{signature_in_use, signatures_json, signatures_text};
+use super::state::{State, with_state};
 
 /// Imports and compiles the model. Prints its inputs, its outputs, its ops by what computes them, and the first errors.
 /// If the import fails, nothing tells what computes the ops; the document then has the ops of the file.
@@ -62,11 +63,16 @@ fn checked(arguments: &ArgMatches, model: &Model, is_json: bool) -> Result<Vec<u
         Err(_) if refused.is_some() => usable_results(arguments, model, &imported),
         Err(failure) => return Err(failure),
     };
+    let (state, refused) = match (State::results(&imported), refused) {
+        (Ok(state), refused) => (state, refused),
+        (Err(failure), None) => return Err(failure),
+        (Err(_), refused) => (Vec::new(), refused),
+    };
     let mut usage = imported.op_usage_of_fetches();
     // Ops that keep the model from running come first, then the most frequent ones.
     usage.sort_by_key(|usage| (std::cmp::Reverse((usage.computed_by, usage.nodes.len())), usage.op.clone()));
     let named: Vec<(&str, Value<'_>)> = outputs.iter().map(|(name, value)| (name.as_str(), *value)).collect();
-    let compiled = imported.graph().compile_with(&options(arguments), &named[..]);
+    let compiled = imported.graph().compile_with(&options(arguments), with_state(&named, &state));
     let mut inputs: Vec<(&str, Value<'_>)> = imported.inputs().collect();
     if let (Some(_), Ok(exe)) = (&fetches, &compiled) {
         inputs.retain(|(name, _)| needs(exe, name));

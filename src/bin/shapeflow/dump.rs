@@ -11,6 +11,7 @@ use super::failure::Failure;
 use super::model::{NamedFeeds, fetched, flag, import, list, path};
 use super::output::{print_error, write_file};
 use super::run::options;
+use super::state::{State, with_state};
 
 /// Writes a stage to the file of `--output`, or returns it for standard output. Refused nodes are shown with their
 /// errors.
@@ -42,7 +43,7 @@ pub(crate) fn dump(arguments: &ArgMatches) -> Result<Vec<u8>, Failure> {
             let text = exported(&imported, &fetches)?.to_text();
             with_final_newline(format!("{}{text}", refused_comments("#", "omitted", &imported)))
         }
-        _ => with_final_newline(drawn(arguments, &imported, &fetches, &feeds, stage, format)?),
+        _ => with_final_newline(drawn(arguments, &imported, &fetches, &mut feeds, stage, format)?),
     };
     match (file, refused) {
         (Some(file), refused) => {
@@ -107,11 +108,6 @@ fn named<'m>(imported: &'m Imported, fetches: &[&str]) -> Result<Vec<(String, Va
     Ok(ends)
 }
 
-/// Returns the values of [`named`].
-fn wanted<'m>(imported: &'m Imported, fetches: &[&str]) -> Result<Vec<Value<'m>>, Failure> {
-    Ok(named(imported, fetches)?.into_iter().map(|(_, value)| value).collect())
-}
-
 /// Exports the values of [`named`], whose nodes have their names: a value with another name, such as an output of a
 /// function, gets an `Identity` with the name. Prints the ops that TensorFlow lacks: this library reads the file, and
 /// TensorFlow does not.
@@ -152,7 +148,7 @@ fn drawn(
     arguments: &ArgMatches,
     imported: &Imported,
     fetches: &[&str],
-    feeds: &NamedFeeds,
+    feeds: &mut NamedFeeds,
     stage: StageKind,
     format: &str,
 ) -> Result<String, Failure> {
@@ -160,8 +156,10 @@ fn drawn(
     let mut snapshot = imported.graph().snapshot();
     if stage > StageKind::Graph {
         let options = options(arguments).trace(&trace);
-        let exe = imported.graph().compile_with(&options, &wanted(imported, fetches)?)?;
+        let outputs = with_state(&named(imported, fetches)?, &State::results(imported)?);
+        let exe = imported.graph().compile_with(&options, outputs)?;
         if feeds.are_given() {
+            feeds.add_state(State::initial(imported)?);
             let tensors = feeds.of(&exe)?;
             let views: Vec<TensorView<'_>> = tensors.iter().map(Tensor::view).collect();
             // The first run compiles and touches memory, so only later runs are timed.

@@ -142,6 +142,12 @@ fn command() -> Command {
             .value_name("NAME")
             .help("The signature of a SavedModel that names inputs and outputs [default: serving_default]")
     };
+    let stateful = || {
+        Arg::new("stateful")
+            .long("stateful")
+            .action(ArgAction::SetTrue)
+            .help("Makes the variables that the model writes inputs and results, as run --state does")
+    };
     let threads = || {
         Arg::new("threads")
             .long("threads")
@@ -168,6 +174,7 @@ fn command() -> Command {
                 model(),
                 feeds().help("Makes the tensors of this file inputs"),
                 signature(),
+                stateful(),
                 shape(),
                 unknown(),
                 json(),
@@ -187,7 +194,7 @@ fn command() -> Command {
                     file(
                         "state",
                         "STATE.npz",
-                        "Keeps the variables that the model writes in this file; the model gives their first values",
+                        "Keeps the variables of the model in this file; the model gives their first values",
                     ),
                     signature(),
                     shape(),
@@ -220,7 +227,7 @@ fn command() -> Command {
                     fetch(),
                     feeds().help("Makes these tensors inputs; a compiled stage runs and shows times"),
                 ])
-                .args([signature(), shape(), unknown(), json()]),
+                .args([signature(), stateful(), shape(), unknown(), json()]),
         )
         .subcommand(
             Command::new("bench")
@@ -247,6 +254,7 @@ fn command() -> Command {
                         .value_delimiter(',')
                         .help("The instruction sets for kernels: avx512, avx2, clif; several are compared"),
                     signature(),
+                    stateful(),
                     shape(),
                     json(),
                 ]),
@@ -254,7 +262,7 @@ fn command() -> Command {
         .subcommand(
             Command::new("check")
                 .about("Tells whether a model can run: its ops by count, and what computes them")
-                .args([model(), fetch(), signature(), shape(), json()]),
+                .args([model(), fetch(), signature(), stateful(), shape(), json()]),
         )
         .subcommand(Command::new("ops").about("Lists every registered op").arg(json()))
         .subcommand(

@@ -98,7 +98,8 @@ fn import_options(arguments: &ArgMatches) -> Result<ImportOptions, Failure> {
     if let Ok(Some(name)) = arguments.try_get_one::<String>("signature") {
         options = options.signature(name);
     }
-    options = options.stateful(matches!(arguments.try_get_one::<PathBuf>("state"), Ok(Some(_))));
+    options = options.stateful(flag(arguments, "stateful"));
+    options = options.variable_inputs(matches!(arguments.try_get_one::<PathBuf>("state"), Ok(Some(_))));
     for given in list(arguments, "shape") {
         let (name, shape) = named_shape(given)?;
         options = options.shape(name, shape);

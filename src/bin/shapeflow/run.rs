@@ -14,7 +14,7 @@ use super::document::with_final_newline;
 use super::failure::Failure;
 use super::model::{NamedFeeds, fetches, flag, import, path, refuse_missing_kernels, results};
 use super::output::write_file;
-use super::state::State;
+use super::state::{State, with_state};
 
 /// Runs the model once. Writes the results to a file, or prints a summary of each. With `--json`, also prints a
 /// document with the values.
@@ -29,13 +29,12 @@ pub(crate) fn run(arguments: &ArgMatches) -> Result<Vec<u8>, Failure> {
         let state = State::read(arguments, &imported)?;
         values.extend(State::results(&imported)?);
         refuse_missing_kernels(&imported, &values)?;
-        // A result and a variable may have one name.
-        let values: Vec<shapeflow::Value<'_>> = values.iter().map(|(_, value)| *value).collect();
         let mut options = options(arguments);
         if arguments.contains_id("trace") {
             options = options.trace(&trace);
         }
-        let exe = trace.time("compile", || imported.graph().compile_with(&options, &values[..]))?;
+        let exe =
+            trace.time("compile", || imported.graph().compile_with(&options, with_state(&values, &[])))?;
         (exe, names, state)
     };
     if let Some(state) = &state {

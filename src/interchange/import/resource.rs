@@ -213,6 +213,7 @@ impl<'a, 'g> Importer<'a, 'g> {
         if let Some(value) = self.state.values.get(variable) {
             return Ok(value.clone());
         }
+        self.note_read(variable);
         let known = self.constants.get(variable).copied();
         // If the constant was made in a branch or a loop body, it left the graph together with the region.
         if let Some(value) = known

@@ -1,4 +1,5 @@
-//! Follows the values of the variables that nodes write, if the caller asks for it: see `ImportOptions::stateful`.
+//! Follows the values of the variables that nodes write, if the caller asks for it: see `ImportOptions::stateful`. With
+//! `ImportOptions::variable_inputs`, the variables that nodes only read are inputs too.
 //!
 //! The value of such a variable before the run is an input of the graph. A write gives the variable another value,
 //! which the nodes after the write read. The import builds nodes in an order that control edges allow, and TensorFlow
@@ -28,8 +29,8 @@ use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::{Graph, Value};
 use crate::ops::array::SliceMasks;
 
-/// Calls `import` with an importer, and if the option `stateful` is set, again until it knows of all writes. Returns
-/// the graph and the result of the last import.
+/// Calls `import` with an importer, and if the options ask for it, again until it knows all variables that become
+/// inputs. Returns the graph and the result of the last import.
 ///
 /// # Errors
 /// An import fails.
@@ -42,7 +43,7 @@ pub(super) fn import_all<'a, R>(
     loop {
         let graph = Graph::new();
         let mut importer = Importer::new(model, options, &graph);
-        importer.state.expected = options.stateful.then(|| expected.clone());
+        importer.state.expected = (options.stateful || options.variable_inputs).then(|| expected.clone());
         let result = import(&mut importer)?;
         let found = std::mem::take(&mut importer.state.found);
         drop(importer);
@@ -57,7 +58,7 @@ pub(super) fn import_all<'a, R>(
 }
 
 impl<'a, 'g> Importer<'a, 'g> {
-    /// Makes an input for each variable that nodes write.
+    /// Makes an input for each variable that nodes write, or read if the options ask for it.
     ///
     /// # Errors
     /// The variable has no value in the checkpoint.
@@ -66,8 +67,7 @@ impl<'a, 'g> Importer<'a, 'g> {
         let mut records = Vec::new();
         for (variable, declared) in expected.variables.clone() {
             let Some(initial) = self.variable_tensor(&variable)? else {
-                let message =
-                    format!("the variable {variable} must be in the checkpoint: the model writes it");
+                let message = format!("the variable {variable} must be in the checkpoint: the model uses it");
                 return Err(Error::new(ErrorKind::Attribute, Phase::Build, message));
             };
             let shape = match declared.rank() {
@@ -115,6 +115,15 @@ impl<'a, 'g> Importer<'a, 'g> {
             if self.is_expected(&variable) {
                 self.state.values.insert(variable, value);
             }
+        }
+    }
+
+    /// Records that a node reads a variable which is no input. If the options ask for it, the model will be imported
+    /// again, with this variable as an input.
+    pub(super) fn note_read(&mut self, variable: &Rc<str>) {
+        if self.options.variable_inputs && self.recording.is_none() {
+            let shape = self.state.declared.get(variable).cloned().unwrap_or(TensorShape::unranked());
+            self.state.found.variables.insert(variable.clone(), shape);
         }
     }
 

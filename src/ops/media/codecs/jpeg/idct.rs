@@ -93,6 +93,17 @@ fn sum(terms: &[(i32, i32)]) -> i32 {
     terms.iter().fold(0, |sum, (x, factor)| sum.wrapping_add(x.wrapping_mul(*factor)))
 }
 
+/// Returns the first `N` coefficients of a pass, then zeros. This is a loop, because the compiler leaves the functions
+/// that make arrays as calls unless crates are linked with optimization.
+#[inline(always)]
+fn coefficients<const N: usize>(coefficient: impl Fn(usize) -> i32) -> [i32; 8] {
+    let mut all = [0; 8];
+    for (number, to) in all.iter_mut().enumerate().take(N) {
+        *to = coefficient(number);
+    }
+    all
+}
+
 /// One pass of the fast transform (Arai, Agui and Nakajima).
 #[inline(always)]
 fn fast_pass(x: [i32; 8]) -> [i32; 8] {
@@ -118,13 +129,16 @@ fn fast_pass(x: [i32; 8]) -> [i32; 8] {
 fn transform_fast<const N: usize>(product: impl Fn(usize) -> i32, samples: &mut [u8], stride: usize) {
     let mut rows = [[0i32; 8]; 8];
     for column in 0..N {
-        let pass = fast_pass(std::array::from_fn(|row| if row < N { product(8 * row + column) } else { 0 }));
-        pass.into_iter().zip(&mut rows).for_each(|(x, row)| row[column] = x);
+        let pass = fast_pass(coefficients::<N>(|row| product(8 * row + column)));
+        for (x, row) in pass.iter().zip(&mut rows) {
+            row[column] = *x;
+        }
     }
     for (row, x) in rows.iter().enumerate() {
-        let pass = fast_pass(std::array::from_fn(|column| if column < N { x[column] } else { 0 }));
-        let to = &mut samples[row * stride..][..8];
-        to.iter_mut().zip(pass).for_each(|(to, x)| *to = sample(x >> (PASS + 3)));
+        let pass = fast_pass(coefficients::<N>(|column| x[column]));
+        for (to, x) in samples[row * stride..][..8].iter_mut().zip(&pass) {
+            *to = sample(*x >> (PASS + 3));
+        }
     }
 }
 
@@ -144,11 +158,9 @@ fn accurate_pass(x: [i32; 8]) -> [i32; 8] {
     let t1 = add(x[5].wrapping_mul(16819), add(z2, z4));
     let t2 = add(x[3].wrapping_mul(25172), add(z2, z3));
     let t3 = add(x[1].wrapping_mul(12299), add(z1, z4));
-    let (first, last) =
-        ([(t10, t3), (t11, t2), (t12, t1), (t13, t0)], [(t13, t0), (t12, t1), (t11, t2), (t10, t3)]);
-    std::array::from_fn(
-        |i| if i < 4 { add(first[i].0, first[i].1) } else { sub(last[i - 4].0, last[i - 4].1) },
-    )
+    let first = [add(t10, t3), add(t11, t2), add(t12, t1), add(t13, t0)];
+    let last = [sub(t13, t0), sub(t12, t1), sub(t11, t2), sub(t10, t3)];
+    [first[0], first[1], first[2], first[3], last[0], last[1], last[2], last[3]]
 }
 
 /// Transforms a block. Its coefficients outside of the first `N` rows and columns are zeros.
@@ -156,14 +168,16 @@ fn accurate_pass(x: [i32; 8]) -> [i32; 8] {
 fn transform_accurate<const N: usize>(product: impl Fn(usize) -> i32, samples: &mut [u8], stride: usize) {
     let mut rows = [[0i32; 8]; 8];
     for column in 0..N {
-        let pass =
-            accurate_pass(std::array::from_fn(|row| if row < N { product(8 * row + column) } else { 0 }));
-        pass.into_iter().zip(&mut rows).for_each(|(x, row)| row[column] = rounded(x, BITS - PASS));
+        let pass = accurate_pass(coefficients::<N>(|row| product(8 * row + column)));
+        for (x, row) in pass.iter().zip(&mut rows) {
+            row[column] = rounded(*x, BITS - PASS);
+        }
     }
     for (row, x) in rows.iter().enumerate() {
-        let pass = accurate_pass(std::array::from_fn(|column| if column < N { x[column] } else { 0 }));
-        let to = &mut samples[row * stride..][..8];
-        to.iter_mut().zip(pass).for_each(|(to, x)| *to = sample(rounded(x, BITS + PASS + 3)));
+        let pass = accurate_pass(coefficients::<N>(|column| x[column]));
+        for (to, x) in samples[row * stride..][..8].iter_mut().zip(&pass) {
+            *to = sample(rounded(*x, BITS + PASS + 3));
+        }
     }
 }
 
@@ -180,8 +194,10 @@ fn pass_4(x: [i32; 8]) -> [i32; 4] {
 fn transform_4(product: impl Fn(usize) -> i32, samples: &mut [u8], stride: usize) {
     let mut rows = [[0i32; 8]; 4];
     for column in [0, 1, 2, 3, 5, 6, 7] {
-        let pass = pass_4(std::array::from_fn(|row| product(8 * row + column)));
-        pass.into_iter().zip(&mut rows).for_each(|(x, row)| row[column] = rounded(x, BITS - PASS + 1));
+        let pass = pass_4(coefficients::<8>(|row| product(8 * row + column)));
+        for (x, row) in pass.iter().zip(&mut rows) {
+            row[column] = rounded(*x, BITS - PASS + 1);
+        }
     }
     for (row, x) in rows.iter().enumerate() {
         let to = &mut samples[row * stride..][..4];
@@ -199,8 +215,10 @@ fn pass_2(x: [i32; 8]) -> [i32; 2] {
 fn transform_2(product: impl Fn(usize) -> i32, samples: &mut [u8], stride: usize) {
     let mut rows = [[0i32; 8]; 2];
     for column in [0, 1, 3, 5, 7] {
-        let pass = pass_2(std::array::from_fn(|row| product(8 * row + column)));
-        pass.into_iter().zip(&mut rows).for_each(|(x, row)| row[column] = rounded(x, BITS - PASS + 2));
+        let pass = pass_2(coefficients::<8>(|row| product(8 * row + column)));
+        for (x, row) in pass.iter().zip(&mut rows) {
+            row[column] = rounded(*x, BITS - PASS + 2);
+        }
     }
     for (row, x) in rows.iter().enumerate() {
         let to = &mut samples[row * stride..][..2];

@@ -74,10 +74,10 @@ impl<'p> RowMaker<'p> {
             }
             (ColorModel::Gray, _) => all.for_each(|(x, pixel)| pixel.fill(lines_of(0)[x])),
             (ColorModel::Rgb, 1) => all.for_each(|(x, pixel)| {
-                pixel[0] = gray([0, 1, 2].map(|index| lines_of(index)[x]));
+                pixel[0] = gray([lines_of(0)[x], lines_of(1)[x], lines_of(2)[x]]);
             }),
             (ColorModel::Rgb, _) => all.for_each(|(x, pixel)| {
-                pixel.copy_from_slice(&[0, 1, 2].map(|index| lines_of(index)[x]));
+                pixel.copy_from_slice(&[lines_of(0)[x], lines_of(1)[x], lines_of(2)[x]]);
             }),
             (ColorModel::Ycc, _) => {
                 colors([0, 1, 2].map(lines_of), pixels);
@@ -160,13 +160,15 @@ fn colors([luma, blue, red]: [&[u8]; 3], pixels: &mut [u8]) {
         // The compiler makes vector instructions of this loop.
         let mut colors = [0u32; COUNT];
         for (i, color) in colors.iter_mut().enumerate() {
-            let [red, green, blue] = rgb([y[i], cb[i], cr[i]]).map(u32::from);
-            *color = red | green << 8 | blue << 16;
+            let [red, green, blue] = rgb([y[i], cb[i], cr[i]]);
+            *color = u32::from(red) | u32::from(green) << 8 | u32::from(blue) << 16;
         }
         // Four colors are three words.
         for (to, [a, b, c, d]) in group.as_chunks_mut::<12>().0.iter_mut().zip(colors.as_chunks().0) {
             let words = [a | b << 24, b >> 8 | c << 16, c >> 16 | d << 8];
-            to.as_chunks_mut().0.copy_from_slice(&words.map(u32::to_le_bytes));
+            for (to, word) in to.as_chunks_mut().0.iter_mut().zip(&words) {
+                *to = word.to_le_bytes();
+            }
         }
     }
     for (((pixel, y), cb), cr) in
@@ -185,7 +187,8 @@ fn rgb([y, cb, cr]: [u8; 3]) -> [u8; 3] {
     let red = y + cr + ((26345 * cr + HALF) >> 16);
     let green = y - cr + ((-22554 * cb + 18734 * cr + HALF) >> 16);
     let blue = y + 2 * cb + ((-14942 * cb + HALF) >> 16);
-    [red, green, blue].map(|x| x.clamp(0, 255) as u8)
+    let byte = |x: i32| x.clamp(0, 255) as u8;
+    [byte(red), byte(green), byte(blue)]
 }
 
 /// Returns the luma of a color.
