@@ -121,7 +121,7 @@ impl Graph {
         location: &'static Location<'static>,
     ) -> Result<(Vec<Value<'g>>, Vec<Value<'g>>)> {
         let op = kind.op();
-        let located = |error: Error| match error.location() {
+        let located = |error: Error| match error.recorded_location() {
             Some(_) => error,
             None => error.with_op(op, op).at(location),
         };

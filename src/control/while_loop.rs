@@ -99,7 +99,7 @@ impl Graph {
         mut regions: LoopRegions<'_, 'g>,
         location: &'static Location<'static>,
     ) -> Result<Vec<Value<'g>>> {
-        let located = |error: Error| match error.location() {
+        let located = |error: Error| match error.recorded_location() {
             Some(_) => error,
             None => error.with_op(OP, OP).at(location),
         };

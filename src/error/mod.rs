@@ -322,7 +322,8 @@ impl Error {
         self.0.node.as_deref()
     }
 
-    /// Returns the line of the user's code that caused the error.
+    /// Returns the line of the user's code that caused the error; `None` for a node of an imported model, which
+    /// [`Error::node`] names.
     ///
     /// ```
     /// use shapeflow::{DType, Graph, shape};
@@ -335,6 +336,11 @@ impl Error {
     /// # Ok::<(), shapeflow::Error>(())
     /// ```
     pub fn location(&self) -> Option<&'static Location<'static>> {
+        self.0.location.filter(|location| !is_library_line(location))
+    }
+
+    /// Returns the line that caused the error. It is a line of this crate for a node of an imported model.
+    pub(crate) fn recorded_location(&self) -> Option<&'static Location<'static>> {
         self.0.location
     }
 

@@ -12,7 +12,7 @@ use super::port::Port;
 use super::run::Run;
 use crate::compile::{CompiledProgram, KernelCode, Specialization};
 use crate::dump::Traced;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, is_library_line};
 use crate::lower::kernel::{BufferIx, Kernel};
 use crate::lower::plan::KernelPlan;
 use crate::lower::program::{Content, Step};
@@ -82,8 +82,12 @@ impl<'m> FixedRun<'m> {
         }
         for step in &lowered.steps {
             if let Step::Node { node, .. } = step {
-                let location = graph.nodes[node.index()].location;
-                return Some(format!("{} runs on the host, see {location}", graph.node_label(*node)));
+                let (name, location) = (graph.node_label(*node), graph.nodes[node.index()].location);
+                // The name of an imported node says where it is.
+                return Some(match is_library_line(location) {
+                    true => format!("{name} runs on the host"),
+                    false => format!("{name} runs on the host, see {location}"),
+                });
             }
         }
         for (number, output) in lowered.outputs.iter().enumerate() {

@@ -205,8 +205,8 @@ impl<'g> OpBuilder<'g> {
         let graph = self.graph;
         if let Some(error) = self.error.take() {
             // The error of a poisoned operand already has a location. A scalar that the call refuses has no op yet.
-            let is_of_scalar = error.op().is_none() && error.location() == Some(location);
-            return Err(match error.location() {
+            let is_of_scalar = error.op().is_none() && error.recorded_location() == Some(location);
+            return Err(match error.recorded_location() {
                 Some(_) if is_of_scalar => error.with_op(self.op.name(), self.op.name()),
                 Some(_) => error,
                 None => self.locate(error, location),
@@ -342,7 +342,7 @@ impl<'g> OpBuilder<'g> {
             }
             Err(error) => {
                 graph.write().rollback(checkpoint);
-                Err(if error.location().is_some() { error } else { self.locate(error, location) })
+                Err(if error.recorded_location().is_some() { error } else { self.locate(error, location) })
             }
         }
     }

@@ -150,7 +150,7 @@ impl GraphData {
             Some(_) => error,
         };
         // Code of this crate that does not know the line of the call gives its own line.
-        match error.location() {
+        match error.recorded_location() {
             Some(location) if is_library_line(location) => error.at(outermost.location),
             _ => error.or_at(outermost.location),
         }

@@ -54,7 +54,7 @@ impl<'g> Value<'g> {
         if self.id & POISONED != 0
             && let Some(poison) = self.graph.write().poisons.get_mut((self.id & !POISONED) as usize)
             && poison.error.op().is_none()
-            && poison.error.location() == Some(location)
+            && poison.error.recorded_location() == Some(location)
         {
             poison.error = poison.error.clone().with_op(op, op);
         }

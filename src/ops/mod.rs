@@ -156,12 +156,13 @@ mod tests {
     use crate::{DType, Dim, Graph};
 
     /// Ops that share a spelling with another op.
-    const SHARED: [&str; 9] = [
+    const SHARED: [&str; 10] = [
         "batch_norm_training",
         "batch_norm_training_with_reserve",
         "bitcast_complex",
         "convolve_volume_windows",
         "convolve_windows",
+        "dilation_2d_windows",
         "float_range",
         "matmul_to",
         "string_add",
@@ -179,7 +180,8 @@ mod tests {
                 // `bitcast` refuses. They may also differ in the values of an attribute: `batch_norm` takes
                 // `is_training = false`, `batch_norm_training` takes `is_training = true`. `conv_2d` imports the op
                 // type that `convolve_windows` exports, and `conv_3d` imports the one that `convolve_volume_windows`
-                // exports, and `einsum` the one that `sum_of_products` exports.
+                // exports, `dilation_2d` the one that `dilation_2d_windows` exports, and `einsum` the one that
+                // `sum_of_products` exports.
                 let is_new = spellings.insert(spelling.op_type);
                 assert!(is_new || SHARED.contains(&def.name()), "two ops import {}", spelling.op_type);
             }
@@ -188,7 +190,7 @@ mod tests {
     }
 
     /// Ops that need attributes, or operands of several ranks. Tests in the files of the ops run them.
-    const OF_SEVERAL_RANKS: [&str; 32] = [
+    const OF_SEVERAL_RANKS: [&str; 33] = [
         "avg_pool",
         "avg_pool_3d",
         "avg_pool_grad",
@@ -208,6 +210,7 @@ mod tests {
         "convolve_windows",
         "depthwise_conv_2d",
         "dilation_2d",
+        "dilation_2d_windows",
         "einsum",
         "list_as_shape",
         "lrn",

@@ -245,10 +245,14 @@ fn a_file_keeps_the_variables_that_a_model_writes() {
     assert!(code == 2 && error.contains("got steps; the signature uses bias"), "{error}");
     let bias = Tensor::from([1.0f32, 2.0]);
     write_npz(&state, [("steps", &Tensor::scalar(7i64)), ("bias", &bias)]).unwrap();
-    assert!(printed(&scale).contains("y: f32[1, 1] [[-1]]"));
+    assert!(printed(&scale).contains("[[-1.0]]"));
     assert_eq!(printed(&keeping).trim(), "steps: i64[] 9");
     let kept = read_npz(&state).unwrap();
     assert_eq!((kept.tensor("steps").unwrap(), kept.tensor("bias").unwrap()), (&Tensor::scalar(9i64), &bias));
+    let checked = printed(&["check", LAYERS, "--signature", "count", "--stateful"]);
+    assert!(checked.contains("the model can run") && checked.contains("input   steps  i64[]"), "{checked}");
+    let (code, _, error) = refused(&["check", LAYERS, "--signature", "count"]);
+    assert!(code == 2 && error.contains("--stateful"), "{error}");
     write_npz(&state, [("step", &Tensor::scalar(7i64))]).unwrap();
     let (code, _, error) = refused(&keeping);
     assert!(code == 2 && error.contains("got step; the signature uses steps"), "{error}");
@@ -326,6 +330,11 @@ fn a_name_of_another_signature_tells_which() {
         refused(&[&["run", &model, "--feeds", &feeds, "--fetch", name], more].concat()).2
     };
     let first = ["--signature", "first"];
+    let (code, _, error) = refused(&["run", &model]);
+    assert!(
+        code == 2 && error.contains("--signature must choose one of the signatures first, second"),
+        "{error}"
+    );
     for more in [&[][..], &first] {
         let message =
             "error: a fed tensor must be in the model, got beta; it is an input of the signature second";

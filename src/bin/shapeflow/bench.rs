@@ -12,6 +12,7 @@ use super::failure::Failure;
 use super::model::{NamedFeeds, fetches, flag, import_model, read_file, refuse_missing_kernels, results};
 use super::progress::Progress;
 use super::run::options;
+use super::signatures::require_signature;
 use super::state::{State, with_state};
 
 /// What is measured: a model and its feeds, with the instruction set and the number of threads that run it.
@@ -95,8 +96,9 @@ fn measure(arguments: &ArgMatches, variant: &BenchVariant<'_>) -> Result<Measure
     let mut feeds = variant.feeds.map_or(Ok(NamedFeeds::none()), NamedFeeds::read_file)?;
     let mut progress = Progress::new();
     let start = Instant::now();
-    let imported =
-        import_model(arguments, &read_file(variant.model)?, false, fetches.as_deref(), Some(&mut feeds))?;
+    let model = read_file(variant.model)?;
+    let imported = import_model(arguments, &model, false, fetches.as_deref(), Some(&mut feeds))?;
+    require_signature(arguments, &model, fetches.as_deref())?;
     let values = results(&imported, fetches.as_deref())?;
     let state = State::results(&imported)?;
     let build = micros(start);

@@ -12,7 +12,7 @@ use super::failure::{Failure, json_of};
 use super::model::{fetches, flag, import_signature, read, results, shown, type_text};
 use super::output::print_error;
 use super::run::options;
-use super::signatures::{signature_in_use, signatures_json, signatures_text};
+use super::signatures::{require_signature, signature_in_use, signatures_json, signatures_text};
 use super::state::{State, with_state};
 
 /// Imports and compiles the model. Prints its inputs, its outputs, its ops by what computes them, and the first errors.
@@ -85,7 +85,11 @@ fn checked(arguments: &ArgMatches, model: &Model, is_json: bool) -> Result<Vec<u
         text_document(arguments, model, &imported, &ports, &usage, error.as_ref())
     };
     match error {
-        Some(error) => Err(Failure::with_document(error, with_final_newline(document))),
+        Some(error) => {
+            // Without a choice, nodes are refused that no signature needs, such as those that save the model.
+            require_signature(arguments, model, fetches.as_deref())?;
+            Err(Failure::with_document(error, with_final_newline(document)))
+        }
         None => Ok(with_final_newline(document)),
     }
 }

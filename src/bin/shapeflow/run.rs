@@ -12,8 +12,9 @@ use shapeflow::{CompileOptions, DType, Element, Tensor, TensorView, Trace};
 
 use super::document::with_final_newline;
 use super::failure::Failure;
-use super::model::{NamedFeeds, fetches, flag, import, path, refuse_missing_kernels, results};
+use super::model::{NamedFeeds, fetches, flag, import_model, path, read, refuse_missing_kernels, results};
 use super::output::write_file;
+use super::signatures::require_signature;
 use super::state::{State, with_state};
 
 /// Runs the model once. Writes the results to a file, or prints a summary of each. With `--json`, also prints a
@@ -23,7 +24,12 @@ pub(crate) fn run(arguments: &ArgMatches) -> Result<Vec<u8>, Failure> {
     let fetches = fetches(arguments);
     let mut feeds = trace.time("feeds", || NamedFeeds::read(arguments))?;
     let (exe, names, state) = {
-        let imported = trace.time("build", || import(arguments, fetches.as_deref(), Some(&mut feeds)))?;
+        let imported = trace.time("build", || {
+            let model = read(arguments)?;
+            let imported = import_model(arguments, &model, false, fetches.as_deref(), Some(&mut feeds))?;
+            require_signature(arguments, &model, fetches.as_deref())?;
+            Ok::<_, Failure>(imported)
+        })?;
         let mut values = results(&imported, fetches.as_deref())?;
         let names: Vec<String> = values.iter().map(|(name, _)| name.clone()).collect();
         let state = State::read(arguments, &imported)?;

@@ -6,6 +6,8 @@ use clap::ArgMatches;
 use serde_json::{Value as Json, json};
 use shapeflow::interchange::{Model, Signature};
 
+use super::failure::Failure;
+
 /// Returns whether `--signature` is given.
 pub(crate) fn is_signature_chosen(arguments: &ArgMatches) -> bool {
     chosen(arguments).is_some()
@@ -22,6 +24,22 @@ pub(crate) fn signature_in_use<'m>(
 ) -> Option<(&'m str, &'m Signature)> {
     let name = chosen(arguments).or(model.default_signature());
     model.signatures().find(|(signature, _)| Some(*signature) == name)
+}
+
+/// Checks that a command knows what to compute: a model whose signatures include no default needs a choice or fetches.
+pub(crate) fn require_signature(
+    arguments: &ArgMatches,
+    model: &Model,
+    fetches: Option<&[&str]>,
+) -> Result<(), Failure> {
+    if fetches.is_some() || signature_in_use(arguments, model).is_some() || model.signatures().count() == 0 {
+        return Ok(());
+    }
+    let names: Vec<&str> = model.signatures().map(|(name, _)| name).collect();
+    Err(Failure::input(format_args!(
+        "--signature must choose one of the signatures {}, as none is the default; or name tensors with --fetch",
+        names.join(", ")
+    )))
 }
 
 /// Returns a line for each signature, `signature NAME: inputs → outputs`, if the model has several.

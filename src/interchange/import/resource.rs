@@ -133,12 +133,12 @@ impl<'a, 'g> Importer<'a, 'g> {
                 );
                 let help = match is_generator_op(op) {
                     true => "make the state of the generator an input and a result (ImportOptions::stateful; on the \
-                             command line --state FILE), or draw the numbers with the ops of tf.random.stateless_*, \
+                             command line, run --state FILE or --stateful), or draw the numbers with the ops of tf.random.stateless_*, \
                              from a seed that is an input of the function, and save this function"
                         .to_string(),
                     false => format!(
-                        "make {variable} an input and a result (ImportOptions::stateful; on the command line \
-                         --state FILE), or fetch only tensors that do not need {node}"
+                        "make {variable} an input and a result (ImportOptions::stateful; on the command line, \
+                         run --state FILE or --stateful), or fetch only tensors that do not need {node}"
                     ),
                 };
                 let error = Error::new(ErrorKind::Compile, Phase::Build, message).with_help(help);

@@ -176,7 +176,7 @@ impl<'g> Value<'g> {
         let default = default.into_operand_of(self.graph(), table.value_dtype(), location).ok();
         let default = default.map_err(|error| match error.op() {
             // The scalar of this call does not fit.
-            None if error.location() == Some(location) => {
+            None if error.recorded_location() == Some(location) => {
                 let keys = dtype::type_text(self.dtype(), &self.shape());
                 error.with_op("lookup", format!("lookup({keys}, scalar)"))
             }

@@ -442,14 +442,7 @@ pub(super) fn convolve_fitting<'g>(
         return y.reshape(&output[..]);
     }
     let y = call.finish()?.cast(x.dtype())?;
-    // The shape function infers the numbers of windows from the padded sizes. `windows` has them in a simpler form.
-    let mut output = dims_of(y);
-    for (dim, count) in output.iter_mut().zip(windows.counts) {
-        if let Some(count) = count {
-            *dim = count;
-        }
-    }
-    if output == dims_of(y) { Ok(y) } else { y.reshape(&output[..]) }
+    windows.of_counts(y)
 }
 
 #[cfg(test)]

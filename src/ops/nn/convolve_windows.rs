@@ -4,6 +4,7 @@
 use shapeflow_shape_fns::{Attribute, Attrs, Dim, Guard, InferenceContext, ShapeError, TensorShape, counted};
 use smallvec::SmallVec;
 
+use super::reduce_elements::reduce_elements;
 use super::reduce_window::{dims_param, position_count};
 use crate::dtype;
 use crate::expr::{Expr, Index, LowerCx, ReduceOp};
@@ -37,7 +38,7 @@ pub(crate) static VOLUMES: OpDef = OpDef::contraction("convolve_volume_windows",
 /// As [`IMAGES`] and [`VOLUMES`] for groups of channels, and for any number of spatial axes:
 /// `[n, h, w, g*c], [kh, kw, c, g*m] -> [n, oh, ow, g*m]`. Group `i` of the channels is convolved with group `i` of the
 /// filters. `positions` is the number of windows along each spatial axis, or -1 for all that fit.
-pub(crate) static GROUPED: OpDef = OpDef::compute("convolve_grouped_windows", lower)
+pub(crate) static GROUPED: OpDef = OpDef::compute("convolve_grouped_windows", lower_groups)
     .internal()
     .attrs(ATTRS)
     .operands(&[Operand::Data("input"), Operand::Data("filter"), Operand::Size("positions")])
@@ -46,7 +47,7 @@ pub(crate) static GROUPED: OpDef = OpDef::compute("convolve_grouped_windows", lo
 
 /// As [`GROUPED`], with an axis for the groups: `[n, h, w, g*c], [kh, kw, c, g*m] -> [n, oh, ow, g, m]`. The index of
 /// the input has no quotient, so vector lanes can run along the groups or along the filters of a group.
-pub(crate) static GROUPS: OpDef = OpDef::compute("convolve_groups", lower)
+pub(crate) static GROUPS: OpDef = OpDef::compute("convolve_groups", lower_groups)
     .internal()
     .attrs(ATTRS)
     .operands(&[Operand::Data("input"), Operand::Data("filter"), Operand::Size("positions")])
@@ -180,6 +181,25 @@ fn spatial(
 }
 
 fn lower(cx: &mut dyn LowerCx, output: usize, index: &[Index]) -> Expr {
+    products(cx, output, index, &mut |cx, extents, product| cx.reduce(ReduceOp::Sum, extents, product))
+}
+
+fn lower_groups(cx: &mut dyn LowerCx, output: usize, index: &[Index]) -> Expr {
+    products(cx, output, index, &mut |cx, extents, product| {
+        reduce_elements(cx, ReduceOp::Sum, extents, product)
+    })
+}
+
+/// The product of an element of a window and its weight.
+type Product<'p> = dyn FnMut(&mut dyn LowerCx, &[Index]) -> Expr + 'p;
+
+/// Returns the sum of the products of a window and a filter, which `sum` computes.
+fn products(
+    cx: &mut dyn LowerCx,
+    output: usize,
+    index: &[Index],
+    sum: &mut dyn FnMut(&mut dyn LowerCx, &[Dim], &mut Product<'_>) -> Expr,
+) -> Expr {
     let (strides, dilations) = (cx.ints("strides"), cx.ints("dilations"));
     let filter = cx.dims(1);
     let spatial = filter.len() - 2;
@@ -193,7 +213,7 @@ fn lower(cx: &mut dyn LowerCx, output: usize, index: &[Index]) -> Expr {
         [] => unreachable!("an output has an axis of filters"),
     };
     let first = group * inputs;
-    let sum = cx.reduce(ReduceOp::Sum, &filter[..=spatial], &mut |cx, inner| {
+    let sum = sum(cx, &filter[..=spatial], &mut |cx, inner| {
         let mut element = vec![index[0].clone()];
         element.extend((0..spatial).map(|axis| {
             index[axis + 1].clone() * strides[axis + 1] + inner[axis].clone() * dilations[axis + 1]

@@ -5,8 +5,10 @@ use std::panic::Location;
 use half::{bf16, f16};
 use shapeflow_shape_fns::{Attr, DType, Dim};
 
+use super::conv::Geometry;
 use super::dilation_positions::{self, ATTRIBUTES, shape};
 use super::pool_gradient::scattered;
+use super::reduce_elements::reduce_elements;
 use super::window::{dims_of, of_rank, refuse, with_shape};
 use crate::dtype;
 use crate::error::Result;
@@ -177,7 +179,16 @@ fn windowed<'g>(
         .attr("padding", padding.name())
 }
 
-pub(crate) static DEF: OpDef = OpDef::compute("dilation_2d", lower)
+pub(crate) static DEF: OpDef = OpDef::composite("dilation_2d", build)
+    .attrs(ATTRIBUTES)
+    .operands(&[Operand::Data("input"), Operand::Data("filter")])
+    .dtype_rule(dtype::binary::number)
+    .tensorflow(&[TfOp::new("Dilation2D")]);
+
+/// The op that [`DEF`] applies to padded images. It pads integers itself: no border of integers is less than every sum,
+/// because sums wrap. An export writes `Dilation2D`, which an import reads as [`DEF`].
+pub(crate) static WINDOWS: OpDef = OpDef::compute("dilation_2d_windows", lower)
+    .internal()
     .attrs(ATTRIBUTES)
     .operands(&[Operand::Data("input"), Operand::Data("filter")])
     .shape_fn(shape)
@@ -198,6 +209,32 @@ pub(crate) static FILTER: OpDef =
         .dtype_rule(|dtypes, _| Ok(vec![dtype::common(dtypes, 0, 3, dtype::Class::Number)?]))
         .tensorflow(&[TfOp::new("Dilation2DBackpropFilter")]);
 
+/// Pads images of floats with `-inf`, which is never the maximum of a window. A kernel then reads whole windows.
+fn build<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value<'g>>> {
+    let [x, filter] = *values else { return refuse("a dilation needs an input and a filter".to_string()) };
+    let (strides, rates) = (cx.attrs().ints("strides"), cx.attrs().ints("rates"));
+    let call = |x: Value<'g>, padding: &str| {
+        let call = x.graph().op(&WINDOWS).data(x).data(filter).attr("padding", padding);
+        let [strides, rates] = [&strides, &rates].map(|list| Attr::Ints(list.as_ref().into()));
+        call.attr("strides", strides).attr("rates", rates).finish()
+    };
+    let padding = cx.attrs().str("padding");
+    let is_list = |list: &[i64]| matches!(list, [1, 1..=i64::MAX, 1..=i64::MAX, 1]);
+    let is_padded = padding == "SAME" && x.dtype().is_float() && is_list(&strides) && is_list(&rates);
+    let (images, window) = (x.shape(), filter.shape());
+    let (Some(image), Some(window)) = (images.dims(), window.dims()) else {
+        return Ok(vec![call(x, padding)?]);
+    };
+    if !is_padded || image.len() != 4 || window.len() != 3 {
+        return Ok(vec![call(x, padding)?]);
+    }
+    let list = |list: &[i64]| list[1..3].to_vec();
+    let geometry = Geometry::channels_last_of(list(&strides), list(&rates), padding, None);
+    let windows = geometry.windows(image, &window[..2])?;
+    let padded = windows.pad(x, Scalar::lowest(x.dtype()))?;
+    Ok(vec![windows.of_counts(call(padded, "VALID")?)?])
+}
+
 /// Returns the lowest finite number of a dtype, f32 for f16 and bf16.
 fn lowest(dtype: DType) -> Expr {
     match dtype {
@@ -215,7 +252,7 @@ fn lower(cx: &mut dyn LowerCx, output: usize, index: &[Index]) -> Expr {
     let dtype = cx.output_dtype(output);
     let lowest = lowest(dtype);
     let is_same = cx.attrs().str("padding") == "SAME";
-    let largest = cx.reduce(ReduceOp::Max, &filter[..2], &mut |cx, inner| {
+    let mut element = |cx: &mut dyn LowerCx, inner: &[Index]| {
         let (mut read, mut inside) = (index.to_vec(), Vec::new());
         for axis in [1, 2] {
             let start = index[axis].clone() * strides[axis] - Index::constant(before[axis - 1].clone());
@@ -232,7 +269,11 @@ fn lower(cx: &mut dyn LowerCx, output: usize, index: &[Index]) -> Expr {
             false => sum,
         };
         if inside.is_empty() { sum } else { Expr::case(vec![(inside, sum)], lowest.clone()) }
-    });
+    };
+    let largest = match is_same {
+        true => cx.reduce(ReduceOp::Max, &filter[..2], &mut element),
+        false => reduce_elements(cx, ReduceOp::Max, &filter[..2], &mut element),
+    };
     largest.maximum(lowest).cast(dtype)
 }
 
@@ -254,7 +295,7 @@ fn build_gradient<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>], operand: usize
 
 #[cfg(test)]
 mod tests {
-    use super::DEF;
+    use super::WINDOWS as DEF;
     use crate::ops::testing::shape_table;
 
     shape_table! { DEF, {"strides": [1, 2, 1, 1], "rates": [1, 1, 2, 1], "padding": "SAME"},

@@ -55,6 +55,7 @@ pub(crate) mod pool_argmax;
 pub(crate) mod pool_gradient;
 pub(crate) mod pool_gradient_of_equals;
 pub(crate) mod recurrent;
+mod reduce_elements;
 pub(crate) mod reduce_window;
 mod row;
 pub(crate) mod softmax;
@@ -110,6 +111,7 @@ pub(crate) static ALL: &[&[&OpDef]] = &[
         &dilation::DEF,
         &dilation::FILTER,
         &dilation::INPUT,
+        &dilation::WINDOWS,
         &dilation_positions::OF_FILTER,
         &dilation_positions::OF_INPUT,
         &fractional_pool::AVG,

@@ -3,6 +3,7 @@
 use shapeflow_shape_fns::{Attribute, Dim, Guard, InferenceContext, List, ShapeError, TensorShape};
 
 use super::in_tensorflow;
+use super::reduce_elements::reduce_elements;
 use super::window::list_text;
 use crate::dtype;
 use crate::expr::{Expr, Index, LowerCx, ReduceOp};
@@ -149,10 +150,7 @@ fn lower(cx: &mut dyn LowerCx, output: usize, index: &[Index]) -> Expr {
         if is_max { x } else { widen(x) }
     };
     let op = if is_max { ReduceOp::Max } else { ReduceOp::Sum };
-    let reduced = match axes.is_empty() {
-        true => element(cx, &[]),
-        false => cx.reduce(op, &extents, &mut |cx, inner| element(cx, inner)),
-    };
+    let reduced = reduce_elements(cx, op, &extents, &mut |cx, inner| element(cx, inner));
     if kind != "mean" {
         return reduced.cast(dtype);
     }

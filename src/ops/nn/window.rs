@@ -387,6 +387,18 @@ impl Windows {
         padded(x, &self.paddings, border)
     }
 
+    /// Returns `y`, which has an element for each window, with the numbers of windows in their simplest form. A shape
+    /// function infers them from the padded sizes.
+    pub fn of_counts<'g>(&self, y: Value<'g>) -> Result<Value<'g>> {
+        let mut sizes = dims_of(y);
+        for (size, count) in sizes.iter_mut().zip(&self.counts) {
+            if let Some(count) = count {
+                *size = count.clone();
+            }
+        }
+        if sizes == dims_of(y) { Ok(y) } else { y.reshape(&sizes[..]) }
+    }
+
     /// Returns the parameter `positions` of an op over windows: the number of windows along each axis, or -1 for as
     /// many as fit.
     pub fn positions(&self) -> Vec<Dim> {

@@ -127,6 +127,7 @@ pub const OPS: &[(&str, usize)] = &[
     ("dilation_2d_filter_positions", 1),
     ("dilation_2d_input_grad", 1),
     ("dilation_2d_input_positions", 1),
+    ("dilation_2d_windows", 1),
     ("div", 4),
     ("div_no_nan", 1),
     ("draw_bounding_boxes", 1),
