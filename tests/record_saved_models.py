@@ -22,7 +22,7 @@ import tensorflow as tf
 from saved_models.decoding import beam_search, frozen_loop, nested_branches
 from saved_models.names import causal, equal_names, same_name, swapped_names, written_variable
 from saved_models.recurrent import gru, lstm
-from saved_models.sparse import half, wide_and_deep
+from saved_models.sparse import half, sequences, wide_and_deep
 from saved_models.state import state, stateful_layers, training
 from saved_models.text import embedding_dense, ragged_text, text_vectorization
 
@@ -274,6 +274,7 @@ MODELS = [
     wide_and_deep,
     ragged_text,
     half,
+    sequences,
     equal_names,
     same_name,
     swapped_names,

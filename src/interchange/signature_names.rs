@@ -158,7 +158,8 @@ pub(super) fn check_tensors(role: &str, tensors: &[(String, String)]) -> Result<
             let message = format!(
                 "the {role} {name} of the signature must be one tensor, got a composite, such as a sparse tensor"
             );
-            Err(Error::new(ErrorKind::Attribute, Phase::Build, message))
+            let help = "save a function that takes and returns the parts, such as values and row_splits";
+            Err(Error::new(ErrorKind::Attribute, Phase::Build, message).with_help(help))
         }
     }
 }

@@ -110,6 +110,11 @@ fn a_table_of_a_saved_model_that_is_not_filled_is_refused() {
 }
 
 #[test]
+fn sequence_examples_are_parsed_without_the_attributes_that_have_their_defaults() {
+    check("sequences", "serving_default", &["serving_default", "serving_default_2"]);
+}
+
+#[test]
 fn saved_buckets_of_a_table_that_are_empty_are_not_read() {
     check("dense_tables", "serving_default", &["serving_default", "serving_default_2"]);
 }

@@ -133,3 +133,40 @@ def half(folder):
     module = Half()
     tf.saved_model.save(module, str(folder), signatures=module.predict)
     record(folder, [("serving_default", "serving_default", {"x": f32(4, 6).astype(np.float16)})])
+
+
+class Sequences(tf.Module):
+    """SequenceExample messages. TensorFlow leaves out the attributes of the parser that have their defaults."""
+
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.string, "examples")])
+    def parse(self, examples):
+        context = {"label": tf.io.FixedLenFeature([], tf.int64, 7)}
+        lists = {
+            "frames": tf.io.FixedLenSequenceFeature([2], tf.float32, allow_missing=True),
+            "tags": tf.io.VarLenFeature(tf.string),
+        }
+        features, sequences, lengths = tf.io.parse_sequence_example(examples, context, lists)
+        return {
+            "label": features["label"],
+            "frames": sequences["frames"],
+            "tags": tf.sparse.to_dense(sequences["tags"], default_value="-"),
+            "lengths": lengths["frames"],
+        }
+
+
+def sequences(folder):
+    def message(label, frames, tags):
+        example = tf.train.SequenceExample()
+        if label is not None:
+            example.context.feature["label"].int64_list.value.append(label)
+        for frame in frames:
+            example.feature_lists.feature_list["frames"].feature.add().float_list.value.extend(frame)
+        for words in tags:
+            example.feature_lists.feature_list["tags"].feature.add().bytes_list.value.extend(words)
+        return example.SerializeToString()
+
+    module = Sequences()
+    tf.saved_model.save(module, str(folder), signatures=module.parse)
+    messages = [message(3, [[1, 2], [3, 4]], [[b"a", b"b"], []]), message(None, [], [[b"c"]])]
+    cases = {"serving_default": np.array(messages, object), "serving_default_2": np.zeros(0, object)}
+    record(folder, [("serving_default", case, {"examples": examples}) for case, examples in cases.items()])

@@ -156,6 +156,13 @@ fn command() -> Command {
             .value_parser(value_parser!(u16).range(1..))
             .help("The number of threads for large kernels")
     };
+    let memory_limit = || {
+        Arg::new("memory-limit")
+            .long("memory-limit")
+            .value_name("MIB")
+            .value_parser(value_parser!(u32).range(1..))
+            .help("Refuses a run that needs more memory than this, in MiB")
+    };
     let count = |name: &'static str, default: &'static str, help: &'static str| {
         let least = i64::from(name == "repeat");
         let range = value_parser!(u32).range(least..);
@@ -199,6 +206,7 @@ fn command() -> Command {
                     signature(),
                     shape(),
                     threads(),
+                    memory_limit(),
                     json(),
                 ]),
         )

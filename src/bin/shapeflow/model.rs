@@ -115,7 +115,7 @@ pub(crate) fn read_file(file: &Path) -> Result<Model, Failure> {
     }
     Ok(if file == Path::new("-") {
         let model = Model::from_bytes_limited(read_input()?, &Limits::default());
-        model.map_err(|error| Failure::input(format_args!("standard input: {error}")))?
+        model.map_err(|error| Failure::input(format_args!("standard input: {}", error.message())))?
     } else {
         read_model(file)?
     })

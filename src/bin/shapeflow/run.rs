@@ -142,5 +142,9 @@ fn values_json(tensor: &Tensor) -> Option<serde_json::Value> {
 /// Returns the compile options of commands that run a model.
 pub(crate) fn options(arguments: &ArgMatches) -> CompileOptions {
     let threads = arguments.try_get_one::<u16>("threads").ok().flatten().copied().unwrap_or(1);
-    CompileOptions::new().threads(usize::from(threads))
+    let options = CompileOptions::new().threads(usize::from(threads));
+    match arguments.try_get_one::<u32>("memory-limit").ok().flatten() {
+        Some(mebibytes) => options.memory_limit((*mebibytes as usize).saturating_mul(1 << 20)),
+        None => options,
+    }
 }

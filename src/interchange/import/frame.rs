@@ -213,9 +213,11 @@ impl<'a, 'g> Frame<'a, 'g> {
                         let rank = self.int(node, "output_ragged_rank").unwrap_or(0);
                         return list_output(op, output, rank)..usize::MAX;
                     };
+                    // A SavedModel lacks attributes that have their defaults. The default of a count is 0, and that of
+                    // a list is empty.
                     let count = |argument: &Argument| match (argument.count, argument.dtype) {
-                        (Some(count), _) => self.int(node, count).unwrap_or(1),
-                        (None, ArgumentType::List(list)) => self.types(node, list).map_or(1, <[i32]>::len),
+                        (Some(count), _) => self.int(node, count).unwrap_or(0),
+                        (None, ArgumentType::List(list)) => self.types(node, list).map_or(0, <[i32]>::len),
                         _ => 1,
                     };
                     signature.outputs.iter().map(|argument| (argument.name, count(argument))).collect()

@@ -224,7 +224,11 @@ impl<'a, 'g> Importer<'a, 'g> {
         let tensor = self.variable_tensor(variable)?;
         let Some(tensor) = tensor else {
             let message = format!("the variable {variable} must be in the checkpoint: {reader} reads it");
-            return Err(Error::new(ErrorKind::Attribute, Phase::Build, message));
+            let error = Error::new(ErrorKind::Attribute, Phase::Build, message);
+            return Err(match self.saved.checkpoint {
+                Some(_) => error,
+                None => error.with_help("the folder of the model must have variables/variables.index"),
+            });
         };
         if known.is_none() {
             self.budget.constant(tensor.view().bytes().len() as u64)?;

@@ -2,11 +2,10 @@
 
 use smallvec::SmallVec;
 
-use super::read_ahead::slots_read_ahead;
 use crate::codegen::repr::Repr;
 use crate::codegen::simd::ir::{AddressSlice, FrameDemands, LaneScalar, LoopBody};
 use crate::codegen::uniform::has_uniform_offsets;
-use crate::lower::kernel_body::{Inst, InstOp, KernelBody, SlotUse};
+use crate::lower::kernel_body::{AccessPattern, Inst, InstOp, KernelBody, LaneLayout, Pass, SlotUse};
 
 /// Returns the demands of `code`.
 pub(super) fn frame_demands(code: &KernelBody) -> FrameDemands {
@@ -79,4 +78,22 @@ fn prefetch_copies(code: &KernelBody) -> Option<usize> {
         body.at_positions(code, pass).map_or(1, |body| body.copies)
     });
     Some(copies.max().unwrap_or(1))
+}
+
+/// Returns the slots that a pass reads ahead: loads of adjacent elements that no earlier pass reads. What an earlier
+/// pass has read is in the caches.
+pub(super) fn slots_read_ahead(code: &KernelBody, pass: &Pass) -> Vec<u32> {
+    if code.layout != LaneLayout::Row || pass.reduces.is_empty() {
+        return Vec::new();
+    }
+    let names = |pass: &Pass, slot: u32| pass.body.iter().any(|inst| inst.op.slot() == Some(slot));
+    let earlier = || code.passes.iter().take_while(|earlier| !std::ptr::eq(*earlier, pass));
+    let is_read_ahead = |slot: &u32| {
+        let slot_type = &code.slots[*slot as usize];
+        slot_type.used == SlotUse::Load
+            && slot_type.pattern == AccessPattern::Contiguous
+            && names(pass, *slot)
+            && !earlier().any(|earlier| names(earlier, *slot))
+    };
+    (0..code.slots.len() as u32).filter(is_read_ahead).collect()
 }

@@ -2,6 +2,7 @@
 //! for too few cache lines at a time, and stops at the end of a page. The code of a reduction therefore prefetches what
 //! it reads [`AHEAD`] bytes later, if those bytes belong to the same row or to the next one.
 
+use super::frame_demands::slots_read_ahead;
 use super::function::FunctionEmitter;
 use super::prefetch::innermost_stride;
 use crate::codegen::abi::{KernelArgs, slot_words};
@@ -9,7 +10,7 @@ use crate::codegen::repr::size_of;
 use crate::codegen::simd::asm::{Alu, Cond, Mem, RAX, RCX, RDX};
 use crate::codegen::simd::ir::roles::INDEX;
 use crate::codegen::simd::ir::{LoopBody, frame_mem};
-use crate::lower::kernel_body::{AccessPattern, KernelBody, LaneLayout, Pass, SlotUse};
+use crate::lower::kernel_body::Pass;
 
 /// The number of bytes between an element that is read and the element that is prefetched at the same time. A shorter
 /// distance hides less of the time that memory takes. With a longer one, lines leave the caches before they are read.
@@ -19,24 +20,6 @@ const AHEAD: i32 = 6 << 10;
 const LONG_ROW: i32 = 16 * AHEAD;
 /// Bytes of a cache line.
 const LINE: i32 = 64;
-
-/// Returns the slots that a pass reads ahead: loads of adjacent elements that no earlier pass reads. What an earlier
-/// pass has read is in the caches.
-pub(super) fn slots_read_ahead(code: &KernelBody, pass: &Pass) -> Vec<u32> {
-    if code.layout != LaneLayout::Row || pass.reduces.is_empty() {
-        return Vec::new();
-    }
-    let names = |pass: &Pass, slot: u32| pass.body.iter().any(|inst| inst.op.slot() == Some(slot));
-    let earlier = || code.passes.iter().take_while(|earlier| !std::ptr::eq(*earlier, pass));
-    let is_read_ahead = |slot: &u32| {
-        let slot_type = &code.slots[*slot as usize];
-        slot_type.used == SlotUse::Load
-            && slot_type.pattern == AccessPattern::Contiguous
-            && names(pass, *slot)
-            && !earlier().any(|earlier| names(earlier, *slot))
-    };
-    (0..code.slots.len() as u32).filter(is_read_ahead).collect()
-}
 
 impl FunctionEmitter<'_> {
     /// Stores in the frame how far ahead each slot is read: [`AHEAD`] bytes if its rows are adjacent or long, else 0
