@@ -181,25 +181,16 @@ fn spatial(
 }
 
 fn lower(cx: &mut dyn LowerCx, output: usize, index: &[Index]) -> Expr {
-    products(cx, output, index, &mut |cx, extents, product| cx.reduce(ReduceOp::Sum, extents, product))
+    products(cx, output, index, false)
 }
 
 fn lower_groups(cx: &mut dyn LowerCx, output: usize, index: &[Index]) -> Expr {
-    products(cx, output, index, &mut |cx, extents, product| {
-        reduce_elements(cx, ReduceOp::Sum, extents, product)
-    })
+    products(cx, output, index, true)
 }
 
-/// The product of an element of a window and its weight.
-type Product<'p> = dyn FnMut(&mut dyn LowerCx, &[Index]) -> Expr + 'p;
-
-/// Returns the sum of the products of a window and a filter, which `sum` computes.
-fn products(
-    cx: &mut dyn LowerCx,
-    output: usize,
-    index: &[Index],
-    sum: &mut dyn FnMut(&mut dyn LowerCx, &[Dim], &mut Product<'_>) -> Expr,
-) -> Expr {
+/// Returns the sum of the products of a window and a filter. With `small_in_registers`, a small window is no reduction:
+/// see [`reduce_elements`].
+fn products(cx: &mut dyn LowerCx, output: usize, index: &[Index], small_in_registers: bool) -> Expr {
     let (strides, dilations) = (cx.ints("strides"), cx.ints("dilations"));
     let filter = cx.dims(1);
     let spatial = filter.len() - 2;
@@ -213,7 +204,7 @@ fn products(
         [] => unreachable!("an output has an axis of filters"),
     };
     let first = group * inputs;
-    let sum = sum(cx, &filter[..=spatial], &mut |cx, inner| {
+    let mut product = |cx: &mut dyn LowerCx, inner: &[Index]| {
         let mut element = vec![index[0].clone()];
         element.extend((0..spatial).map(|axis| {
             index[axis + 1].clone() * strides[axis + 1] + inner[axis].clone() * dilations[axis + 1]
@@ -222,6 +213,10 @@ fn products(
         let mut weight = inner.to_vec();
         weight.push(column.clone());
         widen(cx.operand(0, &element)) * widen(cx.operand(1, &weight))
-    });
+    };
+    let sum = match small_in_registers {
+        true => reduce_elements(cx, ReduceOp::Sum, &filter[..=spatial], &mut product),
+        false => cx.reduce(ReduceOp::Sum, &filter[..=spatial], &mut product),
+    };
     sum.cast(cx.output_dtype(output))
 }

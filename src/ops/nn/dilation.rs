@@ -220,7 +220,7 @@ fn build<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value<'g>
     };
     let padding = cx.attrs().str("padding");
     let is_list = |list: &[i64]| matches!(list, [1, 1..=i64::MAX, 1..=i64::MAX, 1]);
-    let is_padded = padding == "SAME" && x.dtype().is_float() && is_list(&strides) && is_list(&rates);
+    let is_padded = padding == "SAME" && x.dtype().is_float() && is_list(strides) && is_list(rates);
     let (images, window) = (x.shape(), filter.shape());
     let (Some(image), Some(window)) = (images.dims(), window.dims()) else {
         return Ok(vec![call(x, padding)?]);
@@ -229,7 +229,7 @@ fn build<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value<'g>
         return Ok(vec![call(x, padding)?]);
     }
     let list = |list: &[i64]| list[1..3].to_vec();
-    let geometry = Geometry::channels_last_of(list(&strides), list(&rates), padding, None);
+    let geometry = Geometry::channels_last_of(list(strides), list(rates), padding, None);
     let windows = geometry.windows(image, &window[..2])?;
     let padded = windows.pad(x, Scalar::lowest(x.dtype()))?;
     Ok(vec![windows.of_counts(call(padded, "VALID")?)?])
