@@ -144,7 +144,7 @@ pub const ROWS: &[Row] = &[
         let part = |k: usize| Numbers::reals(&x[k].sizes, |i| x[k].real(i));
         cropped(&[part(0), part(1), numbers])
     }).domain(|operand, x| if operand == 1 { (x * 2.0).floor().abs() / 8.0 } else { x }).slack(16.0),
-    row("dilation_2d", &["[n, 5, 4, 2]", "[2, 3, 2]"], |_, x| x[0].dilation_2d(x[1], [2, 1], [1, 2], WindowPadding::Same), dilated),
+    row("dilation_2d_windows", &["[n, 5, 4, 2]", "[2, 3, 2]"], |_, x| x[0].dilation_2d(x[1], [2, 1], [1, 2], WindowPadding::Same), dilated),
     row("hsv_to_rgb", &["[n, 3]"], |_, x| x[0].hsv_to_rgb(), |x| colors(&x[0], rgb)).domain(SHARES).slack(16.0),
     row("projective_transform", &["[n, 3, 4, 2]", "f32[n, 8]"], |g, x| {
         let keep = g.constant([0.0f32, 0.0, 1.0, 0.0, 0.0, 1.0, 0.0, 0.0])?;
