@@ -34,11 +34,12 @@ pub(super) fn has_avx512() -> bool {
 
 /// Returns whether a loop that loads `loaded` bytes and stores `stored` bytes stores past the caches.
 ///
-/// It does if the last-level cache cannot hold both. Ordinary stores would then fetch each line from memory, although
-/// every byte of the line is overwritten. A result of less than half of the cache stays in the cache for its reader.
+/// It does if both exceed three quarters of the last-level cache, which other programs use too. Ordinary stores would
+/// then fetch each line from memory, although every byte of the line is overwritten. A result of less than half of the
+/// cache stays in the cache for its reader.
 pub(crate) fn is_streamed(loaded: usize, stored: usize) -> bool {
     let cache = last_level_cache();
-    stored >= cache / 2 && stored.saturating_add(loaded) >= cache
+    stored >= cache / 2 && stored.saturating_add(loaded) >= cache / 4 * 3
 }
 
 /// Returns the size in bytes of the largest cache; 32 MiB if the processor does not report its caches.
