@@ -287,7 +287,7 @@ fn long_rows_are_reduced_tile_by_tile() {
             for loops in [0, 1] {
                 let mut code = reduce(LaneLayout::Row, loops, ReduceOp::Sum, dtype);
                 code.slots[0].pattern = AccessPattern::of_load(dtype.size_bytes(), step);
-                // Rows of several tiles, and several rows of one tile: the code reduces them side by side.
+                // Rows of several tiles, and several rows of one tile.
                 for (n, rows) in [
                     (4095, 1),
                     (4096, 9),

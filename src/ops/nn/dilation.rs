@@ -220,7 +220,8 @@ fn build<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value<'g>
     };
     let padding = cx.attrs().str("padding");
     let is_list = |list: &[i64]| matches!(list, [1, 1..=i64::MAX, 1..=i64::MAX, 1]);
-    let is_padded = padding == "SAME" && x.dtype().is_float() && is_list(strides) && is_list(rates);
+    let has_infinity = matches!(x.dtype(), DType::F16 | DType::BF16 | DType::F32 | DType::F64);
+    let is_padded = padding == "SAME" && has_infinity && is_list(strides) && is_list(rates);
     let (images, window) = (x.shape(), filter.shape());
     let (Some(image), Some(window)) = (images.dims(), window.dims()) else {
         return Ok(vec![call(x, padding)?]);
