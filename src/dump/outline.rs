@@ -56,7 +56,7 @@ pub(super) enum Child {
 
 impl Outline {
     /// Divides a graph into scopes by the names of its nodes: `a/b/c` is the node `c` of the scope `b` of the scope
-    /// `a`. A small scope has no inner scopes but those of branches and loops.
+    /// `a`. In a small scope, only branches and loops are inner scopes.
     pub(super) fn of(snapshot: &Snapshot) -> Outline {
         Outline::with_limit(snapshot, SMALL)
     }
@@ -84,11 +84,11 @@ impl Outline {
             outline.scopes[scope].nodes = members.len();
             outline.scopes[scope].is_refused =
                 members.iter().any(|node| snapshot.nodes[*node].error.is_some());
-            let is_small = members.len() <= small;
             if small == usize::MAX {
                 outline.scopes[scope].children = members.into_iter().map(Child::Node).collect();
                 continue;
             }
+            let is_small = members.len() <= small;
             // A node that is in no inner scope is a group of its own.
             let mut groups: IndexMap<Result<&str, usize>, Vec<usize>> = IndexMap::new();
             for node in members {

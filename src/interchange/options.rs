@@ -185,8 +185,8 @@ impl ImportOptions {
         self
     }
 
-    /// Sets whether the variables that the model only reads become inputs too, after those of
-    /// [`ImportOptions::stateful`], which this option includes. A run then takes other weights without another compile:
+    /// Sets whether all variables become inputs: those that the model writes, as with [`ImportOptions::stateful`], and
+    /// those that it only reads. A run then takes other weights without another compile:
     /// weights of a newer checkpoint, or weights that a session of another signature has trained.
     ///
     /// By default, these variables are constants. A run on constants is faster: the library computes what depends only

@@ -172,8 +172,8 @@ impl Session {
         Ok(())
     }
 
-    /// Returns the executable. Its inputs are those of the model, and the variables. Its outputs are the results, and
-    /// the values of the written variables after the run.
+    /// Returns the executable. Its inputs are the inputs of the model and the variables. Its outputs are the results and
+    /// the new values of the written variables.
     pub fn executable(&self) -> &Executable {
         &self.executable
     }

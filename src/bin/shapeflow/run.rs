@@ -15,7 +15,7 @@ use super::failure::Failure;
 use super::model::{NamedFeeds, fetches, flag, import_model, path, read, refuse_missing_kernels, results};
 use super::output::write_file;
 use super::signatures::require_signature;
-use super::state::{State, with_state};
+use super::state::State;
 
 /// Runs the model once. Writes the results to a file, or prints a summary of each. With `--json`, also prints a
 /// document with the values.
@@ -35,12 +35,13 @@ pub(crate) fn run(arguments: &ArgMatches) -> Result<Vec<u8>, Failure> {
         let state = State::read(arguments, &imported)?;
         values.extend(State::results(&imported)?);
         refuse_missing_kernels(&imported, &values)?;
+        // A result and a variable may have one name.
+        let values: Vec<shapeflow::Value<'_>> = values.iter().map(|(_, value)| *value).collect();
         let mut options = options(arguments);
         if arguments.contains_id("trace") {
             options = options.trace(&trace);
         }
-        let exe =
-            trace.time("compile", || imported.graph().compile_with(&options, with_state(&values, &[])))?;
+        let exe = trace.time("compile", || imported.graph().compile_with(&options, &values[..]))?;
         (exe, names, state)
     };
     if let Some(state) = &state {

@@ -17,7 +17,7 @@ fn chosen(arguments: &ArgMatches) -> Option<&str> {
     arguments.try_get_one::<String>("signature").ok().flatten().map(String::as_str)
 }
 
-/// Returns the signature that `--signature` names; without it, the one that stands for the model.
+/// Returns the signature that `--signature` names, or else the default signature.
 pub(crate) fn signature_in_use<'m>(
     arguments: &ArgMatches,
     model: &'m Model,

@@ -108,7 +108,7 @@ impl<'a, 'g> Importer<'a, 'g> {
                 }
                 let message = format!("a fed tensor must be in the model, got {feed}");
                 let inputs: Vec<&str> = names.inputs().collect();
-                // The caller knows the names of the signature, and not those of its placeholders.
+                // The caller knows the names in the signature, not the names of its placeholders.
                 if !inputs.is_empty() {
                     return Err(names.unknown_feed(message, feed, inputs.clone(), inputs.into_iter()));
                 }

@@ -46,9 +46,9 @@ impl<'a, 'g> Importer<'a, 'g> {
         self.fetched_inside.iter().any(|fetched| is_in(fetched, call))
     }
 
-    /// Returns the outputs of a node in a function, a branch or a loop.
-    /// [`Imported::value`](super::super::Imported::value) gives those of a function. Conditions that wait for the readers
-    /// of an output guard the output itself if it is fetched.
+    /// Returns the outputs of a node in a function, a branch or a loop. For a node in a function,
+    /// [`Imported::value`](super::super::Imported::value) gives these outputs. Conditions that wait for the readers of an
+    /// output guard the output itself if it is fetched.
     pub(super) fn inner_values(
         &mut self,
         frame: &Frame<'a, 'g>,

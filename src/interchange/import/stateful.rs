@@ -122,7 +122,7 @@ impl<'a, 'g> Importer<'a, 'g> {
     /// again, with this variable as an input.
     pub(super) fn note_read(&mut self, variable: &Rc<str>) {
         if self.options.variable_inputs && self.recording.is_none() {
-            let shape = self.state.declared.get(variable).cloned().unwrap_or(TensorShape::unranked());
+            let shape = self.state.declared_shape(variable);
             self.state.found.variables.insert(variable.clone(), shape);
         }
     }
@@ -130,7 +130,8 @@ impl<'a, 'g> Importer<'a, 'g> {
     /// Returns whether the import knows that the nodes which it builds now write a variable. If not, the model will be
     /// imported again.
     fn is_expected(&mut self, variable: &Rc<str>) -> bool {
-        let State { expected: Some(expected), found, open_regions, declared, .. } = &mut self.state else {
+        let shape = self.state.declared_shape(variable);
+        let State { expected: Some(expected), found, open_regions, .. } = &mut self.state else {
             return true;
         };
         let is_known = |region: &String| {
@@ -139,7 +140,6 @@ impl<'a, 'g> Importer<'a, 'g> {
         if expected.variables.contains_key(variable) && open_regions.iter().all(is_known) {
             return true;
         }
-        let shape = declared.get(variable).cloned().unwrap_or(TensorShape::unranked());
         found.variables.insert(variable.clone(), shape);
         for region in open_regions {
             found.in_regions.entry(region.clone()).or_default().insert(variable.clone());

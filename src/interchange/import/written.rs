@@ -34,6 +34,11 @@ pub(super) struct State<'g> {
 }
 
 impl State<'_> {
+    /// Returns the shape that the model declares for a variable; unranked if it declares none.
+    pub(super) fn declared_shape(&self, variable: &Rc<str>) -> TensorShape {
+        self.declared.get(variable).cloned().unwrap_or(TensorShape::unranked())
+    }
+
     /// Returns whether the import follows the values of all variables, and not only of random generators.
     pub(super) fn is_followed(&self) -> bool {
         self.expected.is_some()

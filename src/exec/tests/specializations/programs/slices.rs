@@ -35,10 +35,7 @@ pub(in super::super) const MASKED_SLICE: Program = Program {
     op: "strided_slice",
     build: |graph, is_ranked| {
         let x = graph.input("x", DType::F32, shape_of(is_ranked, 3))?;
-        let mut params = Vec::new();
-        for name in ["begin", "end", "strides"] {
-            params.push((name, graph.input(name, DType::I32, shape![?])?));
-        }
+        let params = vectors(graph, &["begin", "end", "strides"])?;
         let masks = [
             ("begin_mask", 0b1),
             ("new_axis_mask", 0b10),
@@ -239,11 +236,12 @@ fn of_vectors<'g>(
     x: Value<'g>,
     names: &[&'static str],
 ) -> Result<Vec<Value<'g>>> {
-    let mut params = Vec::new();
-    for name in names {
-        params.push((*name, graph.input(name, DType::I32, shape![?])?));
-    }
-    call(op, &[x], &params, &[])
+    call(op, &[x], &vectors(graph, names)?, &[])
+}
+
+/// Adds an input for each name, a vector of unknown length.
+fn vectors<'g>(graph: &'g Graph, names: &[&'static str]) -> Result<Vec<(&'static str, Value<'g>)>> {
+    names.iter().map(|name| Ok((*name, graph.input(name, DType::I32, shape![?])?))).collect()
 }
 
 fn vector_of(sizes: &[usize]) -> Tensor {
