@@ -69,6 +69,8 @@ impl Processor {
             M::Vpmaxuq => self.zip(i, u64::max)?,
             M::Vpabsd => self.map(i, i32::wrapping_abs)?,
             M::Vpabsq => self.map(i, i64::wrapping_abs)?,
+            M::Vptestmd => self.compare(i, |a: u32, b| a & b != 0)?,
+            M::Vptestmq => self.compare(i, |a: u64, b| a & b != 0)?,
             M::Vpcmpeqd => self.compare(i, |a: i32, b| a == b)?,
             M::Vpcmpgtd => self.compare(i, |a: i32, b| a > b)?,
             M::Vpcmpeqq => self.compare(i, |a: i64, b| a == b)?,

@@ -130,12 +130,12 @@ impl Processor {
         self.binary(i, |a, b, bytes| zip(bytes / A::SIZE, a, b, f))
     }
 
-    /// Shifts each lane by an immediate count: `f(lane, count)`.
+    /// Shifts each lane by one count, an immediate or the first 8 bytes of a vector: `f(lane, count)`.
     pub(super) fn shift<A: Lane>(&mut self, i: &Instruction, f: impl Fn(A, u32) -> A) -> Result<(), String> {
-        if i.op_kind(2) != OpKind::Immediate8 {
-            return Err("a shift by a register is not supported".to_owned());
-        }
-        let by = u32::from(immediate(i));
+        let by = match i.op_kind(2) {
+            OpKind::Immediate8 => u32::from(immediate(i)),
+            _ => u32::try_from(get::<u64>(&self.operand(i, 2)?, 0)).unwrap_or(u32::MAX),
+        };
         self.map(i, |a| f(a, by))
     }
 
@@ -218,6 +218,17 @@ impl Processor {
             result[offset..offset + A::SIZE].copy_from_slice(bytes);
         }
         self.set_vector(i, &result)
+    }
+
+    /// Stores the lanes of `size` bytes whose sign bit is set in the second operand. The other lanes are not written.
+    pub(super) fn store_where_signed(&mut self, i: &Instruction, size: usize) -> Result<(), String> {
+        let (signs, from, address) = (self.operand(i, 1)?, self.operand(i, 2)?, self.address(i));
+        for offset in (0..i.op_register(2).size()).step_by(size) {
+            if signs[offset + size - 1] >> 7 == 1 {
+                self.space.write(address.wrapping_add(offset as u64), &from[offset..offset + size])?;
+            }
+        }
+        Ok(())
     }
 
     /// Writes `ones` to the lanes whose bit is set in a mask register, and zero to the other lanes.

@@ -1,7 +1,7 @@
 //! SSE instructions, scalar and packed. All of them leave the bytes above the first 16 unchanged. Scalar instructions
 //! change only the first lane, except loads, which set the other lanes to zero.
 
-use iced_x86::{Instruction, Mnemonic as M, Register};
+use iced_x86::{Instruction, Mnemonic as M, OpKind, Register};
 
 use super::Processor;
 use super::lanes::{Lane, Vector, get, make, zip};
@@ -19,6 +19,15 @@ impl Processor {
             // A load sets the rest of the 16 bytes to zero.
             M::Movss => self.move_bytes(i, 4, if Processor::is_memory(i, 1) { XMM_BYTES } else { 4 })?,
             M::Movsd => self.move_bytes(i, 8, if Processor::is_memory(i, 1) { XMM_BYTES } else { 8 })?,
+            M::Movd | M::Movq if i.op_kind(1) == OpKind::Register && i.op_register(1).is_gpr() => {
+                let bits = self.value(i, 1)?;
+                self.write_xmm(i, |_, _| make(1, |_| bits))?;
+            }
+            M::Pshufd => {
+                let order = immediate(i);
+                let source_lane = |k: usize| usize::from(order >> (2 * k) & 3);
+                self.write_xmm(i, |_, b| make(4, |k| get::<u32>(b, source_lane(k))))?;
+            }
             M::Addss => self.lanes(i, 1, |a: f32, b| a + b)?,
             M::Addsd => self.lanes(i, 1, |a: f64, b| a + b)?,
             M::Addps => self.lanes(i, 4, |a: f32, b| a + b)?,

@@ -63,7 +63,7 @@ impl Tensor {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, any(feature = "graphdef", feature = "safetensors")))]
 mod tests {
     use super::*;
     use crate::error::ErrorKind;

@@ -260,6 +260,11 @@ impl Geometry {
         self.format == DataFormat::ChannelsFirst
     }
 
+    /// Returns whether a filter skips elements.
+    pub fn is_dilated(&self) -> bool {
+        self.dilations.iter().any(|dilation| *dilation > 1)
+    }
+
     /// Returns the geometry of windows at every position inside padded images.
     pub fn of_stride_1(&self) -> Geometry {
         let attrs = Attrs::new().with("padding", "VALID");

@@ -6,6 +6,7 @@ use std::panic::Location;
 use shapeflow_shape_fns::{Attribute, Attrs, DType, Dim, counted};
 
 use super::conv::{Geometry, IMAGE_ATTRS, VOLUME_ATTRS, convolve_fitting, convolved};
+use super::conv_by_residues::gradient_by_residues;
 use super::list_as_shape::{Requirements, list_dims};
 use super::window::{Windows, by_groups, dims_of, of_rank, padded, param_dims, refuse, with_shape};
 use crate::dtype;
@@ -293,6 +294,9 @@ fn one_group_gradient<'g>(
 ) -> Result<Value<'g>> {
     let spatial = geometry.spatial();
     let windows = geometry.windows(image, &dims_of(filter)[..spatial])?;
+    if let Some(result) = gradient_by_residues(geometry, &windows, image, filter, gradient)? {
+        return Ok(result);
+    }
     let gradient = spread_over(gradient, &windows, image, 1..=spatial)?;
     let filter_axes: Vec<usize> = (0..spatial).collect();
     let swapped: Vec<usize> = (0..spatial).chain([spatial + 1, spatial]).collect();

@@ -23,6 +23,7 @@ pub(crate) mod batch_norm_training;
 pub(crate) mod bias_add;
 pub(crate) mod block_lstm;
 pub(crate) mod conv;
+mod conv_by_residues;
 pub(crate) mod conv_filter_gradient;
 pub(crate) mod conv_general;
 pub(crate) mod conv_gradient;

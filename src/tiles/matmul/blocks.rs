@@ -1,6 +1,6 @@
 //! [`Blocks`] that stay in a cache, and [`RowPanels`]: how a matmul is cut.
 
-use super::tile::MAX_ROWS;
+use super::tile::{MAX_ROWS, UNROLL};
 
 /// The maximum number of terms that a sum collects in registers before it is added to the result. A panel of this depth
 /// stays in the L1 cache.
@@ -12,27 +12,14 @@ const LEFT_BYTES: usize = 288 << 10;
 /// Bytes of the right operand that are packed at once.
 const RIGHT_BYTES: usize = 3 << 20;
 
-/// The least number of terms in a run of the left operand that is a block by itself. Shorter runs are packed together
-/// into blocks, because the result is loaded and stored for each block.
-const LONG_RUN: usize = 32;
-
-/// Returns the number of terms after which a block always ends. `run` is the number of terms whose left factors are
-/// evenly spaced in memory.
-fn joined_run(k: usize, run: usize) -> usize {
-    if run < LONG_RUN { k } else { run }
-}
-
-/// Returns whether a block may contain terms of several runs.
-pub(super) fn joins_runs(k: usize, run: usize) -> bool {
-    joined_run(k, run) != run
-}
-
-/// Yields the blocks `(step, depth)` of a sum of `k` terms: the first term of a block and its number of terms. `run`
-/// divides `k`. The order of additions depends on the blocks, so the blocks depend only on the arguments.
+/// Yields the blocks `(step, depth)` of a sum of `k` terms: the first term of a block and its number of terms. `run`,
+/// which divides `k`, is the number of terms whose left factors are evenly spaced in memory. A block is a part of a run,
+/// or it is several runs. The order of additions depends on the blocks, so the blocks depend only on the arguments.
 pub(super) fn depth_blocks(k: usize, run: usize) -> impl Iterator<Item = (usize, usize)> {
-    let run = joined_run(k, run);
-    let blocks = move |start| parts(run, Blocks::depth(run)).map(move |(step, depth)| (start + step, depth));
-    (0..k).step_by(run.max(1)).flat_map(blocks)
+    let depth = Blocks::depth(k, run);
+    let whole = if depth < run { run } else { k };
+    let blocks = move |start| parts(whole, depth).map(move |(step, depth)| (start + step, depth));
+    (0..k).step_by(whole.max(1)).flat_map(blocks)
 }
 
 /// The sizes of blocks.
@@ -51,15 +38,19 @@ impl Blocks {
     pub(super) fn new([m, k, n]: [usize; 3], run: usize, panel: usize, bytes: usize) -> Blocks {
         let step = DEPTH * bytes;
         Blocks {
-            depth: Blocks::depth(joined_run(k, run)),
+            depth: Blocks::depth(k, run),
             rows: even_part_len(m, LEFT_BYTES / step, MAX_ROWS),
             columns: even_part_len(n, RIGHT_BYTES / step, panel),
         }
     }
 
-    /// Returns the depth of a block of `k` terms.
-    fn depth(k: usize) -> usize {
-        even_part_len(k, DEPTH, 4)
+    /// Returns the depth of the blocks of `k` terms in runs of `run` terms.
+    fn depth(k: usize, run: usize) -> usize {
+        match DEPTH.checked_div(run) {
+            None => 0,
+            Some(0) => even_part_len(run, DEPTH, UNROLL),
+            Some(runs) => even_part_len(k / run, runs, 1) * run,
+        }
     }
 }
 
@@ -126,7 +117,10 @@ mod tests {
     fn blocks_of_terms_end_with_long_runs() {
         let blocks = |k, run| depth_blocks(k, run).collect::<Vec<_>>();
         assert_eq!(blocks(75, 15), [(0, 75)]);
-        assert_eq!(blocks(120, 40), [(0, 40), (40, 40), (80, 40)]);
+        assert_eq!(blocks(120, 40), [(0, 120)]);
+        assert_eq!(blocks(576, 192), [(0, 192), (192, 192), (384, 192)]);
+        assert_eq!(blocks(400, 25), [(0, 200), (200, 200)]);
+        assert_eq!(blocks(390, 26), [(0, 208), (208, 182)]);
         assert_eq!(blocks(800, 400), [(0, 200), (200, 200), (400, 200), (600, 200)]);
         assert_eq!(blocks(400, 400), [(0, 200), (200, 200)]);
         assert_eq!(blocks(0, 0), []);

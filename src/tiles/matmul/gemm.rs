@@ -1,8 +1,8 @@
 //! [`Gemm`]: one matmul of two matrices, and the loops over its blocks and tiles.
 
-use super::blocks::{Blocks, RowPanels, depth_blocks, joins_runs, parts, row_panels};
+use super::blocks::{Blocks, RowPanels, depth_blocks, parts, row_panels};
 use super::kernel::{Float, TileFunctions, WIDE_ROWS};
-use super::left::LeftMatrix;
+use super::left::{LeftMatrix, MAX_RUNS};
 use super::pack::{UnpackedPanel, pack, pack_rows};
 use super::packed::PackedMatrix;
 use super::prefetcher::Prefetcher;
@@ -111,9 +111,8 @@ impl<'a, T: Float> Plan<'a, T> {
         let panel = kernel.panel();
         let run = a.columns.run();
         let blocks = Blocks::new([m, k, n], run, panel, size_of::<T>());
-        // Tiles that read the left operand in place need evenly spaced columns.
-        let packs_a =
-            joins_runs(k, run) || n > PANELS_TO_PACK_A[usize::from(a.columns.stride() != 1)] * panel;
+        let packs_a = blocks.depth > run.saturating_mul(MAX_RUNS)
+            || n > PANELS_TO_PACK_A[usize::from(a.columns.stride() != 1)] * panel;
         let b_in_place = m <= MAX_ROWS && b.column == 1 && packed.is_none();
         let keeps_b = blocks.rows < m || packed.is_some();
         Plan { gemm, kernel, blocks, panel, packs_a, b_in_place, keeps_b }
@@ -164,6 +163,11 @@ impl<T: Float> MacroKernel<'_, T> {
         let MacroKernel { plan, b, packed_b, rows, depth, .. } = *self;
         let a = &plan.gemm.a;
         let lanes = plan.kernel.lanes;
+        let mut run_offsets = [0; MAX_RUNS];
+        let (a_run, a_runs) = match plan.packs_a {
+            true => (depth, &run_offsets[..1]),
+            false => a.runs(self.step, depth, &mut run_offsets),
+        };
         let wide = plan.b_in_place && rows <= WIDE_ROWS;
         // SAFETY: the caller's promise. A panel narrower than its vectors is packed, and the columns beyond the panel
         // are not stored.
@@ -223,9 +227,10 @@ impl<T: Float> MacroKernel<'_, T> {
                         let out_row = plan.gemm.out_row;
                         let tile = Tile {
                             count: tiles,
-                            depth,
                             a: left,
                             a_rows,
+                            a_runs,
+                            a_run,
                             a_step,
                             a_next: rows.wrapping_mul(if plan.packs_a { depth } else { a.rows.stride() }),
                             b,

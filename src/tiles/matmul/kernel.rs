@@ -56,7 +56,7 @@ macro_rules! kernel {
         /// As [`TileFn`].
         $(#[target_feature(enable = $feature)])?
         unsafe fn tile<const MODE: u8, const ROWS: usize, const VECTORS: usize>(
-            tile: &Tile<<$register as Register>::Element>,
+            tile: &Tile<'_, <$register as Register>::Element>,
         ) {
             // SAFETY: the caller's promise.
             unsafe { compute::<$register, MODE, ROWS, VECTORS>(tile) }

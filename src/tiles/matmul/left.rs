@@ -6,6 +6,9 @@ use super::tile::MAX_ROWS;
 /// The maximum number of axes of a [`NestedAxes`]. The rows of windows of volumes need the batch and 3 spatial axes.
 const MAX_AXES: usize = 4;
 
+/// The maximum number of runs of columns that a tile reads in place.
+pub(super) const MAX_RUNS: usize = 16;
+
 /// Where the rows or the columns of a matrix begin: an index counts through axes, the last axis fastest.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct NestedAxes {
@@ -110,6 +113,26 @@ impl<T> LeftMatrix<T> {
     /// Returns the number of rows from `row` on that are `rows.stride()` elements apart.
     pub(crate) fn rows_in_run(&self, row: usize) -> usize {
         self.rows.rest_of_run(self.first_row + row)
+    }
+
+    /// Returns the number of columns in each run of the columns `column..column + depth`, and the distance of each run
+    /// from column `column` in elements. The columns are a part of one run, or at most [`MAX_RUNS`] whole runs.
+    pub(super) fn runs<'a>(
+        &self,
+        column: usize,
+        depth: usize,
+        offsets: &'a mut [usize; MAX_RUNS],
+    ) -> (usize, &'a [usize]) {
+        let run = self.columns.run();
+        if depth <= run {
+            return (depth, &offsets[..1]);
+        }
+        let first = self.columns.offset(column);
+        let used = &mut offsets[..depth / run];
+        for (index, offset) in used.iter_mut().enumerate() {
+            *offset = self.columns.offset(column + index * run).wrapping_sub(first);
+        }
+        (run, used)
     }
 
     /// Splits the columns `column..column + depth` into parts. Each part lies in one run. An item is the first column

@@ -1,7 +1,6 @@
 //! [`Tile`]: a part of a result whose sums stay in registers while both operands are read.
 
 use std::hint::black_box;
-use std::ops::Add;
 
 use super::prefetcher::Prefetcher;
 use super::register::Register;
@@ -9,14 +8,16 @@ use crate::tiles::prefetch::prefetch_line;
 
 /// Tiles of a result, one below the other: `out = a · b` or `out += a · b`. The [`TileFn`] determines the number of
 /// rows of a tile, and the number of vectors per row.
-pub(super) struct Tile<T> {
+pub(super) struct Tile<'a, T> {
     /// The number of tiles.
     pub count: usize,
-    /// The number of terms in the sum of an element.
-    pub depth: usize,
-    /// Element `(i, p)` of the first tile is at `a_rows[i] + p * a_step`. `a_rows[0]` is 0.
+    /// Term `p` of the sum of an element is term `s` of run `r`: `p = r * a_run + s`. In row `i` of the first tile, the
+    /// left factor of this term is at `a_rows[i] + a_runs[r] + s * a_step`. `a_rows[0]` is 0.
     pub a: *const T,
     pub a_rows: [usize; MAX_ROWS],
+    /// One run, if the operands are packed.
+    pub a_runs: &'a [usize],
+    pub a_run: usize,
     pub a_step: usize,
     /// The distance from the rows of one tile to the rows of the next tile, in elements of `a`.
     pub a_next: usize,
@@ -44,7 +45,7 @@ pub(super) struct Tile<T> {
 /// # Safety
 /// The processor has the function's instructions. The operands that `tile` names are readable, including whole vectors
 /// of `b`. `out` and `copy` are writable, and overlap neither each other nor the operands.
-pub(super) type TileFn<T> = unsafe fn(&Tile<T>);
+pub(super) type TileFn<T> = unsafe fn(&Tile<'_, T>);
 
 /// Both operands are packed: each step reads the elements that follow the elements of the previous step.
 pub(super) const PACKED: u8 = 0;
@@ -65,21 +66,59 @@ pub(super) const UNROLL: usize = 4;
 /// As [`TileFn`].
 #[inline(always)]
 pub(super) unsafe fn compute<R: Register, const MODE: u8, const ROWS: usize, const VECTORS: usize>(
-    tile: &Tile<R::Element>,
+    tile: &Tile<'_, R::Element>,
+) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        // Each strided row has its own offset in a register. `black_box` keeps the compiler from computing one offset
+        // from another, which would make a chain of `ROWS` additions in each step.
+        let mut rows = [0; ROWS];
+        for (i, row) in rows.iter_mut().enumerate() {
+            *row = if MODE == PACKED || i == 0 { i } else { black_box(tile.a_rows[i]) };
+        }
+        let mut prefetcher = tile.prefetcher;
+        let mut index = 0;
+        // One narrow tile has too few independent sums to hide the latency of additions.
+        if const { VECTORS == 1 && MODE != COPYING } {
+            while index + 2 <= tile.count {
+                adjacent_tiles::<R, MODE, ROWS, VECTORS, 2>(tile, index, &rows, &mut prefetcher);
+                index += 2;
+            }
+        }
+        while index < tile.count {
+            adjacent_tiles::<R, MODE, ROWS, VECTORS, 1>(tile, index, &rows, &mut prefetcher);
+            index += 1;
+        }
+    }
+}
+
+/// Computes `TILES` tiles at once, from tile `index` on. `rows` are the offsets of the rows of a tile.
+///
+/// # Safety
+/// As [`TileFn`].
+#[inline(always)]
+unsafe fn adjacent_tiles<
+    R: Register,
+    const MODE: u8,
+    const ROWS: usize,
+    const VECTORS: usize,
+    const TILES: usize,
+>(
+    tile: &Tile<'_, R::Element>,
+    index: usize,
+    rows: &[usize; ROWS],
+    prefetcher: &mut Prefetcher<R::Element>,
 ) {
     // SAFETY: the caller's promise.
     unsafe {
         let packed = MODE == PACKED;
         let (a_step, b_step) = if packed { (ROWS, VECTORS * R::LANES) } else { (tile.a_step, tile.b_step) };
-        // Each strided row has its own offset in a register. `black_box` keeps the compiler from computing one offset
-        // from another, which would make a chain of `ROWS` additions in each step.
-        let mut rows = [0; ROWS];
-        for (i, row) in rows.iter_mut().enumerate() {
-            *row = if packed || i == 0 { i } else { black_box(tile.a_rows[i]) };
+        // Loops, unlike `std::array::from_fn` and `map`, are always inlined.
+        let mut outs = [tile.out.wrapping_add(index * ROWS * tile.out_row); TILES];
+        for (number, out) in outs.iter_mut().enumerate() {
+            *out = out.wrapping_add(number * ROWS * tile.out_row);
         }
-        let mut prefetcher = tile.prefetcher;
-        for index in 0..tile.count {
-            let out = tile.out.add(index * ROWS * tile.out_row);
+        for out in outs {
             for i in 0..ROWS {
                 // The result is accessed only once after many steps, so hardware does not prefetch it in time.
                 let out = out.wrapping_add(i * tile.out_row);
@@ -87,37 +126,51 @@ pub(super) unsafe fn compute<R: Register, const MODE: u8, const ROWS: usize, con
                 prefetch_line(out.wrapping_add(VECTORS * R::LANES - 1));
             }
             prefetcher.before_tile(VECTORS * R::LANES);
-            let mut sums = [[R::zero(); VECTORS]; ROWS];
-            let (mut remaining, mut a, mut b) = (tile.depth, tile.a.add(index * tile.a_next), tile.b);
-            let mut copy = tile.copy;
+        }
+        let mut sums = [[[R::zero(); VECTORS]; ROWS]; TILES];
+        let (first, mut b, mut copy) = (tile.a.add(index * tile.a_next), tile.b, tile.copy);
+        for run in tile.a_runs {
+            let mut remaining = tile.a_run;
+            let mut a = [first.wrapping_add(*run); TILES];
+            for (number, a) in a.iter_mut().enumerate() {
+                // An opaque address keeps the compiler from giving each row of each tile a register of its own.
+                *a = black_box(a.wrapping_add(number.wrapping_mul(tile.a_next)));
+            }
             if const { MODE == PACKED } {
                 while remaining >= UNROLL {
                     prefetcher.in_iteration();
                     for p in 0..UNROLL {
-                        let b = b.add(p * b_step);
-                        step::<R, MODE, ROWS, VECTORS>(&mut sums, b, copy, |i| a.add(p * a_step + i));
+                        let left = |number: usize, i: usize| a[number].add(p * a_step + i);
+                        step::<R, MODE, ROWS, VECTORS, TILES>(&mut sums, b.add(p * b_step), copy, left);
                     }
                     remaining -= UNROLL;
-                    a = a.add(UNROLL * a_step);
+                    for a in &mut a {
+                        *a = a.add(UNROLL * a_step);
+                    }
                     b = b.add(UNROLL * b_step);
                 }
             }
             while remaining > 0 {
-                step::<R, MODE, ROWS, VECTORS>(&mut sums, b, copy, |i| a.wrapping_add(rows[i]));
+                let left = |number: usize, i: usize| a[number].wrapping_add(rows[i]);
+                step::<R, MODE, ROWS, VECTORS, TILES>(&mut sums, b, copy, left);
                 remaining -= 1;
-                a = a.wrapping_add(a_step);
+                for a in &mut a {
+                    *a = a.wrapping_add(a_step);
+                }
                 b = b.wrapping_add(b_step);
                 if const { MODE == COPYING } {
                     copy = copy.add(VECTORS * R::LANES);
                 }
             }
-            store(tile, out, sums);
+        }
+        for (number, sums) in sums.iter().enumerate() {
+            store(tile, outs[number], sums);
         }
     }
 }
 
-/// Adds the outer product of a column of `a`, whose element `i` is at `left(i)`, and a row of `b` to the sums. In
-/// [`COPYING`] mode it also copies the row.
+/// Adds the outer product of a column of `a`, whose element `i` of a tile is at `left(tile, i)`, and a row of `b` to the
+/// sums. In [`COPYING`] mode it also copies the row.
 ///
 /// The operand that takes fewer registers is loaded whole, and the other operand one vector at a time. So both operands
 /// fit into the registers that the sums leave free.
@@ -125,11 +178,11 @@ pub(super) unsafe fn compute<R: Register, const MODE: u8, const ROWS: usize, con
 /// # Safety
 /// As [`TileFn`].
 #[inline(always)]
-unsafe fn step<R: Register, const MODE: u8, const ROWS: usize, const VECTORS: usize>(
-    sums: &mut [[R; VECTORS]; ROWS],
+unsafe fn step<R: Register, const MODE: u8, const ROWS: usize, const VECTORS: usize, const TILES: usize>(
+    sums: &mut [[[R; VECTORS]; ROWS]; TILES],
     b: *const R::Element,
     copy: *mut R::Element,
-    left: impl Fn(usize) -> *const R::Element,
+    left: impl Fn(usize, usize) -> *const R::Element,
 ) {
     // SAFETY: the caller's promise.
     unsafe {
@@ -140,15 +193,19 @@ unsafe fn step<R: Register, const MODE: u8, const ROWS: usize, const VECTORS: us
             }
             vector
         };
-        if const { ROWS < VECTORS } {
-            let mut column = [R::zero(); ROWS];
-            for (i, vector) in column.iter_mut().enumerate() {
-                *vector = R::splat(left(i));
+        if const { TILES * ROWS < VECTORS } {
+            let mut columns = [[R::zero(); ROWS]; TILES];
+            for (number, column) in columns.iter_mut().enumerate() {
+                for (i, vector) in column.iter_mut().enumerate() {
+                    *vector = R::splat(left(number, i));
+                }
             }
             for j in 0..VECTORS {
                 let right = right(j);
-                for (sums, left) in sums.iter_mut().zip(column) {
-                    sums[j] = left.mul_add(right, sums[j]);
+                for (sums, column) in sums.iter_mut().zip(columns) {
+                    for (sums, left) in sums.iter_mut().zip(column) {
+                        sums[j] = left.mul_add(right, sums[j]);
+                    }
                 }
             }
         } else {
@@ -156,10 +213,12 @@ unsafe fn step<R: Register, const MODE: u8, const ROWS: usize, const VECTORS: us
             for (j, vector) in row.iter_mut().enumerate() {
                 *vector = right(j);
             }
-            for (i, sums) in sums.iter_mut().enumerate() {
-                let left = R::splat(left(i));
-                for (sum, right) in sums.iter_mut().zip(row) {
-                    *sum = left.mul_add(right, *sum);
+            for (number, sums) in sums.iter_mut().enumerate() {
+                for (i, sums) in sums.iter_mut().enumerate() {
+                    let left = R::splat(left(number, i));
+                    for (sum, right) in sums.iter_mut().zip(row) {
+                        *sum = left.mul_add(right, *sum);
+                    }
                 }
             }
         }
@@ -172,44 +231,24 @@ unsafe fn step<R: Register, const MODE: u8, const ROWS: usize, const VECTORS: us
 /// As [`TileFn`].
 #[inline(always)]
 unsafe fn store<R: Register, const ROWS: usize, const VECTORS: usize>(
-    tile: &Tile<R::Element>,
+    tile: &Tile<'_, R::Element>,
     out: *mut R::Element,
-    sums: [[R; VECTORS]; ROWS],
+    sums: &[[R; VECTORS]; ROWS],
 ) {
     // SAFETY: the caller's promise; `sums` has `ROWS * VECTORS * LANES` elements.
     unsafe {
-        if tile.columns < VECTORS * R::LANES {
-            store_columns(tile, out, (&raw const sums).cast(), ROWS, VECTORS * R::LANES);
-            return;
-        }
+        // Only the last vector of a row may be partial.
+        let last = tile.columns - (VECTORS - 1) * R::LANES;
+        let is_whole = last >= R::LANES;
         for (i, sums) in sums.iter().enumerate() {
             for (j, sum) in sums.iter().enumerate() {
                 let out = out.add(i * tile.out_row + j * R::LANES);
-                if tile.add { R::load(out).add(*sum).store(out) } else { sum.store(out) }
-            }
-        }
-    }
-}
-
-/// Stores the first `tile.columns` columns of the sums, whose rows have `width` elements.
-///
-/// # Safety
-/// As [`TileFn`]; `rows * width` sums are readable at `sums`.
-#[cold]
-#[inline(never)]
-unsafe fn store_columns<T: Copy + Add<Output = T>>(
-    tile: &Tile<T>,
-    out: *mut T,
-    sums: *const T,
-    rows: usize,
-    width: usize,
-) {
-    for i in 0..rows {
-        for j in 0..tile.columns {
-            // SAFETY: the caller's promise.
-            unsafe {
-                let (out, sum) = (out.add(i * tile.out_row + j), sums.add(i * width + j).read_unaligned());
-                out.write_unaligned(if tile.add { out.read_unaligned() + sum } else { sum });
+                match (is_whole || j + 1 < VECTORS, tile.add) {
+                    (true, false) => sum.store(out),
+                    (true, true) => R::load(out).add(*sum).store(out),
+                    (false, false) => sum.store_first(out, last),
+                    (false, true) => R::load_first(out, last).add(*sum).store_first(out, last),
+                }
             }
         }
     }

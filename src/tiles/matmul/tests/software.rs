@@ -51,7 +51,9 @@ struct Case {
     packed: bool,
     /// Whether the function packs the right operand.
     copying: bool,
-    depth: usize,
+    /// The number of runs of the left operand, and the number of terms in a run.
+    runs: usize,
+    run: usize,
     /// The number of groups of rows that one call computes.
     count: usize,
     columns: usize,
@@ -79,11 +81,11 @@ impl Machine {
     /// Runs a function and checks every byte of the result and of the packed copy. The expected sums add their terms in
     /// order.
     fn check<T: Number>(&mut self, kernel: &TileFunctions<T>, function: TileFn<T>, case: &Case) {
-        let Case { rows, vectors, left, packed, copying, depth, count, columns, add } = *case;
-        let width = vectors * kernel.lanes;
+        let Case { rows, vectors, left, packed, copying, runs, run, count, columns, add } = *case;
+        let (depth, width) = (runs * run, vectors * kernel.lanes);
         let (a_row, a_step, a_next) = match left {
             Left::Packed => (1, rows, rows * depth),
-            Left::Rows => (depth + 3, 1, rows * (depth + 3)),
+            Left::Rows => (depth + runs + 3, 1, rows * (depth + runs + 3)),
             Left::Columns => (1, rows * count + 2, rows),
         };
         let (b_step, out_row) = (if packed { width } else { width + 5 }, columns + 3);
@@ -96,7 +98,10 @@ impl Machine {
             elements.into_iter().for_each(|(offset, value)| values[offset] = value);
             values
         };
-        let a_offset = |i: usize, p: usize| i / rows * a_next + i % rows * a_row + p * a_step;
+        // One column of the left operand lies between two runs.
+        let a_runs: Vec<usize> = (0..runs).map(|number| number * (run + 1) * a_step).collect();
+        let a_column = |p: usize| a_runs[p / run] + p % run * a_step;
+        let a_offset = |i: usize, p: usize| i / rows * a_next + i % rows * a_row + a_column(p);
         let indices = |m: usize, n: usize| (0..m).flat_map(move |i| (0..n).map(move |j| (i, j)));
         let a = layout(&mut indices(rows * count, depth).map(|(i, p)| (a_offset(i, p), T::of(number(i, p)))));
         let b = layout(&mut indices(depth, width).map(|(p, j)| (p * b_step + j, T::of(number(j, p)))));
@@ -111,6 +116,9 @@ impl Machine {
 
         let mut space = Space::default();
         self.image.iter().for_each(|part| space.show(part));
+        let a_runs = a_runs.leak();
+        // SAFETY: numbers have no padding.
+        space.show(unsafe { std::slice::from_raw_parts(a_runs.as_ptr().cast(), size_of_val(a_runs)) });
         let mut place = |name: &str, values: &[T], writable| {
             space.place_at(name, &bytes_of(values), writable, 1 + size_of::<T>()) as usize
         };
@@ -122,9 +130,10 @@ impl Machine {
         // initialized.
         let tile = unsafe {
             (&raw mut (*fields).count).write(count);
-            (&raw mut (*fields).depth).write(depth);
             (&raw mut (*fields).a).write(std::ptr::without_provenance(a_start));
             (&raw mut (*fields).a_rows).write(std::array::from_fn(|i| i * a_row));
+            (&raw mut (*fields).a_runs).write(a_runs);
+            (&raw mut (*fields).a_run).write(run);
             (&raw mut (*fields).a_step).write(a_step);
             (&raw mut (*fields).a_next).write(a_next);
             (&raw mut (*fields).b).write(std::ptr::without_provenance(b_start));
@@ -173,14 +182,17 @@ impl Machine {
             let odd = (number + rows) % 2 == 1;
             let (most, least) = (width - 1, width - kernel.lanes + 1);
             let (first, second) = if odd { (most, least) } else { (least, most) };
-            for (depth, count, columns, add) in [
-                (0, 1, width, odd),
-                (1, 1, width, !odd),
-                (UNROLL, 1, first, odd),
-                (UNROLL + 3, 2, width, odd),
-                (1, 1 + rows % 2, second, !odd),
+            // Packed operands have one run.
+            let runs = if matches!(left, Left::Packed) { 1 } else { 3 };
+            for (runs, run, count, columns, add) in [
+                (1, 0, 1, width, odd),
+                (1, 1, 1, width, !odd),
+                (1, UNROLL, 1, first, odd),
+                (1, UNROLL + 3, 2, width, odd),
+                (runs, 2, 3, second, odd),
+                (1, 1, 1 + rows % 2, second, !odd),
             ] {
-                let case = Case { rows, vectors, left, packed, copying, depth, count, columns, add };
+                let case = Case { rows, vectors, left, packed, copying, runs, run, count, columns, add };
                 self.check(kernel, function, &case);
             }
         }
