@@ -6,8 +6,9 @@ use std::time::Duration;
 use shapeflow_shape_fns::counted;
 
 use super::port::Port;
-use crate::compile::Specialization;
+use crate::compile::{Specialization, value_text};
 use crate::lower::program::Step;
+use crate::op::Body;
 
 /// What an executable has compiled, planned and allocated so far.
 #[derive(Clone, Debug, Default)]
@@ -19,6 +20,9 @@ pub struct Stats {
     pub products: usize,
     /// Number of nodes that run outside kernels: by their host kernels, or by the interpreter of expressions.
     pub host_nodes: usize,
+    /// The nodes of these whose elements the interpreter of expressions computes, with the lines that made them:
+    /// `pad made at src/model.rs:3:1`. A kernel would be many times faster.
+    pub interpreted_nodes: Vec<String>,
     /// The reason of each compilation, in the order of the compilations.
     pub compiles: Vec<String>,
     /// Bytes of machine code.
@@ -40,8 +44,8 @@ pub struct Stats {
     pub regions: Vec<RegionStats>,
 }
 
-/// Three lines: the parts of the program, the memory, and the compilations and plans. A region has its own lines,
-/// indented below its name.
+/// Three lines: the parts of the program, the memory, and the compilations and plans. If the interpreter computes nodes,
+/// the second of four lines names them. A region has its own lines, indented below its name.
 impl fmt::Display for Stats {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
@@ -51,6 +55,9 @@ impl fmt::Display for Stats {
             counted(self.products, "matrix product"),
             counted(self.host_nodes, "host node")
         )?;
+        if !self.interpreted_nodes.is_empty() {
+            writeln!(f, "no kernel, so the interpreter computes: {}", self.interpreted_nodes.join(", "))?;
+        }
         writeln!(
             f,
             "bytes: {} of code, {} of the largest arena, {} of packed constants",
@@ -99,7 +106,13 @@ impl Stats {
             match step {
                 Step::Kernel(_) | Step::Whole { .. } => self.kernels += 1,
                 Step::MatMul { .. } => self.products += 1,
-                Step::Node { .. } => self.host_nodes += 1,
+                Step::Node { node, .. } => {
+                    self.host_nodes += 1;
+                    let node = &program.graph.nodes[node.index()];
+                    if matches!(node.op.body, Body::Compute(_) | Body::Contraction { .. }) {
+                        self.interpreted_nodes.push(value_text(&program.graph, node.first_output));
+                    }
+                }
             }
         }
         if let Some(code) = &program.code {

@@ -3,7 +3,7 @@
 
 use shapeflow::{
     Axes, Backend, CompileOptions, DType, Executable, Graph, Mirror, QuantizeOptions, Result, Sampling,
-    SliceItem, Tensor, TensorShape, TensorView, Value, WindowPadding, concat, shape, stack,
+    SliceItem, Stats, Tensor, TensorShape, TensorView, Value, WindowPadding, concat, shape, stack,
 };
 
 /// A function that builds a chain from the values of its inputs.
@@ -315,5 +315,22 @@ fn reductions_of_a_square_are_read_along_both_axes() -> Result<()> {
             assert_eq!(got.as_slice::<f32>()?, expected, "case {number} of {}", input.shape());
         }
     }
+    Ok(())
+}
+
+/// The interpreter computes a padded dilation of integers, because its reduction has a condition on a reduced axis.
+#[test]
+fn stats_name_the_nodes_that_the_interpreter_computes() -> Result<()> {
+    let stats = |dtype| -> Result<Stats> {
+        let g = Graph::new();
+        let x = g.input("x", dtype, [1, 5, 5, 2])?;
+        let filter = g.input("filter", dtype, [3, 3, 2])?;
+        Ok(g.compile(x.dilation_2d(filter, [1, 1], [1, 1], WindowPadding::Same)?.neg()?)?.stats())
+    };
+    assert_eq!(stats(DType::F32)?.interpreted_nodes, [""; 0]);
+    let stats = stats(DType::I32)?;
+    let [node] = &stats.interpreted_nodes[..] else { panic!("one node has no kernel, got {stats}") };
+    assert!(node.starts_with("dilation_2d") && node.contains(" made at tests/road/fusion.rs:"), "{node}");
+    assert!(stats.to_string().contains(&format!("so the interpreter computes: {node}\n")), "{stats}");
     Ok(())
 }

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use clap::ArgMatches;
 use serde_json::{Value as Json, json};
-use shapeflow::{Isa, Tensor, TensorView};
+use shapeflow::{Isa, Stats, Tensor, TensorView};
 
 use super::document::{bytes_text, plural, table, with_final_newline};
 use super::failure::Failure;
@@ -31,6 +31,7 @@ struct Measures {
     /// The times of the measured runs, sorted.
     runs: Vec<f64>,
     kernels: usize,
+    interpreted: Vec<String>,
     compiles: usize,
     arena_bytes: usize,
     peak_rss_bytes: Option<u64>,
@@ -137,6 +138,7 @@ fn measure(arguments: &ArgMatches, variant: &BenchVariant<'_>) -> Result<Measure
         first,
         runs,
         kernels: stats.kernels,
+        interpreted: interpreted_nodes(&stats),
         compiles: stats.compiles.len(),
         arena_bytes: stats.arena_bytes,
         peak_rss_bytes: peak_rss_bytes().filter(|_| peak_is_own),
@@ -162,6 +164,7 @@ impl Measures {
             "run_us": {"min": self.quantile(0.0), "median": self.quantile(0.5), "p90": self.quantile(0.9)},
             "runs_per_s": self.throughput(),
             "kernels": self.kernels,
+            "interpreted_nodes": self.interpreted,
             "compiles": self.compiles,
             "arena_bytes": self.arena_bytes,
             "peak_rss_bytes": self.peak_rss_bytes,
@@ -169,7 +172,11 @@ impl Measures {
     }
 
     fn text(&self) -> String {
-        format!(
+        let interpreted = match self.interpreted.is_empty() {
+            true => String::new(),
+            false => format!("no kernel  {}, which the interpreter computes\n", self.interpreted.join(", ")),
+        };
+        let figures = format!(
             "build      {}\ncompile    {}\nfirst run  {}\nrun        median {}, 90 % within {}, fastest {} ({})\n\
              throughput {} runs/s\nkernels    {}, {}\narena      {}\npeak RSS   {}\n",
             time_text(self.build),
@@ -184,7 +191,8 @@ impl Measures {
             plural(self.compiles, "compile"),
             bytes_text(self.arena_bytes as u64),
             self.peak_rss_bytes.map_or("-".to_string(), bytes_text),
-        )
+        );
+        figures + &interpreted
     }
 }
 
@@ -226,6 +234,12 @@ fn comparison(measured: &[(BenchVariant<'_>, Measures)]) -> String {
         ]
     }));
     table(&rows)
+}
+
+/// Returns the nodes that the interpreter computes, also in branches and loop bodies.
+fn interpreted_nodes(stats: &Stats) -> Vec<String> {
+    let inner = stats.regions.iter().flat_map(|region| interpreted_nodes(&region.stats));
+    stats.interpreted_nodes.iter().cloned().chain(inner).collect()
 }
 
 fn time_text(us: f64) -> String {
