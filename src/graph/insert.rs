@@ -89,9 +89,12 @@ impl GraphData {
         match attempt.inferred {
             Ok(Inference { dtypes, result }) => {
                 self.table.commit(attempt.mark);
-                if !attrs.is_empty() || result.derived().len() > 0 || name.is_some() {
+                let assumed = result.assumed_shapes();
+                let has_extra = !attrs.is_empty() || result.derived().len() > 0 || !assumed.is_empty();
+                if has_extra || name.is_some() {
                     let derived = result.derived().map(|(name, dims)| (name, dims.to_vec())).collect();
-                    node.extra = Some(Box::new(Extra { attrs: attrs.clone(), derived, name }));
+                    let assumed = assumed.to_vec();
+                    node.extra = Some(Box::new(Extra { attrs: attrs.clone(), derived, assumed, name }));
                 }
                 let count = dtypes.len() as u32;
                 let outputs = dtypes

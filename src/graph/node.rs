@@ -41,6 +41,8 @@ pub(crate) type Derived = Vec<(&'static str, Vec<Dim>)>;
 pub(crate) struct Extra {
     pub attrs: Attrs,
     pub derived: Derived,
+    /// The shapes of new sizes that stand for the shapes of unranked operands, each with the index of its operand.
+    pub assumed: Vec<(usize, TensorShape)>,
     pub name: Option<String>,
 }
 
@@ -94,6 +96,15 @@ impl Node {
     pub(crate) fn derived(&self) -> &[(&'static str, Vec<Dim>)] {
         match &self.extra {
             Some(extra) => &extra.derived,
+            None => &[],
+        }
+    }
+
+    /// Returns the shapes of new sizes that stand for the shapes of unranked operands, each with the index of its
+    /// operand.
+    pub(crate) fn assumed(&self) -> &[(usize, TensorShape)] {
+        match &self.extra {
+            Some(extra) => &extra.assumed,
             None => &[],
         }
     }

@@ -76,6 +76,7 @@ pub(crate) fn check_definitions(graph: &GraphData, is_inferred_again: &[bool]) -
             info.elements.iter().flat_map(|elements| elements.elements()).for_each(&mut define);
         }
         node.derived().iter().flat_map(|(_, dims)| dims).for_each(&mut define);
+        node.assumed().iter().flat_map(|(_, shape)| shape.dims().unwrap_or_default()).for_each(&mut define);
         node.attrs().symbols(&mut |symbol| define(&Dim::from(symbol)));
     }
     refuse_undefined(graph, &mut defined)

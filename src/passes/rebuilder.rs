@@ -341,6 +341,26 @@ impl<'a> Rebuilder<'a> {
             self.name_elements(old, new);
             self.learn_elements(old, new);
         }
+        for (operand, old) in node.assumed() {
+            self.learn_assumed(first, *operand, old);
+        }
+    }
+
+    /// Records the new dims of a shape that stood for the shape of an unranked operand. The new node has the output
+    /// `first`; its operand may be unranked too.
+    fn learn_assumed(&mut self, first: ValueIx, operand: usize, old: &TensorShape) {
+        let node = self.new.node_of(first);
+        let Some(value) = node.operands.get(operand) else { return };
+        let of_value = &self.new.values[value.index()].shape;
+        let of_node =
+            node.assumed().iter().find(|(index, shape)| *index == operand && shape.rank() == old.rank());
+        let new = match (of_value.rank(), of_node) {
+            (None, Some((_, shape))) => shape.clone(),
+            _ => of_value.clone(),
+        };
+        for (old, new) in old.dims().into_iter().flatten().zip(new.dims().into_iter().flatten()) {
+            self.learn(old, new);
+        }
     }
 
     /// Gives the elements of a new value symbols, if the node of the old value made symbols for the elements and

@@ -18,8 +18,15 @@ FUNCTIONS = {
     "asinh": np.arcsinh,
     "atan": np.arctan,
     "atanh": np.arctanh,
+    "cos": np.cos,
+    "cosh": np.cosh,
+    "exp": np.exp,
     "log": np.log,
+    "sin": np.sin,
+    "sinh": np.sinh,
     "sqrt": np.sqrt,
+    "tan": np.tan,
+    "tanh": np.tanh,
 }
 
 np.seterr(all="ignore")

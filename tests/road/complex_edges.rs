@@ -32,14 +32,21 @@ fn call<'g>(name: &str, z: Value<'g>) -> Result<Value<'g>> {
         "asinh" => z.asinh(),
         "atan" => z.atan(),
         "atanh" => z.atanh(),
+        "cos" => z.cos(),
+        "cosh" => z.cosh(),
+        "exp" => z.exp(),
         "log" => z.log(),
+        "sin" => z.sin(),
+        "sinh" => z.sinh(),
         "sqrt" => z.sqrt(),
+        "tan" => z.tan(),
+        "tanh" => z.tanh(),
         _ => panic!("no function {name}"),
     }
 }
 
-/// Checks a part of a result. A zero has the sign of the expected zero. C leaves the sign of an infinity open if the
-/// other part is NaN.
+/// Checks a part of a result. A zero has the sign of the expected zero. C leaves the sign of an infinity or a zero open
+/// if the other part is NaN.
 fn is_close(got: f64, expected: f64, other: f64, tolerance: f64) -> bool {
     if expected.is_nan() {
         return got.is_nan();
@@ -47,7 +54,8 @@ fn is_close(got: f64, expected: f64, other: f64, tolerance: f64) -> bool {
     if expected.is_infinite() && other.is_nan() {
         return got.is_infinite();
     }
-    let zero_sign_agrees = expected != 0.0 || got.is_sign_negative() == expected.is_sign_negative();
+    let zero_sign_agrees =
+        expected != 0.0 || other.is_nan() || got.is_sign_negative() == expected.is_sign_negative();
     zero_sign_agrees && Bound { relative: tolerance, absolute: 0.0 }.allows(got, expected)
 }
 

@@ -1,8 +1,8 @@
 //! Sizes and parameters that only a later node makes known: the nodes before it compile and compute the same.
 
 use shapeflow::{
-    Backend, CompileOptions, DType, Graph, Result, Tensor, TensorShape, TensorView, Unknown, Value, add_n,
-    shape,
+    Backend, CompileOptions, DType, DataFormat, Graph, Padding, Result, Tensor, TensorShape, TensorView,
+    Unknown, Value, add_n, shape,
 };
 
 use crate::graph_generator::{GraphGenerator, ValueIndex};
@@ -201,6 +201,40 @@ fn names_for_dimensions_of_an_input_get_their_sizes() -> Result<()> {
         let [doubled, sums] = exe.run(&[Tensor::from([[1.0f32, 2.0], [3.0, 4.0]]).view()])?;
         assert_eq!(doubled, Tensor::from([[2.0f32, 4.0], [6.0, 8.0]]));
         assert_eq!(sums, Tensor::from([3.0f32, 7.0]));
+    }
+    Ok(())
+}
+
+/// An op may know the rank of its operand from its own parameters. The ops after it read the sizes of its result.
+#[test]
+fn sizes_of_a_result_are_known_if_only_the_op_gives_its_operand_a_rank() -> Result<()> {
+    type Step = for<'g> fn(Value<'g>) -> Result<Value<'g>>;
+    let first: [Step; 6] = [
+        |x| x.pad([0, 0, 1, 1, 1, 0, 0, 0]),
+        |x| x.pad([0, 0, 1, 1, 1, 0, 0, 0])?.pad([0, 0, 0, 2, 0, 0, 0, 0]),
+        |x| x.tile([1, 2, 3, 1]),
+        |x| x.slice([0, 1, 1, 0], [-1, -1, -1, -1]),
+        |x| x.space_to_depth(2),
+        |x| x.depth_to_space(2),
+    ];
+    let second: [Step; 3] = [
+        |x| x.avg_pool([2, 2], [1, 1], Padding::Valid, DataFormat::ChannelsLast),
+        |x| x.avg_pool([2, 2], [2, 2], Padding::Same, DataFormat::ChannelsLast),
+        |x| x.max_pool([3, 2], [2, 1], Padding::Same, DataFormat::ChannelsLast),
+    ];
+    let elements: Vec<f32> = (0..2 * 4 * 6 * 4).map(|number| (number * 37 % 101) as f32).collect();
+    let data = Tensor::from_slice(&[2, 4, 6, 4], &elements)?;
+    let result = |declared: TensorShape, steps: [Step; 2]| -> Result<Tensor> {
+        let g = Graph::new();
+        let x = g.input("x", DType::F32, declared)?;
+        let [y] = g.compile(steps[1](steps[0](x)?)?)?.run(&[data.view()])?;
+        Ok(y)
+    };
+    for (number, first) in first.into_iter().enumerate() {
+        for second in second {
+            let expected = result(shape![2, 4, 6, 4], [first, second])?;
+            assert_eq!(result(TensorShape::unranked(), [first, second])?, expected, "{number}");
+        }
     }
     Ok(())
 }

@@ -132,12 +132,28 @@ pub(super) fn rsqrt(z: &Expr) -> Expr {
     Expr::complex(part(root.real()), part(-root.imag()))
 }
 
+/// Returns whether `a` is infinite and `b` is infinite or NaN. A power of e with the exponent `a + bi` has a known
+/// magnitude then, but no angle.
+fn has_no_angle(a: &Expr, b: &Expr) -> Expr {
+    let is_infinite = |x: &Expr| x.clone().abs().equal(x.like(f64::INFINITY));
+    is_infinite(a) & (is_infinite(b) | b.clone().not_equal(b.clone()))
+}
+
+/// A zero with the sign of `x`; 0 for NaN.
+fn zero_like(x: &Expr) -> Expr {
+    let zero = x.like(0.0);
+    x.clone().equal(x.clone()).select(with_sign(&zero, x), zero)
+}
+
 /// `e^z`.
 pub(super) fn exp(z: &Expr) -> Expr {
     let (a, b) = parts(z);
+    let has_no_angle = has_no_angle(&a, &b);
+    let vanishes = has_no_angle.clone() & a.clone().less(a.like(0.0));
     let power = exp_real(a);
     let imaginary = keep_zero(&b, &power * &sin_real(b.clone()));
-    Expr::complex(power * cos_real(b), imaginary)
+    let real = has_no_angle.select(power.clone(), power * cos_real(b.clone()));
+    Expr::complex(real, vanishes.select(zero_like(&b), imaginary))
 }
 
 /// `e^z - 1`, precise near 0.
@@ -192,13 +208,18 @@ fn with_sine(factor: Expr, sine: Expr) -> Expr {
 
 pub(super) fn sinh(z: &Expr) -> Expr {
     let (a, b) = parts(z);
-    Expr::complex(with_sine(cos_real(b.clone()), sinh_real(a.clone())), with_sine(cosh_real(a), sin_real(b)))
+    let sine = sinh_real(a.clone());
+    let real = has_no_angle(&a, &b).select(sine.clone(), with_sine(cos_real(b.clone()), sine));
+    Expr::complex(real, with_sine(cosh_real(a), sin_real(b)))
 }
 
 pub(super) fn cosh(z: &Expr) -> Expr {
     let (a, b) = parts(z);
-    let imaginary = keep_zero(&sinh_real(a.clone()), with_sine(sinh_real(a.clone()), sin_real(b.clone())));
-    Expr::complex(cosh_real(a) * cos_real(b), imaginary)
+    let (sine, cosine) = (sinh_real(a.clone()), cosh_real(a.clone()));
+    let (across, has_no_angle) = (sin_real(b.clone()), has_no_angle(&a, &b));
+    let is_lost_zero = a.clone().equal(a.like(0.0)) & across.clone().not_equal(across.clone());
+    let imaginary = is_lost_zero.select(a, with_sine(sine, across));
+    Expr::complex(has_no_angle.select(cosine.clone(), cosine * cos_real(b)), imaginary)
 }
 
 pub(super) fn tanh(z: &Expr) -> Expr {
@@ -206,7 +227,7 @@ pub(super) fn tanh(z: &Expr) -> Expr {
     // Above the limit the real part rounds to ±1.
     let limit = FloatFormat::of(&a).by_width(10.0, 20.0);
     let is_large = a.like(limit).less(a.clone().abs());
-    let tangent = tan_real(b);
+    let tangent = tan_real(b.clone());
     let square = plus(&(&tangent * &tangent), 1.0);
     let sine = sinh_real(at_least(&at_most(&a, limit), -limit));
     let cosine = plus(&(&sine * &sine), 1.0).sqrt();
@@ -214,7 +235,8 @@ pub(super) fn tanh(z: &Expr) -> Expr {
     let far = times(&(&tangent / &square), 4.0) * exp_real(times(&a.clone().abs(), -2.0));
     let real =
         is_large.clone().select(with_sign(&a.like(1.0), &a), &square * &(cosine * sine) / divisor.clone());
-    Expr::complex(real, is_large.select(far, tangent / divisor))
+    let imaginary = keep_zero(&b, is_large.select(far, tangent / divisor));
+    Expr::complex(keep_zero(&a, real), has_no_angle(&a, &b).select(zero_like(&b), imaginary))
 }
 
 /// `1 / (1 + e^-z)`.

@@ -172,7 +172,14 @@ pub(super) fn igamma(a: f64, x: f64) -> f64 {
 /// Returns the upper regularized incomplete gamma function.
 pub(super) fn igammac(a: f64, x: f64) -> f64 {
     match gamma_limit(a, x) {
-        Some(limit) => 1.0 - limit,
+        // At 0 the lower function is 0 for every `a`, as in TensorFlow, but the upper function needs a positive `a`.
+        Some(limit) => {
+            if a > 0.0 {
+                1.0 - limit
+            } else {
+                f64::NAN
+            }
+        }
         None if is_upper(a, x) => gamma_power(a, x) * a * upper_fraction(a, x).value,
         None => 1.0 - gamma_power(a, x) * lower_series(a, x).value,
     }
@@ -180,7 +187,7 @@ pub(super) fn igammac(a: f64, x: f64) -> f64 {
 
 /// Returns `igamma` where no expansion is needed.
 fn gamma_limit(a: f64, x: f64) -> Option<f64> {
-    if x == 0.0 && a > 0.0 {
+    if x == 0.0 {
         return Some(0.0);
     }
     if !(a > 0.0 && x >= 0.0) || a.is_infinite() && x.is_infinite() {

@@ -55,14 +55,15 @@ macro_rules! host_functions {
 }
 
 host_functions! {
-    /// The lower regularized incomplete gamma function `P(self, other) = 1/Γ(a) ∫₀ˣ tᵃ⁻¹ e⁻ᵗ dt`. NaN unless `self` is
-    /// positive and `other` is not negative.
+    /// The lower regularized incomplete gamma function `P(self, other) = 1/Γ(a) ∫₀ˣ tᵃ⁻¹ e⁻ᵗ dt`. 0 where `other` is 0,
+    /// as in TensorFlow; elsewhere NaN unless both are positive.
     ///
     /// For `self` up to 1e6, the relative error in f64 is at most 1e-13 where the result is at least 1e-100.
     #[doc(alias = "gammainc")]
     igamma, IGAMMA, "Igamma": "a", "x", [1.0, 2.0], [1.0, 2.0] ~ [0.6321, 0.5940], gamma_functions::igamma;
 
-    /// The upper regularized incomplete gamma function `Q(self, other) = 1 - P(self, other)`, see [`Value::igamma`].
+    /// The upper regularized incomplete gamma function `Q(self, other) = 1 - P(self, other)`, see [`Value::igamma`]. NaN
+    /// unless `self` is positive and `other` is not negative.
     ///
     /// For `self` up to 1e6, the error in f64 is at most 1e-13 of the result where `other` is greater than `self` and 1
     /// and the result is at least 1e-100; elsewhere it is at most 1e-13.
@@ -269,6 +270,16 @@ mod tests {
         let columns = [of(0.0), of(0.5), of(1.0)];
         let expected: Vec<f32> = (0..2).flat_map(|row| columns.map(|column| column[row])).collect();
         check_tensor(&y, &tensor(&[2, 3], &expected), "igamma");
+    }
+
+    #[test]
+    fn the_lower_incomplete_gamma_function_is_zero_at_zero() {
+        let operands = [tensor(&[3], &[-1.0, 0.0, 2.0]), tensor(&[2, 1], &[0.0, -0.0])];
+        for def in [&IGAMMA, &IGAMMA_GRAD_A, &RANDOM_GAMMA_GRAD] {
+            assert_eq!(run_one(def, &Attrs::new(), &operands).to_vec::<f64>().unwrap(), [0.0; 6]);
+        }
+        let upper = run_one(&IGAMMAC, &Attrs::new(), &operands).to_vec::<f64>().unwrap();
+        assert!(upper.chunks(3).all(|row| row[0].is_nan() && row[1].is_nan() && row[2] == 1.0), "{upper:?}");
     }
 
     #[test]

@@ -373,17 +373,26 @@ pub(super) fn spread_over<'g>(
     let mut gradient = gradient;
     for axis in axes {
         gradient = spread(gradient, axis, &windows.strides[axis])?;
-        let ([front, _], span) = (&windows.paddings[axis], windows.span(axis)?);
+        let ([front, back], span) = (&windows.paddings[axis], windows.span(axis)?);
         let reach = span.checked_sub(Dim::known(1))?;
-        let before = reach.checked_sub(front)?;
-        let after = image[axis].checked_add(front)?.checked_sub(&dims_of(gradient)[axis])?;
-        let [starts_outside, ends_outside] = [&before, &after].map(|padding| padding.lt(&zero) == Some(true));
+        // A window covers only padding if an explicit padding is as large as the window.
+        let has_outside =
+            |padding: &Dim| !matches!(padding.as_known(), None | Some(0)) && reach.lt(padding) != Some(false);
+        let (starts_outside, ends_outside) = (has_outside(front), has_outside(back));
+        let mut before = reach.checked_sub(front)?;
+        let mut after = image[axis].checked_add(front)?.checked_sub(&dims_of(gradient)[axis])?;
+        let mut begin = zero.clone();
+        if starts_outside {
+            begin = front.checked_sub(&reach)?.max(&zero)?;
+            before = before.max(&zero)?;
+        }
+        if ends_outside {
+            after = after.max(&zero)?;
+        }
         if starts_outside || ends_outside {
-            let begin = if starts_outside { front.checked_sub(&reach)? } else { zero.clone() };
             cut.push((axis, begin, image[axis].checked_add(&reach)?));
         }
-        paddings[axis] = [(before, starts_outside), (after, ends_outside)]
-            .map(|(padding, is_negative)| if is_negative { zero.clone() } else { padding });
+        paddings[axis] = [before, after];
     }
     let padded = padded(gradient, &paddings, Scalar::zero(gradient.dtype()))?;
     if cut.is_empty() {
@@ -418,7 +427,7 @@ pub(crate) fn spread<'g>(x: Value<'g>, axis: usize, stride: &Dim) -> Result<Valu
 #[cfg(test)]
 mod tests {
     use super::INPUT;
-    use crate::{Attr, DType, Graph, Tensor};
+    use crate::{Attr, DType, Graph, Tensor, shape};
 
     #[test]
     fn the_gradient_of_an_empty_image_is_empty() {
@@ -493,6 +502,33 @@ mod tests {
         result
     }
 
+    /// Returns the gradient of images `[1, size, 1, 1]` with explicit paddings. If `is_fed`, the graph knows no size.
+    fn gradient_with(
+        is_fed: bool,
+        size: i64,
+        [factors, gradients]: [&[f32]; 2],
+        [stride, front, back]: [i64; 3],
+    ) -> Vec<f32> {
+        let g = Graph::new();
+        let of = |elements: &[f32]| Tensor::from_slice(&[elements.len(), 1, 1, 1], elements).unwrap();
+        let across = |x: Tensor| x.reshape(&[1, x.len(), 1, 1]).unwrap();
+        let tensors = [Tensor::from([1, size, 1, 1]), of(factors), across(of(gradients))];
+        let [sizes, filter, gradient] = [0, 1, 2].map(|number| match is_fed {
+            true => {
+                let shape = if number == 0 { shape![4] } else { shape![?, ?, ?, ?] };
+                g.input(&format!("x{number}"), tensors[number].dtype(), shape).unwrap()
+            }
+            false => g.constant(tensors[number].clone()).unwrap(),
+        });
+        let call = g.op(&INPUT).size("input_sizes", sizes).data(filter).data(gradient);
+        let call = call.attr("strides", Attr::from([1, stride, 1, 1])).attr("padding", "EXPLICIT");
+        let paddings = Attr::from([0, 0, front, back, 0, 0, 0, 0]);
+        let y = call.attr("explicit_paddings", paddings).finish().unwrap();
+        let feeds = tensors.each_ref().map(Tensor::view);
+        let [y] = g.compile(y).unwrap().run(if is_fed { &feeds[..] } else { &[] }).unwrap();
+        y.to_vec::<f32>().unwrap()
+    }
+
     #[test]
     fn windows_that_cover_only_padding_have_no_gradient() {
         for size in 1..4i64 {
@@ -507,22 +543,12 @@ mod tests {
                         let numbers =
                             |count: i64| (1..=count).map(|number| number as f32).collect::<Vec<f32>>();
                         let (factors, gradients) = (numbers(window), numbers(count));
-                        let g = Graph::new();
-                        let data = |sizes: [i64; 4], elements: &[f32]| {
-                            let tensor = Tensor::from_slice(&sizes.map(|size| size as usize), elements);
-                            g.constant(tensor.unwrap()).unwrap()
-                        };
-                        let call = g.op(&INPUT).size("input_sizes", [1, size, 1, 1]);
-                        let call = call.data(data([window, 1, 1, 1], &factors));
-                        let call = call.data(data([1, count, 1, 1], &gradients));
-                        let paddings = [0, 0, front, back, 0, 0, 0, 0];
-                        let call = call.attr("strides", Attr::from([1, stride, 1, 1]));
-                        let call = call.attr("padding", "EXPLICIT");
-                        let y = call.attr("explicit_paddings", Attr::from(paddings)).finish().unwrap();
-                        let [y] = g.compile(y).unwrap().run(&[]).unwrap();
                         let expected = naive(size, &factors, &gradients, stride, front);
-                        let case = (size, window, stride, front, back);
-                        assert_eq!(y.as_slice::<f32>().unwrap(), expected, "{case:?}");
+                        for is_fed in [false, true] {
+                            let data = [&factors[..], &gradients[..]];
+                            let y = gradient_with(is_fed, size, data, [stride, front, back]);
+                            assert_eq!(y, expected, "{:?}", (is_fed, size, window, stride, front, back));
+                        }
                     }
                 }
             }

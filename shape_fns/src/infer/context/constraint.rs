@@ -60,7 +60,11 @@ impl InferenceContext<'_> {
         let shape = self.input(index);
         match shape.rank() {
             Some(actual) if actual == rank => Ok(shape.clone()),
-            None => Ok(self.unknown_shape_of_rank(rank)),
+            None => {
+                let shape = self.unknown_shape_of_rank(rank);
+                self.result.assumed.push((index, shape.clone()));
+                Ok(shape)
+            }
             Some(actual) => {
                 let help = if actual.checked_add(1) == Some(rank) { advice::add_axis(shape) } else { None };
                 Err(self

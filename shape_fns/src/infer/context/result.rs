@@ -11,6 +11,7 @@ pub struct InferenceResult {
     pub(super) shapes: SmallVec<[TensorShape; 1]>,
     pub(super) values: SmallVec<[Option<PartialElements>; 1]>,
     pub(super) derived: Vec<(&'static str, SmallVec<[Dim; 4]>)>,
+    pub(super) assumed: Vec<(usize, TensorShape)>,
 }
 
 impl InferenceResult {
@@ -24,7 +25,7 @@ impl InferenceResult {
                 (0..outputs).map(|_| None).collect(),
             ),
         };
-        InferenceResult { shapes, values, derived: Vec::new() }
+        InferenceResult { shapes, values, derived: Vec::new(), assumed: Vec::new() }
     }
 
     /// Returns the shape of every output.
@@ -41,6 +42,12 @@ impl InferenceResult {
     /// Returns the normalized parameters that the body of the op reads, as names and elements.
     pub fn derived(&self) -> impl ExactSizeIterator<Item = (&'static str, &[Dim])> {
         self.derived.iter().map(|(name, elements)| (*name, elements.as_slice()))
+    }
+
+    /// Returns the shapes of new sizes that stand for the shapes of unranked operands, each with the index of its
+    /// operand: see [`InferenceContext::with_rank`](crate::InferenceContext::with_rank).
+    pub fn assumed_shapes(&self) -> &[(usize, TensorShape)] {
+        &self.assumed
     }
 
     /// Returns the shape and the elements of every output.
