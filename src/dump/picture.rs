@@ -246,8 +246,12 @@ impl NodeView {
     /// Returns the title of the box and the lines below it. The name of the node omits the scope's path.
     fn texts(&self, scope: &str) -> (String, Vec<BoxLine>) {
         let line = |text: String| BoxLine { text, constant: None };
-        let label = self.label.strip_prefix(scope).and_then(|label| label.strip_prefix('/'));
-        let label = label.unwrap_or(&self.label);
+        let inner = self.label.strip_prefix(scope).and_then(|label| label.strip_prefix('/'));
+        let label = match inner {
+            Some(inner) => inner,
+            None if self.path == scope => self.short_label(),
+            None => &self.label,
+        };
         let named = || short_name(label, TITLE_CHARS);
         match self.kind {
             NodeKind::Input => (named(), vec![line("input".to_string())]),
@@ -278,8 +282,7 @@ impl NodeView {
         if !self.named {
             return short(content, CONSTANT_CHARS);
         }
-        let name = self.label.rsplit('/').next().unwrap_or(&self.label);
-        let name = short_name(name, CONSTANT_CHARS);
+        let name = short_name(self.short_label(), CONSTANT_CHARS);
         match (content.chars().count(), self.outputs.first()) {
             (NAMED_CONSTANT_CHARS.., Some(value)) => format!("{name}: {}", value.type_text()),
             _ => format!("{name} = {content}"),
