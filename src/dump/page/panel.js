@@ -21,10 +21,12 @@ const element = (tag, attributes, ...children) => {
 const hueOf = (kernel) => String((211 + (kernel % 3600) * 222) % 360);
 const micros = (us) => us >= 1000 ? `${(us / 1000).toFixed(us >= 10000 ? 1 : 2)} ms` : `${us.toFixed(us >= 100 ? 0 : us >= 10 ? 1 : 2)} µs`;
 const plural = (count, noun) => `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
-/** Splits a kernel's label into the scope that all its nodes share and their names. */
-const shortened = (label) => {
-  const end = label.indexOf(": ");
-  return end < 0 ? ["", label] : [label.slice(0, end), label.slice(end + 2)];
+/** Splits a kernel's label into the scope of its first node and the names of its nodes, without their scopes. */
+const shortLabel = (label) => {
+  const end = label.indexOf(": "), shared = end < 0 ? "" : label.slice(0, end);
+  const names = label.slice(end < 0 ? 0 : end + 2).split(", ");
+  const own = names[0].includes("/") ? names[0].slice(0, names[0].lastIndexOf("/")) : "";
+  return [end < 0 ? own : shared, names.map((name) => name.slice(name.lastIndexOf("/") + 1)).join(", ")];
 };
 
 /** Empties and returns the panel of details. The width of the panel never changes, so that the graph does not move. */
@@ -124,7 +126,7 @@ const describe = (at) => {
   if (node.kernel !== undefined) {
     const kernel = kernels[node.kernel], [scope, label] = shortened(kernel.label);
     section(panel, "Kernel", element("div", {}, element("span", { class: "chip", hue: hueOf(node.kernel) }), " ",
-      element("button", { class: "ref", on: () => { marks.kernel = null; focusKernel(node.kernel); } }, `step ${kernel.step}: ${scope ? `${scope}: ` : ""}${label}`)));
+      element("button", { class: "ref", on: () => { marks.kernel = null; focusKernel(node.kernel); } }, ...breakable(`step ${kernel.step}: ${kernel.label}`))));
     describeKernel(panel, node.kernel, false);
   }
 };
@@ -185,16 +187,16 @@ const listKernels = () => {
   for (const node of nodes) if (node.kernel !== undefined) counts.set(node.kernel, (counts.get(node.kernel) ?? 0) + 1);
   panel.replaceChildren(title, ...order.map((at) => {
     const kernel = kernels[at];
-    const [scope, label] = shortened(kernel.label);
+    const [scope, label] = shortLabel(kernel.label);
     const row = element("button", { class: "kernel", "data-kernel": at, hue: hueOf(at), title: kernel.label, on: () => focusKernel(at) },
       element("b", {}, element("span", { class: "chip" }), element("span", {}, label)));
-    if (scope) row.append(element("small", {}, scope));
+    if (scope) row.append(element("small", {}, ...breakable(scope)));
     if (mean(at) > 0) {
       const bar = element("i", {});
       bar.style.width = `${100 * mean(at) / most}%`;
       row.append(element("div", { class: "bar" }, bar));
     }
-    row.append(element("small", {}, [kernel.kind === "kernel" ? plural(counts.get(at) ?? 0, "node") : kernel.kind, mean(at) > 0 ? micros(mean(at)) : null].filter(Boolean).join(", ")));
+    row.append(element("small", {}, [`step ${kernel.step}`, kernel.kind === "kernel" ? plural(counts.get(at) ?? 0, "node") : kernel.kind, mean(at) > 0 ? micros(mean(at)) : null].filter(Boolean).join(", ")));
     return row;
   }));
   panel.hidden = kernels.length === 0;
