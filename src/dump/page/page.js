@@ -252,16 +252,31 @@ const save = (url, extension) => {
   const link = element("a", { href: url, download: `shapeflow-${data.stage}.${extension}` });
   link.click();
 };
-byId("save-svg").addEventListener("click", () => save(URL.createObjectURL(new Blob([pictureSvg()], { type: "image/svg+xml" })), "svg"));
+const svgUrl = () => URL.createObjectURL(new Blob([pictureSvg()], { type: "image/svg+xml" }));
+byId("save-svg").addEventListener("click", () => save(svgUrl(), "svg"));
+/** The most pixels of a side of a PNG, and of a PNG. Browsers limit both, not all alike. */
+const SIDE = 32000, AREA = 1.2e8;
 byId("save-png").addEventListener("click", () => {
-  // Browsers limit the sides of a canvas.
-  const scale = Math.min(2, 8000 / Math.max(extent.width, extent.height)), image = new Image();
-  image.addEventListener("load", () => {
-    const canvas = element("canvas", { width: Math.ceil(extent.width * scale), height: Math.ceil(extent.height * scale) });
-    canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
-    save(canvas.toDataURL("image/png"), "png");
-  });
-  image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(pictureSvg())}`;
+  const { width, height } = extent, url = svgUrl(), image = new Image();
+  const refuse = () => notify("The browser cannot make this PNG. Close some scopes, or save the picture as SVG.", 12);
+  /** Saves the picture; if the browser cannot make it, a smaller one. */
+  const savePng = (side) => {
+    const scale = Math.min(2, side / Math.max(width, height), Math.sqrt(AREA / (width * height)));
+    const canvas = element("canvas", { width: Math.ceil(width * scale), height: Math.ceil(height * scale) });
+    canvas.getContext("2d")?.drawImage(image, 0, 0, canvas.width, canvas.height);
+    canvas.toBlob((blob) => {
+      if (!blob) {
+        if (side > 2000) savePng(side / 2); else refuse();
+        return;
+      }
+      notify("", 0);
+      save(URL.createObjectURL(blob), "png");
+    });
+  };
+  notify("The PNG is being made.", 120);
+  image.addEventListener("load", () => { savePng(SIDE); URL.revokeObjectURL(url); });
+  image.addEventListener("error", refuse);
+  image.src = url;
 });
 
 byId("stage").textContent = data.stage;
@@ -278,3 +293,10 @@ marks.focused = items[0]?.key ?? null;
 fit();
 const linked = maker.get(location.hash.replace(/^#v/, "%"));
 if (linked !== undefined) select(linked, true);
+let noticeTimer = 0;
+/** Shows a message until the next one, at most for the given seconds. */
+const notify = (text, seconds) => {
+  clearTimeout(noticeTimer);
+  byId("notice").textContent = text;
+  if (text) noticeTimer = setTimeout(() => notify("", 0), 1000 * seconds);
+};
