@@ -3,12 +3,12 @@
 use rustc_hash::FxHashMap;
 use shapeflow_shape_fns::counted;
 
-use super::Snapshot;
 use super::drawn::{BoxLine, Drawn, Stub};
 use super::labels::{count, short, short_name, wrapped};
 use super::layout::{BoxLayout, Pin, Sketch, SketchBox, lay_out};
 use super::outline::{Child, Outline};
 use super::snapshot::{NodeKind, NodeView, ValueRef};
+use super::{Snapshot, StageKind};
 
 /// Maximum number of characters of the title of a node or a scope, without an ellipsis.
 const TITLE_CHARS: usize = 34;
@@ -203,7 +203,7 @@ impl Snapshot {
             .filter(|source| outline.scope_of[*source].is_none())
             .collect();
         lines.extend(constants.iter().take(CONSTANTS).map(|&constant| BoxLine {
-            text: self.nodes[constant].constant_text(),
+            text: self.nodes[constant].constant_text(self.has_own_name(constant, node)),
             constant: Some(constant),
         }));
         if let Some(more) = constants.len().checked_sub(CONSTANTS).filter(|more| *more > 0) {
@@ -225,6 +225,15 @@ impl Snapshot {
             stubs: stubs.collect(),
             ..Drawn::default()
         }
+    }
+
+    /// Returns whether the name of a constant tells what the constant is to its reader. Compilation merges equal
+    /// constants, and the name that remains may come from another reader.
+    fn has_own_name(&self, constant: usize, reader: &NodeView) -> bool {
+        let path = &self.nodes[constant].path;
+        let rest = reader.label.strip_prefix(path.as_str());
+        let is_near = path.is_empty() || rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+        self.stage == StageKind::Graph || is_near
     }
 
     /// Returns the tooltip of a node.
@@ -276,11 +285,18 @@ impl NodeView {
         }
     }
 
-    /// Returns the line that shows this constant in the box of a node that reads it.
-    fn constant_text(&self) -> String {
+    /// Returns the line that shows this constant in the box of a node that reads it. The line has the name of the
+    /// constant if `with_name`.
+    fn constant_text(&self, with_name: bool) -> String {
         let content = self.content.as_deref().unwrap_or_default();
         if !self.named {
             return short(content, CONSTANT_CHARS);
+        }
+        if !with_name {
+            return match (content.chars().count(), self.outputs.first()) {
+                (NAMED_CONSTANT_CHARS.., Some(value)) => value.type_text(),
+                _ => content.to_string(),
+            };
         }
         let name = short_name(self.short_label(), CONSTANT_CHARS);
         match (content.chars().count(), self.outputs.first()) {
