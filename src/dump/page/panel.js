@@ -127,7 +127,7 @@ const describeScope = (number) => {
   const counts = new Map();
   for (const at of inner) counts.set(nodes[at].op, (counts.get(nodes[at].op) ?? 0) + 1);
   const ops = [...counts].sort((a, b) => b[1] - a[1]);
-  section(panel, plural(scope.nodes, "node"), element("dl", {}, ...ops.flatMap(([op, count]) => [element("dt", {}, op), element("dd", {}, String(count))])));
+  section(panel, plural(scope.nodes, "node"), element("dl", {}, ...ops.flatMap(([op, count]) => [element("dt", {}, op), element("dd", {}, count.toLocaleString("en"))])));
   const within = ({ name }) => name.startsWith(`${scope.path}/`) ? name.slice(scope.path.length + 1) : name;
   const rows = inner.slice(0, 60).map((at) => element("li", {}, reference(at, within(nodes[at]))));
   if (inner.length > 60) rows.push(element("li", {}, `and ${(inner.length - 60).toLocaleString("en")} more`));
@@ -140,7 +140,7 @@ const describe = (at) => {
   panel.append(element("div", { class: "sub", id: "name" }, reference(at, node.name === node.op ? "Show in the graph" : node.name)));
   const around = crumbs(scopeOf.get(at));
   if (around) panel.append(around);
-  if (node.error) section(panel, "Error", element("pre", { class: "mono error", id: "error" }, node.error));
+  if (node.error) section(panel, "Error", element("pre", { class: "mono wrapped", id: "error" }, node.error));
   const values = node.outputs.map((output) => {
     const value = element("div", { class: "value" },
       element("span", { class: "mono" }, `${output.value}  `), element("span", { class: "mono type" }, output.text));
@@ -170,7 +170,7 @@ const describe = (at) => {
   }
   const regions = regionsOf(at);
   if (regions.length) section(panel, "Branches and bodies", element("ul", { class: "ends", id: "regions" }, ...regions));
-  if (node.content) section(panel, "Elements", element("pre", { class: "mono" }, node.content));
+  if (node.content) section(panel, "Elements", element("pre", { class: "mono wrapped" }, node.content));
   const lines = [node.location ?? "imported", ...(node.scopes ?? []).map((scope) => `in scope ${scope}`)];
   section(panel, "Source", ...lines.map((line, i) => element("div", i ? { class: "mono" } : { class: "mono", id: "location" }, line)));
   const guards = data.guards.filter((guard) => guard.node === node.name);
