@@ -228,6 +228,26 @@ def check_inner(browser, binary, folder):
     browser.evaluate("document.querySelector('.crumbs .ref').click()")
     assert text("#name") == "net", text("#details")
 
+    # A wire leaves out the label at a box. Without labels, the wire is whole.
+    drawn = "(() => {{ zoom(0, 0, {} / camera.scale); render(); return [...shown].every(([thing, made]) =>" \
+            " thing.d === undefined || made.getAttribute('d') === thing.{}); }})()"
+    browser.evaluate("fit()")
+    assert browser.evaluate("wires.some((wire) => wire.d !== wire.whole)")
+    assert browser.evaluate(drawn.format(0.3, "whole")) and browser.evaluate(drawn.format(1, "d"))
+
+    # A loop leads to its condition and its body, and these lead back.
+    loop = os.path.join(folder, "loop.html")
+    subprocess.run([binary, "dump", DATA / "saved_models" / "lstm", "-o", loop], check=True)
+    browser.open(loop)
+    browser.evaluate("select(nodes.findIndex((node) => node.op === 'while_loop'), true)")
+    name = text("#name")
+    assert browser.evaluate("[...document.querySelectorAll('#regions .ref')].map((link) => link.textContent)") == [
+        "condition", "body"], text("#details")
+    browser.evaluate("document.querySelectorAll('#regions .ref')[1].click()")
+    assert text("#name") == f"{name}/body", text("#details")
+    browser.evaluate("document.querySelector('#owner .ref').click()")
+    assert text("#name") == name, text("#details")
+
 
 def main():
     if len(sys.argv) < 2:

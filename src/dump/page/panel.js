@@ -121,7 +121,7 @@ const describeScope = (number) => {
   const isRead = ({ value, result }) => result !== undefined || readers.get(value).some((reader) => !insiders.has(reader));
   const outputs = inner.flatMap((at) => nodes[at].outputs.filter(isRead).map((output) => output.value));
   const owner = nodes.findIndex((node) => node.name === nodes[inner[0]]?.region);
-  if (owner >= 0 && scope.path.startsWith(nodes[owner].name)) section(panel, "Belongs to", reference(owner));
+  if (owner >= 0 && scope.path.startsWith(nodes[owner].name)) section(panel, "Belongs to", element("div", { id: "owner" }, reference(owner)));
   if (inputs.size) section(panel, plural(inputs.size, "input"), ends("inputs", inputs));
   if (outputs.length) section(panel, plural(outputs.length, "output"), ends("outputs", outputs));
   const counts = new Map();

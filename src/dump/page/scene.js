@@ -107,16 +107,20 @@ const place = (made, dx, dy, parent) => {
     return item;
   });
   const hasLabel = (item) => item.labelHeight > 0 && !item.isOpen;
-  /** The end of a wire at a box: a line down to `low`, which leaves out the label. */
-  const ending = (item, { x, y, low }) => hasLabel(item) ? `M${x} ${y - TICK} L${x} ${low}` : `L${x} ${low}`;
+  /** Draws a wire to a box. The last part is a line down to `low`. The line leaves out the label if there is one. */
+  const drawnTo = (start, ends, item, { x, y, low }, of, isStub) => {
+    const reader = item.kind === "node" ? item.of : null, whole = `${start} L${x} ${low}`;
+    if (hasLabel(item)) drawn(`${start} M${x} ${y - TICK} L${x} ${low}`, ends, of, reader, isStub, whole);
+    else drawn(whole, ends, of, reader, isStub);
+  };
   /** A short line above a box, for an operand that no wire brings. */
   const stub = (item, to, of) => {
-    const bottom = hasLabel(item) ? item.y : to.y, top = bottom - 10, reader = item.kind === "node" ? item.of : null;
-    drawn(`M${to.x} ${top} L${to.x} ${bottom} ${ending(item, to)}`, [[to.x, top], [to.x, to.low]], of, reader, true);
+    const bottom = hasLabel(item) ? item.y : to.y, top = bottom - 10;
+    drawnTo(`M${to.x} ${top} L${to.x} ${bottom}`, [[to.x, top], [to.x, to.low]], item, to, of, true);
   };
-  const drawn = (d, ends, of, to, isStub = false) => {
+  const drawn = (d, ends, of, to, isStub = false, whole = d) => {
     const xs = ends.map(([x]) => x), ys = ends.map(([, y]) => y);
-    wires.push({ d, of, to, isStub, x: Math.min(...xs), y: Math.min(...ys), right: Math.max(...xs), bottom: Math.max(...ys) });
+    wires.push({ d, whole, of, to, isStub, x: Math.min(...xs), y: Math.min(...ys), right: Math.max(...xs), bottom: Math.max(...ys) });
   };
   const arrival = (item, operand, dx) => {
     const entry = item.isOpen && scopes[item.of].entries > operand ? item.inner[operand] : null;
@@ -143,11 +147,10 @@ const place = (made, dx, dy, parent) => {
       const item = placed[reader], to = arrival(item, operand, offset / 10);
       item.above.push(source);
       source.below.push(item);
-      const of = item.kind === "node" ? item.of : null;
       if (passed < 0) { stub(item, to, wire.of); continue; }
       const from = passed > 0 ? [crossings[passed - 1][0], crossings[passed - 1][2]] : start;
       const high = item.labelHeight > 0 ? item.y : to.y - 4;
-      drawn(`M${from[0]} ${from[1]}${curve(from, [to.x, high])} ${ending(item, to)}`, [from, [to.x, high], [to.x, to.low]], wire.of, of);
+      drawnTo(`M${from[0]} ${from[1]}${curve(from, [to.x, high])}`, [from, [to.x, high], [to.x, to.low]], item, to, wire.of, false);
     }
   }
   for (const [reader, offset] of scope.loose) {
@@ -168,6 +171,9 @@ const captions = new Map();
 const remove = (thing) => {
   for (const made of [shown, captions]) { made.get(thing)?.remove(); made.delete(thing); }
 };
+/** Whether the scene is so small that it shows no labels. */
+let isFar = false;
+const pathOf = (wire) => isFar ? wire.whole : wire.d;
 /** The part of the scene for which elements exist. */
 let covered = null;
 /** What marks boxes and wires: the selected and the focused item, hits of the search, the kernel in focus. */
@@ -236,7 +242,7 @@ const render = () => {
     if (thing.d !== undefined) {
       made = document.createElementNS(SVG, "path");
       made.setAttribute("class", thing.isStub ? "wire stub" : "wire");
-      made.setAttribute("d", thing.d);
+      made.setAttribute("d", pathOf(thing));
       dressWire(thing, made);
       layers.wires.append(made);
     } else {
@@ -264,7 +270,11 @@ const render = () => {
 const show = () => {
   const { x, y, scale } = camera, { width, height } = view.getBoundingClientRect();
   scene.setAttribute("transform", `translate(${x} ${y}) scale(${scale})`);
-  scene.classList.toggle("far", scale < 0.42);
+  if (isFar !== scale < 0.42) {
+    isFar = scale < 0.42;
+    scene.classList.toggle("far", isFar);
+    for (const [thing, made] of shown) if (thing.d !== thing.whole) made.setAttribute("d", pathOf(thing));
+  }
   scene.classList.toggle("farther", scale < 0.2);
   const is = covered && covered.x <= -x / scale && covered.y <= -y / scale && covered.right >= (width - x) / scale && covered.bottom >= (height - y) / scale;
   if (!is || scale > covered.scale * 1.5 || scale < covered.scale / 1.5) render();
