@@ -87,7 +87,7 @@ pub(crate) struct NodeView {
     pub outputs: Vec<ValueView>,
     /// The line of the user's program that made the node; an imported node has none.
     pub location: Option<String>,
-    /// The node's scopes, each with the line that made it, innermost first.
+    /// The scopes and the composite ops around the node, innermost first, each with its line in the program.
     pub scopes: Vec<String>,
     /// The first elements of a constant, as text.
     pub content: Option<String>,
