@@ -23,6 +23,9 @@ impl Snapshot {
     /// source line and shape, the origin of each dimension, and the loops and code of its kernel. A snapshot of
     /// [`StageKind::Kernels`](crate::StageKind::Kernels) has loops, [`StageKind::Clif`](crate::StageKind::Clif) also
     /// Cranelift code, and [`StageKind::Asm`](crate::StageKind::Asm) also machine instructions.
+    ///
+    /// Each thing on the page has an address: `page.html#v3` shows the value `%3`, `#step2` the step 2, and `#loops`,
+    /// `#clif` and `#asm` the first kernel with such code.
     pub fn to_html(&self, trace: Option<&Trace>) -> String {
         let times = trace.map(Trace::kernel_times).unwrap_or_default();
         let data = self.json(&|kernel| {

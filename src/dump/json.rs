@@ -26,7 +26,9 @@ impl Snapshot {
     /// | field | holds |
     /// |---|---|
     /// | `operands` | the `value` of each operand |
-    /// | `location`, `scopes` | the program's lines that made the node and its scopes, innermost scope first |
+    /// | `name` | the name of the node with its scopes; a composite op is a scope with the name of its result |
+    /// | `location` | the program's line that made the node |
+    /// | `scopes` | the scopes and composite ops around the node, innermost first, each with its line |
     /// | `content` | the first elements of a constant |
     /// | `error` | the reason why inference refused the node |
     /// | `region` | the `name` of the node whose branch or loop contains the node |

@@ -23,6 +23,7 @@ mod outline;
 mod palette;
 #[cfg(feature = "dumps")]
 mod picture;
+mod place;
 mod provenance;
 #[cfg(feature = "dumps")]
 mod scene;

@@ -74,7 +74,7 @@ impl Outline {
             read: snapshot.nodes.iter().flat_map(|node| node.operands.iter().copied()).collect(),
         };
         outline.add_scope(String::new(), String::new(), None);
-        let paths: Vec<Vec<&str>> = snapshot.nodes.iter().map(|node| path_of(&node.label)).collect();
+        let paths: Vec<Vec<&str>> = snapshot.nodes.iter().map(|node| names_of(&node.path)).collect();
         // The number of scopes around a node up to the branch or the loop body that contains it. The names of the owner
         // and of the region begin the name of the node.
         let region_depth =
@@ -295,11 +295,9 @@ impl Outline {
     }
 }
 
-/// Returns the names of the scopes of a node, the outermost first.
-fn path_of(label: &str) -> Vec<&str> {
-    let mut path: Vec<&str> = label.split('/').collect();
-    path.pop();
-    path
+/// Returns the names in a path, the outermost first.
+fn names_of(path: &str) -> Vec<&str> {
+    if path.is_empty() { Vec::new() } else { path.split('/').collect() }
 }
 
 /// Returns the nodes that have boxes: all nodes but the constants that a node reads. The boxes of the readers show such

@@ -3,12 +3,12 @@
 use rustc_hash::FxHashMap;
 use shapeflow_shape_fns::counted;
 
-use super::Snapshot;
 use super::drawn::{BoxLine, Drawn, Stub};
 use super::labels::{count, short, short_name, wrapped};
 use super::layout::{BoxLayout, Pin, Sketch, SketchBox, lay_out};
 use super::outline::{Child, Outline};
 use super::snapshot::{NodeKind, NodeView, ValueRef};
+use super::{Snapshot, StageKind};
 
 /// Maximum number of characters of the title of a node or a scope, without an ellipsis.
 const TITLE_CHARS: usize = 34;
@@ -203,7 +203,7 @@ impl Snapshot {
             .filter(|source| outline.scope_of[*source].is_none())
             .collect();
         lines.extend(constants.iter().take(CONSTANTS).map(|&constant| BoxLine {
-            text: self.nodes[constant].constant_text(),
+            text: self.nodes[constant].constant_text(self.has_own_name(constant, node)),
             constant: Some(constant),
         }));
         if let Some(more) = constants.len().checked_sub(CONSTANTS).filter(|more| *more > 0) {
@@ -227,6 +227,15 @@ impl Snapshot {
         }
     }
 
+    /// Returns whether the name of a constant tells what the constant is to its reader. Compilation merges equal
+    /// constants, and the name that remains may come from another reader.
+    fn has_own_name(&self, constant: usize, reader: &NodeView) -> bool {
+        let path = &self.nodes[constant].path;
+        let rest = reader.label.strip_prefix(path.as_str());
+        let is_near = path.is_empty() || rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+        self.stage == StageKind::Graph || is_near
+    }
+
     /// Returns the tooltip of a node.
     fn hint(&self, node: &NodeView) -> String {
         let values: Vec<String> =
@@ -246,8 +255,12 @@ impl NodeView {
     /// Returns the title of the box and the lines below it. The name of the node omits the scope's path.
     fn texts(&self, scope: &str) -> (String, Vec<BoxLine>) {
         let line = |text: String| BoxLine { text, constant: None };
-        let label = self.label.strip_prefix(scope).and_then(|label| label.strip_prefix('/'));
-        let label = label.unwrap_or(&self.label);
+        let inner = self.label.strip_prefix(scope).and_then(|label| label.strip_prefix('/'));
+        let label = match inner {
+            Some(inner) => inner,
+            None if self.path == scope => self.short_label(),
+            None => &self.label,
+        };
         let named = || short_name(label, TITLE_CHARS);
         match self.kind {
             NodeKind::Input => (named(), vec![line("input".to_string())]),
@@ -272,14 +285,20 @@ impl NodeView {
         }
     }
 
-    /// Returns the line that shows this constant in the box of a node that reads it.
-    fn constant_text(&self) -> String {
+    /// Returns the line that shows this constant in the box of a node that reads it. The line has the name of the
+    /// constant if `with_name`.
+    fn constant_text(&self, with_name: bool) -> String {
         let content = self.content.as_deref().unwrap_or_default();
         if !self.named {
             return short(content, CONSTANT_CHARS);
         }
-        let name = self.label.rsplit('/').next().unwrap_or(&self.label);
-        let name = short_name(name, CONSTANT_CHARS);
+        if !with_name {
+            return match (content.chars().count(), self.outputs.first()) {
+                (NAMED_CONSTANT_CHARS.., Some(value)) => value.type_text(),
+                _ => content.to_string(),
+            };
+        }
+        let name = short_name(self.short_label(), CONSTANT_CHARS);
         match (content.chars().count(), self.outputs.first()) {
             (NAMED_CONSTANT_CHARS.., Some(value)) => format!("{name}: {}", value.type_text()),
             _ => format!("{name} = {content}"),

@@ -6,6 +6,7 @@ use shapeflow_shape_fns::{Attr, Attribute, DType, TensorShape, counted};
 
 use super::StageKind;
 use super::checks::{checks, inner_label};
+use super::place::{Place, Places, joined};
 use super::provenance::Explainer;
 use crate::error::is_library_line;
 use crate::graph::{DimNames, Graph, GraphData, MetRegions, NodeIx, RESOURCE, RegionGraph, ValueIx};
@@ -73,8 +74,10 @@ pub(crate) struct NodeView {
     /// type of the model.
     pub op: Cow<'static, str>,
     /// The names of the node's scopes, then the name of the node, separated by `/`. A node without a name has the name
-    /// of its op.
+    /// of its op. A composite op is a scope with the name of its result, and the result has the name of the scope.
     pub label: String,
+    /// The full name of the innermost scope in pictures; empty for a node without scopes.
+    pub path: String,
     /// Whether the label differs from the name of the op.
     pub named: bool,
     pub attrs: Vec<AttrView>,
@@ -84,7 +87,7 @@ pub(crate) struct NodeView {
     pub outputs: Vec<ValueView>,
     /// The line of the user's program that made the node; an imported node has none.
     pub location: Option<String>,
-    /// The node's scopes, each with the line that made it, innermost first.
+    /// The scopes and the composite ops around the node, innermost first, each with its line in the program.
     pub scopes: Vec<String>,
     /// The first elements of a constant, as text.
     pub content: Option<String>,
@@ -187,8 +190,9 @@ impl Snapshot {
     pub(crate) fn of_graph(data: &GraphData, stage: StageKind) -> Snapshot {
         let names = data.dim_names();
         let mut explainer = Explainer::new(data, &names);
+        let places = Places::of(data);
         let nodes = (0..data.nodes.len())
-            .map(|number| node_view(data, NodeIx(number as u32), &names, &mut explainer));
+            .map(|number| node_view(data, NodeIx(number as u32), &names, &places, &mut explainer));
         let mut snapshot = Snapshot {
             stage,
             text: data.text(),
@@ -221,14 +225,18 @@ impl Snapshot {
                 }
                 let RegionGraph { name: region, graph, .. } = found;
                 let outer = self.nodes[owner].label.clone();
+                let around = self.nodes[owner].inner_path(region);
                 let values = self.nodes[owner].outputs.first().map_or("", |value| value.name.as_str());
                 let values = format!("{values}.{region}.");
                 let names = graph.dim_names();
                 let mut explainer = Explainer::new(graph, &names);
+                let places = Places::of(graph);
                 let start = self.nodes.len();
                 for number in 0..graph.nodes.len() {
-                    let mut view = node_view(graph, NodeIx(number as u32), &names, &mut explainer);
+                    let index = NodeIx(number as u32);
+                    let mut view = node_view(graph, index, &names, &places, &mut explainer);
                     view.label = inner_label(&outer, region, &view.label);
+                    view.path = joined(&around, &within_region(&view.path, region));
                     view.named = true;
                     view.region = Some(owner);
                     for operand in &mut view.operands {
@@ -292,6 +300,16 @@ impl ValueView {
 }
 
 impl NodeView {
+    /// Returns the last part of the label.
+    pub(crate) fn short_label(&self) -> &str {
+        self.label.rsplit('/').next().unwrap_or(&self.label)
+    }
+
+    /// Returns the full name of the scope of a branch or a loop body of this node.
+    fn inner_path(&self, region: &str) -> String {
+        joined(&joined(&self.path, self.short_label()), region)
+    }
+
     /// Returns the attributes that pictures show. Pictures leave out attributes with the default value of the op. A
     /// bool attribute that the op does not declare has the default false: an import keeps such attributes of
     /// TensorFlow's ops.
@@ -318,9 +336,25 @@ fn value_ref(data: &GraphData, value: ValueIx) -> ValueRef {
     ValueRef { node: node.index(), output: (value.0 - data.nodes[node.index()].first_output.0) as usize }
 }
 
-fn node_view(data: &GraphData, index: NodeIx, names: &DimNames, explainer: &mut Explainer<'_>) -> NodeView {
+/// Returns the path of a node relative to the branch or the loop body that contains the node. The names of a closure's
+/// nodes may begin with the name of the region already.
+fn within_region(path: &str, region: &str) -> String {
+    let names: Vec<&str> = path.split('/').collect();
+    match names.iter().rposition(|name| *name == region) {
+        Some(last) => names[last + 1..].join("/"),
+        None => path.to_string(),
+    }
+}
+
+fn node_view(
+    data: &GraphData,
+    index: NodeIx,
+    names: &DimNames,
+    places: &Places,
+    explainer: &mut Explainer<'_>,
+) -> NodeView {
     let node = &data.nodes[index.index()];
-    let label = data.node_label(index);
+    let Place { label, path } = places.place(data, index);
     let stands_for = node.op.stands_for(node.attrs());
     // The op that the node stands for, or the regions of the node, say what the attributes say.
     let has_attrs = stands_for.is_none() && node.op.control().is_none();
@@ -347,6 +381,7 @@ fn node_view(data: &GraphData, index: NodeIx, names: &DimNames, explainer: &mut 
         },
         named: label != node.op.name(),
         label,
+        path,
         attrs: attrs
             .iter()
             .map(|(name, value)| AttrView {
@@ -362,7 +397,10 @@ fn node_view(data: &GraphData, index: NodeIx, names: &DimNames, explainer: &mut 
         scopes: data
             .scope_chain(node.scope)
             .into_iter()
-            .map(|(name, location)| format!("{name} at {location}"))
+            .map(|(name, location)| match is_library_line(location) {
+                true => name,
+                false => format!("{name} at {location}"),
+            })
             .collect(),
         content: data.constants.get(&index).map(|tensor| match tensor.len() {
             0..=ELEMENTS => tensor.elements_text(ELEMENTS),

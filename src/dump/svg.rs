@@ -11,6 +11,9 @@ use super::picture::Picture;
 /// Colors and fonts of the drawing. The HTML page uses them too.
 pub(super) const STYLE: &str = include_str!("page/graph.css");
 
+/// Height of the end of a wire between the label at a box and the box.
+const TICK: f64 = 3.0;
+
 impl Snapshot {
     /// Returns the graph of this snapshot as an SVG picture: a layered layout. The text beside a wire is the dtype and
     /// the shape of the tensor, and each kernel has a color. A constant that nodes read is a line of text in the boxes
@@ -64,11 +67,7 @@ impl Picture {
                 (corner.0 + self.sketch.boxes[*reader].operands[*operand].2, corner.1 + drawn.label_height());
             let Some(passed) = passed else {
                 // The reader is too far for a wire. A dashed line above the box shows that an operand arrives.
-                let path = format!(
-                    "M{} v{}",
-                    point((arrives.0, corner.1 - 14.0)),
-                    number(arrives.1 - corner.1 + 14.0)
-                );
+                let path = format!("M{} v14", point((arrives.0, corner.1 - 14.0)));
                 write(&path, " stroke-dasharray=\"2 3\"");
                 continue;
             };
@@ -76,10 +75,14 @@ impl Picture {
                 Some(crossing) => (crossing.x, crossing.bottom),
                 None => start,
             };
-            // The last part of the wire is vertical, and the label stands there.
-            let top = if drawn.label_height() > 0.0 { corner.1 } else { arrives.1 - 4.0 };
+            // The last part of the wire is vertical. The label stands there, and the wire does not cross it.
+            let has_label = drawn.label_height() > 0.0;
+            let top = if has_label { corner.1 } else { arrives.1 - 4.0 };
             let mut path = format!("M{}", point(from));
             curve(&mut path, from, (arrives.0, top));
+            if has_label {
+                let _ = write!(path, " M{}", point((arrives.0, arrives.1 - TICK)));
+            }
             let _ = write!(path, " V{}", number(arrives.1));
             write(&path, "");
         }

@@ -48,6 +48,7 @@ class Browser:
         self.call("Page.enable")
         self.call("Runtime.enable")
         self.call("Network.enable")
+        self.call("Log.enable")
         self.requests = []
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
 
@@ -85,14 +86,18 @@ class Browser:
         if event.get("method") == "Runtime.exceptionThrown":
             details = event["params"]["exceptionDetails"]
             self.errors.append(details.get("exception", {}).get("description", details.get("text")))
+        if event.get("method") == "Log.entryAdded" and event["params"]["entry"]["level"] == "error":
+            self.errors.append(event["params"]["entry"]["text"])
         if event.get("method") == "Network.requestWillBeSent":
             self.requests.append(event["params"]["request"]["url"])
         return event
 
-    def open(self, path):
-        """Opens a file and waits until its script has run."""
+    def open(self, path, address=""):
+        """Opens a file, at an address such as `#v3` in it, and waits until its script has run."""
         self.requests.clear()
-        self.call("Page.navigate", url="file://" + os.path.abspath(path))
+        # An address in the page that is open already would not load the page anew.
+        self.call("Page.navigate", url="about:blank")
+        self.call("Page.navigate", url="file://" + os.path.abspath(path) + address)
         self.wait("document.readyState === 'complete' && document.getElementById('scene')?.hasAttribute('transform')")
 
     def evaluate(self, expression):
@@ -129,6 +134,23 @@ class Browser:
     def prefer(self, scheme):
         """Sets the preferred color scheme, `light` or `dark`, as a reader's system does."""
         self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
+
+    def download(self, selector, folder, extension, seconds=60):
+        """Clicks on an element that saves a file with this extension, and returns the bytes of the file."""
+        os.makedirs(folder)
+        # The command is the browser's, not the page's.
+        session, self.session = self.session, None
+        self.call("Browser.setDownloadBehavior", behavior="allow", downloadPath=folder)
+        self.session = session
+        self.click(selector)
+        end = time.monotonic() + seconds
+        # The browser gives a file its name when the file is whole.
+        while not (files := [name for name in os.listdir(folder) if name.endswith(extension)]):
+            if time.monotonic() > end:
+                raise RuntimeError(f"{selector} must save a file within {seconds} s")
+            time.sleep(0.05)
+        with open(os.path.join(folder, files[0]), "rb") as file:
+            return file.read()
 
     def screenshot(self, path):
         data = self.call("Page.captureScreenshot", format="png")["data"]

@@ -7,9 +7,12 @@ Run: python3 tests/browser/page.py target/debug/shapeflow [FOLDER-FOR-SCREENSHOT
 """
 
 import os
+import struct
 import subprocess
 import sys
 import tempfile
+import xml.etree.ElementTree
+import zlib
 from pathlib import Path
 
 from browser import Browser, find
@@ -102,6 +105,148 @@ def check_scopes(browser, binary, folder, shot):
     assert browser.evaluate("items.length") > 240
     browser.click("#fold")
     assert (boxes(), frames()) == (2, 0), (boxes(), frames())
+
+
+def decoded(png):
+    """Returns the width, the height and the bytes of a PNG. Checks that the file is whole."""
+    assert png.startswith(b"\x89PNG\r\n\x1a\n"), png[:8]
+    place, chunks = 8, []
+    while place < len(png):
+        length, = struct.unpack_from(">I", png, place)
+        kind, content = png[place + 4:place + 8], png[place + 8:place + 8 + length]
+        check, = struct.unpack_from(">I", png, place + 8 + length)
+        assert check == zlib.crc32(kind + content), f"the chunk {kind} is damaged"
+        chunks.append((kind, content))
+        place += 12 + length
+    assert chunks[-1][0] == b"IEND", chunks[-1][0]
+    width, height, depth, color = struct.unpack_from(">IIBB", chunks[0][1])
+    pixels = zlib.decompress(b"".join(content for kind, content in chunks if kind == b"IDAT"))
+    channels = {2: 3, 6: 4}[color]
+    assert depth == 8 and len(pixels) == height * (1 + channels * width), (depth, color, len(pixels))
+    return width, height, pixels
+
+
+def check_saved(browser, folder, page):
+    """Checks that the saved SVG and PNG are whole, in both themes."""
+    for scheme in ["light", "dark"]:
+        browser.prefer(scheme)
+        browser.open(page)
+        width, height, boxes, lines = browser.evaluate("[extent.width, extent.height, items.length, wires.length]")
+        svg = browser.download("#save-svg", os.path.join(folder, f"svg_{scheme}"), ".svg")
+        root = xml.etree.ElementTree.fromstring(svg)
+        assert float(root.get("width")) == width and float(root.get("height")) == height, root.attrib
+        drawn = [(element.get("class") or "").split() for element in root.iter()]
+        assert sum("node" in names for names in drawn) == boxes, boxes
+        assert sum("wire" in names for names in drawn) >= lines, lines
+        png_width, png_height, pixels = decoded(
+            browser.download("#save-png", os.path.join(folder, f"png_{scheme}"), ".png"))
+        assert abs(png_width - 2 * width) <= 1 and abs(png_height - 2 * height) <= 1, (png_width, png_height)
+        # The page has text in each quarter of its height, and a row of one color compresses to almost nothing.
+        rows = [pixels[len(pixels) * part // 4:len(pixels) * (part + 1) // 4] for part in range(4)]
+        assert all(len(zlib.compress(part)) > 2000 for part in rows), [len(zlib.compress(part)) for part in rows]
+        # The first pixel follows the byte of the row's filter. It shows the paper.
+        assert (pixels[1] > 200) == (scheme == "light"), pixels[:4]
+        assert browser.evaluate("byId('notice').textContent") == ""
+    browser.prefer("light")
+
+
+def check_large_png(browser, binary, folder):
+    """Checks that the PNG of a graph that is too high for 2 pixels a point is smaller and whole."""
+    open_layers(browser, binary, folder, layers=16)
+    browser.click("#unfold")
+    width, height = browser.evaluate("[extent.width, extent.height]")
+    png_width, png_height, _ = decoded(browser.download("#save-png", os.path.join(folder, "large"), ".png"))
+    assert 16000 < png_height < 33000 < 2 * height, (png_height, height)
+    assert abs(png_width / png_height - width / height) < 0.01, (png_width, png_height, width, height)
+
+
+def check_addresses(browser, binary, folder, page):
+    """Checks what the addresses of a page show, and the way back."""
+    text = lambda selector: browser.evaluate(f"document.querySelector({selector!r})?.textContent")
+    address = lambda: browser.evaluate("location.hash")
+    browser.open(page)
+    relu = browser.evaluate("nodes.findIndex((node) => node.name === 'hidden/Relu')")
+    value = browser.evaluate(f"addressOf({relu})")
+    browser.open(page, f"#{value}")
+    assert text("#name") == "hidden/Relu" and address() == f"#{value}", text("#details")
+    for unknown in ["#v99999", "#s99", "#step99", "#asm", "#%E0%A4"]:
+        browser.open(page, unknown)
+        assert text("#details h3") == "Graph", (unknown, text("#details"))
+
+    # Each link of each node leads to what it names: a node, a scope or a kernel.
+    browser.open(page)
+    for node in range(browser.evaluate("nodes.length")):
+        browser.evaluate(f"select({node}, true)")
+        names = browser.evaluate("[...document.querySelectorAll('#details .ref')].map((link) => link.textContent)")
+        assert names, node
+        for number, name in enumerate(names):
+            browser.evaluate(f"select({node}, true)")
+            browser.evaluate(f"document.querySelectorAll('#details .ref')[{number}].click()")
+            shown = text("#name") or text("#details h3")
+            assert name in (shown, "Show in the graph") or name.endswith(f": {shown}"), (name, shown)
+
+    # The way back and forth leads over what the reader looked at.
+    browser.open(page)
+    browser.click("g.input")
+    browser.click("#outputs .ref")
+    after = text("#name")
+    browser.evaluate("history.back()")
+    browser.wait("document.querySelector('#name')?.textContent === 'x'")
+    browser.evaluate("history.back()")
+    browser.wait("document.querySelector('#details h3').textContent === 'Graph'")
+    browser.evaluate("history.go(2)")
+    browser.wait(f"document.querySelector('#name')?.textContent === {after!r}")
+
+    # `#asm`, `#clif` and `#step1` show a kernel with its code. Its instructions and constants have colors.
+    asm = os.path.join(folder, "asm.html")
+    subprocess.run([binary, "dump", DATA / "mlp.pb", "--stage", "asm", "--shape", "x=batch,4", "-o", asm], check=True)
+    in_view = "(() => {{ const box = document.getElementById('{}').getBoundingClientRect();" \
+              " return box.height > 0 && box.top < innerHeight && box.bottom > 0; }})()"
+    for name in ["asm", "clif", "loops"]:
+        browser.open(asm, f"#{name}")
+        assert text(f"#{name}") and browser.evaluate(in_view.format(name)), (name, text("#details"))
+        assert browser.evaluate(f"document.querySelectorAll('#{name} span').length") > 3, name
+    browser.open(asm, "#asm")
+    # Constants follow the instructions as data.
+    _, _, constants = text("#asm").partition("; constants")
+    assert not constants or " dd " in constants or " dq " in constants, constants
+    assert browser.evaluate("document.querySelectorAll('#asm .kw').length") > 10
+    browser.open(asm, "#step1")
+    assert "step 1" in text("#details .sub"), text("#details")
+    assert browser.evaluate("document.querySelectorAll('.kernel.on').length") == 1
+
+
+def check_inner(browser, binary, folder):
+    """Checks the links between a scope and the nodes around it."""
+    text = lambda selector: browser.evaluate(f"document.querySelector({selector!r})?.textContent")
+    open_layers(browser, binary, folder, layers=16)
+    browser.click("g.node[data-scope]")
+    assert browser.evaluate("document.querySelectorAll('#inputs .ref').length") == 1
+    browser.evaluate("goToScope(scopes.findIndex((scope) => scope?.path === 'net/layer_7'))")
+    assert "net/layer_6/step_29" in text("#inputs") and "step_29" in text("#outputs"), text("#details")
+    assert browser.evaluate("document.querySelectorAll('.on > .box').length") == 1
+    browser.evaluate("document.querySelector('.crumbs .ref').click()")
+    assert text("#name") == "net", text("#details")
+
+    # A wire leaves out the label at a box. Without labels, the wire is whole.
+    drawn = "(() => {{ zoom(0, 0, {} / camera.scale); render(); return [...shown].every(([thing, made]) =>" \
+            " thing.d === undefined || made.getAttribute('d') === thing.{}); }})()"
+    browser.evaluate("fit()")
+    assert browser.evaluate("wires.some((wire) => wire.d !== wire.whole)")
+    assert browser.evaluate(drawn.format(0.3, "whole")) and browser.evaluate(drawn.format(1, "d"))
+
+    # A loop leads to its condition and its body, and these lead back.
+    loop = os.path.join(folder, "loop.html")
+    subprocess.run([binary, "dump", DATA / "saved_models" / "lstm", "-o", loop], check=True)
+    browser.open(loop)
+    browser.evaluate("select(nodes.findIndex((node) => node.op === 'while_loop'), true)")
+    name = text("#name")
+    assert browser.evaluate("[...document.querySelectorAll('#regions .ref')].map((link) => link.textContent)") == [
+        "condition", "body"], text("#details")
+    browser.evaluate("document.querySelectorAll('#regions .ref')[1].click()")
+    assert text("#name") == f"{name}/body", text("#details")
+    browser.evaluate("document.querySelector('#owner .ref').click()")
+    assert text("#name") == name, text("#details")
 
 
 def main():
@@ -197,6 +342,11 @@ def main():
         assert browser.errors == [], browser.errors
         assert all(url.startswith("file://") for url in browser.requests), browser.requests
         check_scopes(browser, sys.argv[1], folder, shot)
+        check_inner(browser, sys.argv[1], folder)
+        check_addresses(browser, sys.argv[1], folder, page)
+        check_saved(browser, folder, page)
+        check_large_png(browser, sys.argv[1], folder)
+        assert browser.errors == [], browser.errors
     print("The page shows nodes, shapes, kernels, and code.")
 
 

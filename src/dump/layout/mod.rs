@@ -318,6 +318,24 @@ mod tests {
     }
 
     #[test]
+    fn a_chain_beside_boxes_of_shortcuts_does_not_drift() {
+        let mut operands: Vec<Vec<usize>> = vec![vec![]];
+        let mut joins = vec![0];
+        for _ in 0..8 {
+            let start = operands.len() - 1;
+            operands.extend([vec![start], vec![start + 1], vec![start + 2], vec![start]]);
+            operands.push(vec![start + 3, start + 4]);
+            joins.push(start + 5);
+        }
+        let operands: Vec<&[usize]> = operands.iter().map(Vec::as_slice).collect();
+        let layout = check(&sketch(&operands));
+        let places = joins[1..].iter().map(|join| layout.corners[*join].0);
+        let (least, most) =
+            places.fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), x| (least.min(x), most.max(x)));
+        assert!(most - least < 50.0, "{least} to {most}");
+    }
+
+    #[test]
     fn long_wires_share_a_trunk() {
         let layout = check(&sketch(&[&[], &[0], &[1], &[0, 2], &[0, 3]]));
         let wire = layout.wires.iter().find(|wire| wire.source == (0, 0)).unwrap();

@@ -51,11 +51,14 @@ pub(super) fn place(layers: &Layers) -> Vec<f64> {
 fn pulls(layers: &Layers) -> (Vec<Vec<Pull>>, Vec<Vec<Pull>>) {
     let mut above: Vec<Vec<Pull>> = vec![Vec::new(); layers.items.len()];
     let mut below = above.clone();
+    let (is_hanging, has_chain) = hanging(layers);
     for link in &layers.links {
         let (upper, lower) = (layers.items[link.upper], layers.items[link.lower]);
         let weight = match (upper.is_crossing, lower.is_crossing) {
             (true, true) => 8.0,
             (false, false) if upper.is_leaf => 0.05,
+            // A shortcut with a box, beside a chain of boxes that it joins again. The chain stays straight.
+            (false, false) if is_hanging[link.upper] && has_chain[link.lower] => 0.2,
             (false, false) => 4.0,
             // A wire that passes a chain of its readers cannot be above them. A strong pull would move the wire and the
             // chain aside a bit at each rank.
@@ -69,6 +72,22 @@ fn pulls(layers: &Layers) -> (Vec<Vec<Pull>>, Vec<Vec<Pull>>) {
         below[link.upper].push((link.lower, difference, weight));
     }
     (above, below)
+}
+
+/// Returns, by item, whether the item is a box whose operands all come by long wires, and whether the item reads a box
+/// with another kind of operand.
+fn hanging(layers: &Layers) -> (Vec<bool>, Vec<bool>) {
+    let mut is_hanging: Vec<bool> =
+        layers.items.iter().map(|item| !item.is_crossing && !item.is_leaf).collect();
+    for link in layers.links.iter().filter(|link| !layers.items[link.upper].is_crossing) {
+        is_hanging[link.lower] = false;
+    }
+    let mut has_chain = vec![false; layers.items.len()];
+    for link in &layers.links {
+        let upper = layers.items[link.upper];
+        has_chain[link.lower] |= !upper.is_crossing && !upper.is_leaf && !is_hanging[link.upper];
+    }
+    (is_hanging, has_chain)
 }
 
 /// Returns the middles of a rank's items when they are packed to the left.

@@ -71,7 +71,9 @@ const toggle = (number, x, y) => {
   const after = itemOf.get(`s${number}`);
   // The pointer stays on the title of an open scope, and on the box of a closed one.
   const high = after.isOpen ? Math.min(down, HEAD - 4) : Math.min(down, after.bodyHeight - 4);
-  camera.x = x - (after.x + part * after.width / before.width) * camera.scale;
+  // The corners are round.
+  const right = Math.max(8, Math.min(after.width - 8, part * after.width / before.width));
+  camera.x = x - (after.x + right) * camera.scale;
   camera.y = y - (after.y + after.labelHeight + Math.max(4, high)) * camera.scale;
   show();
 };
@@ -81,13 +83,46 @@ const toggle = (number, x, y) => {
  */
 const openTo = (at) => {
   if (!scopeOf.has(at)) at = readers.get(nodes[at].outputs[0]?.value)?.[0] ?? at;
+  openAround(scopeOf.get(at));
+  return itemOf.get(`n${at}`);
+};
+/** Opens a scope and all scopes around it. */
+const openAround = (innermost) => {
   let isNew = false;
-  for (let scope = scopeOf.get(at); scope; scope = scopes[scope].parent) {
+  for (let scope = innermost; scope; scope = scopes[scope].parent) {
     if (!opened.has(scope)) { opened.add(scope); isNew = true; }
   }
   if (isNew) rearrange();
-  return itemOf.get(`n${at}`);
 };
+
+// The address of the page names what the page shows: `#v12` the value `%12`, `#n7` a node without outputs, `#s3` a
+// scope, `#step5` a step. `#loops`, `#clif` and `#asm` name the first kernel with such code.
+const addressOf = (at) => nodes[at].outputs[0]?.value.replaceAll("%", "v") ?? `n${at}`;
+/** Whether the page shows what its address names. Then the address stays. */
+let isFollowing = false;
+/** Adds an address to the history, so that the reader can go back. */
+const record = (address) => {
+  if (!isFollowing && location.hash.slice(1) !== address) history.pushState(null, "", `#${address}`);
+};
+/** Shows what the address names. */
+const follow = () => {
+  const address = location.hash.slice(1), [, kind, number] = address.match(/^(n|s|step)(\d+)$/) ?? [];
+  isFollowing = true;
+  const isCode = ["loops", "clif", "asm"].includes(address);
+  const step = isCode ? kernels.findIndex((kernel) => kernel[address] && kernel.kind === "kernel") : kind === "step" ? kernels.findIndex((kernel) => kernel.step === Number(number)) : -1;
+  const named = kind === "n" ? Number(number) : nodes.findIndex((node) => node.outputs.some((output) => output.value.replaceAll("%", "v") === address));
+  if (step >= 0) { marks.kernel = null; focusKernel(step); }
+  else if (kind === "s" && scopes[number] && Number(number)) goToScope(Number(number));
+  else if (nodes[named]) select(named, true);
+  else if (marks.selected !== null || marks.kernel !== null) clear();
+  if (step >= 0 && isCode) {
+    const code = byId(address);
+    code.closest("details")?.setAttribute("open", "");
+    code.scrollIntoView({ block: "nearest" });
+  }
+  isFollowing = false;
+};
+window.addEventListener("popstate", follow);
 
 const select = (at, moves) => {
   marks.selected = at;
@@ -99,7 +134,7 @@ const select = (at, moves) => {
     if (item) { setFocus(item, false); reveal(item); show(); }
   }
   redress();
-  history.replaceState(null, "", `#${nodes[at].outputs[0]?.value.replace("%", "v") ?? ""}`);
+  record(addressOf(at));
 };
 const selectScope = (number) => {
   marks.selected = `s${number}`;
@@ -107,6 +142,14 @@ const selectScope = (number) => {
   markKernels();
   describeScope(number);
   redress();
+  record(`s${number}`);
+};
+/** Moves the camera to a scope and describes the scope. */
+const goToScope = (number) => {
+  openAround(scopes[number].parent);
+  const item = itemOf.get(`s${number}`);
+  if (item) { setFocus(item, false); reveal(item); show(); }
+  selectScope(number);
 };
 const focusKernel = (kernel) => {
   marks.kernel = marks.kernel === kernel ? null : kernel;
@@ -114,20 +157,21 @@ const focusKernel = (kernel) => {
   markKernels();
   if (marks.kernel === null) { clear(); return; }
   const panel = emptiedPanel();
-  panel.append(closeButton(), element("h3", {}, kernels[kernel].label), element("div", { class: "sub" }, `${kernels[kernel].kind}, step ${kernels[kernel].step}`));
+  panel.append(closeButton(), element("h3", {}, ...breakable(kernels[kernel].label)), element("div", { class: "sub" }, `${kernels[kernel].kind}, step ${kernels[kernel].step}`));
   describeKernel(panel, kernel, true);
   const first = nodes.findIndex((node) => node.kernel === kernel);
   const item = first >= 0 ? openTo(first) : null;
   if (item) reveal(item);
   show();
   redress();
+  record(`step${kernels[kernel].step}`);
 };
 const clear = () => {
   marks.selected = marks.kernel = null;
   markKernels();
   describeGraph();
   redress();
-  history.replaceState(null, "", "#");
+  record("");
 };
 /** Does what Enter or a click at `(x, y)` does to a box. A click does not move the graph. */
 const activate = (item, x, y) => {
@@ -248,25 +292,49 @@ byId("theme").addEventListener("click", () => {
 });
 window.addEventListener("resize", () => { covered = null; show(); });
 
+let noticeTimer = 0;
+/** Shows a message until the next one, at most for the given seconds. */
+const notify = (text, seconds) => {
+  clearTimeout(noticeTimer);
+  byId("notice").textContent = text;
+  if (text) noticeTimer = setTimeout(() => notify("", 0), 1000 * seconds);
+};
 const save = (url, extension) => {
   const link = element("a", { href: url, download: `shapeflow-${data.stage}.${extension}` });
   link.click();
+  // The browser needs the address until the download has begun.
+  setTimeout(() => URL.revokeObjectURL(url), 60000);
 };
-byId("save-svg").addEventListener("click", () => save(URL.createObjectURL(new Blob([pictureSvg()], { type: "image/svg+xml" })), "svg"));
+const svgUrl = () => URL.createObjectURL(new Blob([pictureSvg()], { type: "image/svg+xml" }));
+byId("save-svg").addEventListener("click", () => save(svgUrl(), "svg"));
+/** The most pixels of a side of a PNG, and of a PNG. Browsers limit both, not all alike. */
+const SIDE = 32000, AREA = 1.2e8;
 byId("save-png").addEventListener("click", () => {
-  // Browsers limit the sides of a canvas.
-  const scale = Math.min(2, 8000 / Math.max(extent.width, extent.height)), image = new Image();
-  image.addEventListener("load", () => {
-    const canvas = element("canvas", { width: Math.ceil(extent.width * scale), height: Math.ceil(extent.height * scale) });
-    canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
-    save(canvas.toDataURL("image/png"), "png");
-  });
-  image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(pictureSvg())}`;
+  const { width, height } = extent, url = svgUrl(), image = new Image();
+  const refuse = () => notify("The browser cannot make this PNG. Close some scopes, or save the picture as SVG.", 12);
+  /** Saves the picture; if the browser cannot make it, a smaller one. */
+  const savePng = (side) => {
+    const scale = Math.min(2, side / Math.max(width, height), Math.sqrt(AREA / (width * height)));
+    const canvas = element("canvas", { width: Math.ceil(width * scale), height: Math.ceil(height * scale) });
+    canvas.getContext("2d")?.drawImage(image, 0, 0, canvas.width, canvas.height);
+    canvas.toBlob((blob) => {
+      if (!blob) {
+        if (side > 2000) savePng(side / 2); else refuse();
+        return;
+      }
+      notify("", 0);
+      save(URL.createObjectURL(blob), "png");
+    });
+  };
+  notify("The PNG is being made.", 120);
+  image.addEventListener("load", () => { savePng(SIDE); URL.revokeObjectURL(url); });
+  image.addEventListener("error", refuse);
+  image.src = url;
 });
 
 byId("stage").textContent = data.stage;
 const folded = nodes.filter((node, at) => node.op === "constant" && !scopeOf.has(at)).length;
-byId("summary").textContent = [plural(nodes.length, "node"), folded ? `${plural(folded, "constant")} inside their readers` : null,
+byId("summary").textContent = [plural(nodes.length, "node"), folded ? `${plural(folded, "folded constant")}` : null,
   kernels.length ? plural(kernels.filter((kernel) => kernel.kind === "kernel").length, "kernel") : null,
   data.guards.length ? plural(data.guards.length, "run-time check") : null].filter(Boolean).join(" · ");
 byId("fold").hidden = byId("unfold").hidden = scopes.length < 2;
@@ -276,5 +344,4 @@ arrange();
 openReadable();
 marks.focused = items[0]?.key ?? null;
 fit();
-const linked = maker.get(location.hash.replace(/^#v/, "%"));
-if (linked !== undefined) select(linked, true);
+follow();

@@ -21,10 +21,12 @@ const element = (tag, attributes, ...children) => {
 const hueOf = (kernel) => String((211 + (kernel % 3600) * 222) % 360);
 const micros = (us) => us >= 1000 ? `${(us / 1000).toFixed(us >= 10000 ? 1 : 2)} ms` : `${us.toFixed(us >= 100 ? 0 : us >= 10 ? 1 : 2)} µs`;
 const plural = (count, noun) => `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
-/** Splits a kernel's label into the scope that all its nodes share and their names. */
-const shortened = (label) => {
-  const end = label.indexOf(": ");
-  return end < 0 ? ["", label] : [label.slice(0, end), label.slice(end + 2)];
+/** Splits a kernel's label into the scope of its first node and the names of its nodes, without their scopes. */
+const shortLabel = (label) => {
+  const end = label.indexOf(": "), shared = end < 0 ? "" : label.slice(0, end);
+  const names = label.slice(end < 0 ? 0 : end + 2).split(", ");
+  const own = names[0].includes("/") ? names[0].slice(0, names[0].lastIndexOf("/")) : "";
+  return [end < 0 ? own : shared, names.map((name) => name.slice(name.lastIndexOf("/") + 1)).join(", ")];
 };
 
 /** Empties and returns the panel of details. The width of the panel never changes, so that the graph does not move. */
@@ -56,10 +58,10 @@ const describeGraph = () => {
   const rows = (chosen) => element("ul", { class: "ends" }, ...chosen.map(([at, output]) => element("li", {}, reference(at), element("span", { class: "mono" }, output.text))));
   const inputs = nodes.flatMap((node, at) => node.kind === "input" && !node.region ? [[at, node.outputs[0]]] : []);
   if (inputs.length) section(panel, plural(inputs.length, "input"), rows(inputs));
-  // A graph that is not compiled has no results; then its outputs are the values that no node reads.
+  // A graph that is not compiled has no results; then its outputs are the outputs of the nodes that no node reads.
   const isCompiled = nodes.some((node) => node.outputs.some((output) => output.result !== undefined));
   const isEnd = (node, output) => isCompiled ? output.result !== undefined
-    : !node.region && node.kind !== "constant" && !readers.get(output.value).length;
+    : !node.region && node.kind !== "constant" && node.outputs.every((other) => !readers.get(other.value).length);
   const results = nodes.flatMap((node, at) => node.outputs.filter((output) => isEnd(node, output)).map((output) => [at, output]));
   if (results.length) section(panel, plural(results.length, "output"), rows(results.slice(0, 60)));
   const refused = nodes.flatMap((node, at) => node.error ? [at] : []);
@@ -67,17 +69,65 @@ const describeGraph = () => {
   if (data.guards.length) section(panel, plural(data.guards.length, "run-time check"), checks(data.guards));
 };
 
-/** Describes a scope: its ops by count, and its nodes. */
+/** A link to a scope. */
+const scopeLink = (number, text) => element("button", { class: "ref", on: () => goToScope(number) }, ...breakable(text ?? scopes[number].path));
+/** The scopes around a scope or a node, each a link, the outermost first. */
+const crumbs = (innermost) => {
+  const links = [];
+  for (let scope = innermost; scope; scope = scopes[scope].parent) links.unshift(scopeLink(scope, scopes[scope].name));
+  return links.length ? element("div", { class: "crumbs" }, "in ", ...links.flatMap((link, i) => i ? [" › ", link] : [link])) : null;
+};
+/** Each value of `values` with the node that makes it, as a list of at most 60 rows. */
+const ends = (id, values) => {
+  const all = [...values], row = (value) => {
+    const from = maker.get(value), output = nodes[from].outputs.find((output) => output.value === value);
+    return element("li", {}, reference(from), element("span", { class: "mono" }, output.text));
+  };
+  const rows = all.slice(0, 60).map(row);
+  if (all.length > 60) rows.push(element("li", {}, `and ${(all.length - 60).toLocaleString("en")} more`));
+  return element("ul", { class: "ends", id }, ...rows);
+};
+/** The branches and loop bodies of a node: for each its name, and its scope or its only node. */
+const regionsOf = (at) => {
+  const found = new Map(), prefix = `${nodes[at].name}/`;
+  nodes.forEach((node, inner) => {
+    if (node.region !== nodes[at].name || !node.name.startsWith(prefix)) return;
+    const name = node.name.slice(prefix.length).split("/")[0];
+    if (!found.has(name) || !scopeOf.has(found.get(name))) found.set(name, inner);
+  });
+  return [...found].map(([name, inner]) => {
+    let scope = scopeOf.get(inner);
+    while (scope && scopes[scope].path.startsWith(`${prefix}${name}/`)) scope = scopes[scope].parent;
+    return element("li", {}, scope && scopes[scope].path === prefix + name ? scopeLink(scope, name) : reference(inner, name));
+  });
+};
+
+/** Describes a scope: its inputs and outputs, its ops by count, and its nodes. */
 const describeScope = (number) => {
   const panel = emptiedPanel(), scope = scopes[number];
   panel.append(closeButton(), element("h3", { id: "op" }, scope.name), element("div", { class: "sub", id: "name" }, scope.path));
+  const around = crumbs(scope.parent);
+  if (around) panel.append(around);
   const inner = [];
   const collect = (at) => { for (const box of scopes[at].boxes) if (box.kind === "node") inner.push(box.of); else if (box.kind === "scope") collect(box.of); };
   collect(number);
+  const insiders = new Set(inner), inputs = new Set();
+  for (const at of inner) {
+    for (const value of nodes[at].operands) {
+      const from = maker.get(value);
+      if (from !== undefined && !insiders.has(from) && scopeOf.has(from)) inputs.add(value);
+    }
+  }
+  const isRead = ({ value, result }) => result !== undefined || readers.get(value).some((reader) => !insiders.has(reader));
+  const outputs = inner.flatMap((at) => nodes[at].outputs.filter(isRead).map((output) => output.value));
+  const owner = nodes.findIndex((node) => node.name === nodes[inner[0]]?.region);
+  if (owner >= 0 && scope.path.startsWith(nodes[owner].name)) section(panel, "Belongs to", element("div", { id: "owner" }, reference(owner)));
+  if (inputs.size) section(panel, plural(inputs.size, "input"), ends("inputs", inputs));
+  if (outputs.length) section(panel, plural(outputs.length, "output"), ends("outputs", outputs));
   const counts = new Map();
   for (const at of inner) counts.set(nodes[at].op, (counts.get(nodes[at].op) ?? 0) + 1);
   const ops = [...counts].sort((a, b) => b[1] - a[1]);
-  section(panel, plural(scope.nodes, "node"), element("dl", {}, ...ops.flatMap(([op, count]) => [element("dt", {}, op), element("dd", {}, String(count))])));
+  section(panel, plural(scope.nodes, "node"), element("dl", {}, ...ops.flatMap(([op, count]) => [element("dt", {}, op), element("dd", {}, count.toLocaleString("en"))])));
   const within = ({ name }) => name.startsWith(`${scope.path}/`) ? name.slice(scope.path.length + 1) : name;
   const rows = inner.slice(0, 60).map((at) => element("li", {}, reference(at, within(nodes[at]))));
   if (inner.length > 60) rows.push(element("li", {}, `and ${(inner.length - 60).toLocaleString("en")} more`));
@@ -88,7 +138,9 @@ const describe = (at) => {
   const panel = emptiedPanel(), node = nodes[at];
   panel.append(closeButton(), element("h3", { id: "op" }, node.op));
   panel.append(element("div", { class: "sub", id: "name" }, reference(at, node.name === node.op ? "Show in the graph" : node.name)));
-  if (node.error) section(panel, "Error", element("pre", { class: "mono error", id: "error" }, node.error));
+  const around = crumbs(scopeOf.get(at));
+  if (around) panel.append(around);
+  if (node.error) section(panel, "Error", element("pre", { class: "mono wrapped", id: "error" }, node.error));
   const values = node.outputs.map((output) => {
     const value = element("div", { class: "value" },
       element("span", { class: "mono" }, `${output.value}  `), element("span", { class: "mono type" }, output.text));
@@ -116,15 +168,17 @@ const describe = (at) => {
     for (const [name, value] of Object.entries(node.attrs)) list.append(element("dt", {}, name), element("dd", { class: "mono" }, value));
     section(panel, "Attributes", list);
   }
-  if (node.content) section(panel, "Elements", element("pre", { class: "mono" }, node.content));
+  const regions = regionsOf(at);
+  if (regions.length) section(panel, "Branches and bodies", element("ul", { class: "ends", id: "regions" }, ...regions));
+  if (node.content) section(panel, "Elements", element("pre", { class: "mono wrapped" }, node.content));
   const lines = [node.location ?? "imported", ...(node.scopes ?? []).map((scope) => `in scope ${scope}`)];
   section(panel, "Source", ...lines.map((line, i) => element("div", i ? { class: "mono" } : { class: "mono", id: "location" }, line)));
   const guards = data.guards.filter((guard) => guard.node === node.name);
   if (guards.length) section(panel, "Run-time checks", element("ul", {}, ...guards.map((guard) => element("li", { class: "mono" }, guard.text))));
   if (node.kernel !== undefined) {
-    const kernel = kernels[node.kernel], [scope, label] = shortened(kernel.label);
+    const kernel = kernels[node.kernel];
     section(panel, "Kernel", element("div", {}, element("span", { class: "chip", hue: hueOf(node.kernel) }), " ",
-      element("button", { class: "ref", on: () => { marks.kernel = null; focusKernel(node.kernel); } }, `step ${kernel.step}: ${scope ? `${scope}: ` : ""}${label}`)));
+      element("button", { class: "ref", on: () => { marks.kernel = null; focusKernel(node.kernel); } }, ...breakable(`step ${kernel.step}: ${kernel.label}`))));
     describeKernel(panel, node.kernel, false);
   }
 };
@@ -185,16 +239,16 @@ const listKernels = () => {
   for (const node of nodes) if (node.kernel !== undefined) counts.set(node.kernel, (counts.get(node.kernel) ?? 0) + 1);
   panel.replaceChildren(title, ...order.map((at) => {
     const kernel = kernels[at];
-    const [scope, label] = shortened(kernel.label);
+    const [scope, label] = shortLabel(kernel.label);
     const row = element("button", { class: "kernel", "data-kernel": at, hue: hueOf(at), title: kernel.label, on: () => focusKernel(at) },
       element("b", {}, element("span", { class: "chip" }), element("span", {}, label)));
-    if (scope) row.append(element("small", {}, scope));
+    if (scope) row.append(element("small", {}, ...breakable(scope)));
     if (mean(at) > 0) {
       const bar = element("i", {});
       bar.style.width = `${100 * mean(at) / most}%`;
       row.append(element("div", { class: "bar" }, bar));
     }
-    row.append(element("small", {}, [kernel.kind === "kernel" ? plural(counts.get(at) ?? 0, "node") : kernel.kind, mean(at) > 0 ? micros(mean(at)) : null].filter(Boolean).join(", ")));
+    row.append(element("small", {}, [`step ${kernel.step}`, kernel.kind === "kernel" ? plural(counts.get(at) ?? 0, "node") : kernel.kind, mean(at) > 0 ? micros(mean(at)) : null].filter(Boolean).join(", ")));
     return row;
   }));
   panel.hidden = kernels.length === 0;

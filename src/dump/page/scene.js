@@ -5,11 +5,13 @@ const data = JSON.parse(byId("data").textContent);
 const scopes = JSON.parse(byId("scopes").textContent);
 const nodes = data.nodes, kernels = data.kernels;
 const svg = byId("svg"), view = byId("view"), layers = {};
-for (const name of ["frames", "wires", "nodes"]) layers[name] = svg.querySelector(`.${name}`);
+for (const name of ["frames", "wires", "captions", "nodes"]) layers[name] = svg.querySelector(`.${name}`);
 const scene = byId("scene");
 
 /** Height of the title of an open scope. */
 const HEAD = 24;
+/** Height of the end of a wire between the label at a box and the box. The wire does not cross the label. */
+const TICK = 3;
 
 const headWidth = ({ name, nodes }) => 8 * name.length + 7 * String(nodes).length + 110;
 
@@ -104,9 +106,21 @@ const place = (made, dx, dy, parent) => {
     }
     return item;
   });
-  const drawn = (d, ends, of, to) => {
+  const hasLabel = (item) => item.labelHeight > 0 && !item.isOpen;
+  /** Draws a wire to a box. The last part is a line down to `low`. The line leaves out the label if there is one. */
+  const drawnTo = (start, ends, item, { x, y, low }, of, isStub) => {
+    const reader = item.kind === "node" ? item.of : null, whole = `${start} L${x} ${low}`;
+    if (hasLabel(item)) drawn(`${start} M${x} ${y - TICK} L${x} ${low}`, ends, of, reader, isStub, whole);
+    else drawn(whole, ends, of, reader, isStub);
+  };
+  /** A short line above a box, for an operand that no wire brings. */
+  const stub = (item, to, of) => {
+    const bottom = hasLabel(item) ? item.y : to.y, top = bottom - 10;
+    drawnTo(`M${to.x} ${top} L${to.x} ${bottom}`, [[to.x, top], [to.x, to.low]], item, to, of, true);
+  };
+  const drawn = (d, ends, of, to, isStub = false, whole = d) => {
     const xs = ends.map(([x]) => x), ys = ends.map(([, y]) => y);
-    wires.push({ d, of, to, x: Math.min(...xs), y: Math.min(...ys), right: Math.max(...xs), bottom: Math.max(...ys) });
+    wires.push({ d, whole, of, to, isStub, x: Math.min(...xs), y: Math.min(...ys), right: Math.max(...xs), bottom: Math.max(...ys) });
   };
   const arrival = (item, operand, dx) => {
     const entry = item.isOpen && scopes[item.of].entries > operand ? item.inner[operand] : null;
@@ -133,16 +147,15 @@ const place = (made, dx, dy, parent) => {
       const item = placed[reader], to = arrival(item, operand, offset / 10);
       item.above.push(source);
       source.below.push(item);
-      const of = item.kind === "node" ? item.of : null;
-      if (passed < 0) { drawn(`M${to.x} ${to.y - 14} L${to.x} ${to.low}`, [[to.x, to.y - 14], [to.x, to.low]], wire.of, of); continue; }
+      if (passed < 0) { stub(item, to, wire.of); continue; }
       const from = passed > 0 ? [crossings[passed - 1][0], crossings[passed - 1][2]] : start;
       const high = item.labelHeight > 0 ? item.y : to.y - 4;
-      drawn(`M${from[0]} ${from[1]}${curve(from, [to.x, high])} L${to.x} ${to.low}`, [from, [to.x, high], [to.x, to.low]], wire.of, of);
+      drawnTo(`M${from[0]} ${from[1]}${curve(from, [to.x, high])}`, [from, [to.x, high], [to.x, to.low]], item, to, wire.of, false);
     }
   }
   for (const [reader, offset] of scope.loose) {
-    const item = placed[reader], to = arrival(item, Infinity, offset / 10);
-    drawn(`M${to.x} ${to.y - 10} L${to.x} ${to.y}`, [[to.x, to.y - 10], [to.x, to.y]], null, item.kind === "node" ? item.of : null);
+    const item = placed[reader];
+    stub(item, arrival(item, Infinity, offset / 10), null);
   }
   return placed;
 };
@@ -152,6 +165,15 @@ const SVG = "http://www.w3.org/2000/svg";
 const camera = { x: 0, y: 0, scale: 1 };
 /** Maps each box or wire object that is in the document to its SVG element. */
 const shown = new Map();
+/** Maps the box of each open scope in the document to the SVG element of its title. */
+const captions = new Map();
+/** Removes the elements of a box or a wire from the document. */
+const remove = (thing) => {
+  for (const made of [shown, captions]) { made.get(thing)?.remove(); made.delete(thing); }
+};
+/** Whether the scene is so small that it shows no labels. */
+let isFar = false;
+const pathOf = (wire) => isFar ? wire.whole : wire.d;
 /** The part of the scene for which elements exist. */
 let covered = null;
 /** What marks boxes and wires: the selected and the focused item, hits of the search, the kernel in focus. */
@@ -169,9 +191,14 @@ const label = (item) => {
 const escapedText = (text) => text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\ufffe\uffff]/g, "\ufffd")
   .replace(/[&<>"]/g, (letter) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" })[letter]);
 const frameSvg = (item) => {
-  const { name, path, nodes: count } = scopes[item.of];
-  return `<g class="frame" data-scope="${item.of}"><title>${escapedText(path)}</title><rect class="box" y="${item.labelHeight}" width="${item.width}" height="${item.bodyHeight}" rx="7"/>`
-    + `<text class="title" x="12" y="${item.labelHeight + 17}">− ${escapedText(name)}</text><text class="line" x="${item.width - 12}" y="${item.labelHeight + 17}" text-anchor="end">${count.toLocaleString("en")} nodes</text></g>`;
+  const { path } = scopes[item.of];
+  return `<g class="frame" data-scope="${item.of}"><title>${escapedText(path)}</title><rect class="box" y="${item.labelHeight}" width="${item.width}" height="${item.bodyHeight}" rx="7"/></g>`;
+};
+/** The title of an open scope. It is above the wires, which are above the frame. */
+const captionSvg = (item) => {
+  const { name, nodes: count } = scopes[item.of], y = item.labelHeight + 17;
+  return `<g class="caption" data-scope="${item.of}"><text class="title" x="12" y="${y}">− ${escapedText(name)}</text>`
+    + `<text class="line" x="${item.width - 12}" y="${y}" text-anchor="end">${plural(count, "node")}</text></g>`;
 };
 const svgOf = (item) => item.isOpen ? frameSvg(item) : item.svg;
 const parsed = (text) => {
@@ -208,14 +235,14 @@ const render = () => {
     const isLong = (wire.right - wire.x + wire.bottom - wire.y) * scale >= 3;
     if (isLong && inside(wire.x, wire.y, wire.right, wire.bottom)) wanted.add(wire);
   }
-  for (const [thing, made] of shown) if (!wanted.has(thing)) { made.remove(); shown.delete(thing); }
+  for (const thing of [...shown.keys()]) if (!wanted.has(thing)) remove(thing);
   for (const thing of wanted) {
     if (shown.has(thing)) continue;
     let made;
     if (thing.d !== undefined) {
       made = document.createElementNS(SVG, "path");
-      made.setAttribute("class", "wire");
-      made.setAttribute("d", thing.d);
+      made.setAttribute("class", thing.isStub ? "wire stub" : "wire");
+      made.setAttribute("d", pathOf(thing));
       dressWire(thing, made);
       layers.wires.append(made);
     } else {
@@ -227,6 +254,13 @@ const render = () => {
       made.dataset.key = thing.key;
       dress(thing, made);
       (thing.isOpen ? layers.frames : layers.nodes).append(made);
+      if (thing.isOpen) {
+        const caption = parsed(captionSvg(thing));
+        caption.setAttribute("transform", `translate(${thing.x} ${thing.y})`);
+        caption.dataset.key = thing.key;
+        layers.captions.append(caption);
+        captions.set(thing, caption);
+      }
     }
     shown.set(thing, made);
   }
@@ -236,7 +270,11 @@ const render = () => {
 const show = () => {
   const { x, y, scale } = camera, { width, height } = view.getBoundingClientRect();
   scene.setAttribute("transform", `translate(${x} ${y}) scale(${scale})`);
-  scene.classList.toggle("far", scale < 0.42);
+  if (isFar !== scale < 0.42) {
+    isFar = scale < 0.42;
+    scene.classList.toggle("far", isFar);
+    for (const [thing, made] of shown) if (thing.d !== thing.whole) made.setAttribute("d", pathOf(thing));
+  }
   scene.classList.toggle("farther", scale < 0.2);
   const is = covered && covered.x <= -x / scale && covered.y <= -y / scale && covered.right >= (width - x) / scale && covered.bottom >= (height - y) / scale;
   if (!is || scale > covered.scale * 1.5 || scale < covered.scale / 1.5) render();
@@ -245,20 +283,21 @@ const show = () => {
 /** Places everything anew after scopes were opened or closed. */
 const rearrange = () => {
   arrange();
-  for (const made of shown.values()) made.remove();
-  shown.clear();
+  for (const thing of [...shown.keys()]) remove(thing);
   covered = null;
 };
 
 /** Returns the whole scene as an SVG document in the theme of the page. */
 const pictureSvg = () => {
   const theme = document.documentElement.dataset.theme ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
-  const frames = [], boxes = [];
+  const frames = [], boxes = [], titles = [];
   for (const item of items) {
-    (item.isOpen ? frames : boxes).push(svgOf(item).replace("<g ", `<g transform="translate(${item.x} ${item.y})" `));
+    const placed = (text) => text.replace("<g ", `<g transform="translate(${item.x} ${item.y})" `);
+    (item.isOpen ? frames : boxes).push(placed(svgOf(item)));
+    if (item.isOpen) titles.push(placed(captionSvg(item)));
   }
-  const paths = wires.map((wire) => `<path class="wire" d="${wire.d}"/>`);
+  const paths = wires.map((wire) => `<path class="wire${wire.isStub ? " stub" : ""}" d="${wire.d}"/>`);
   const { width, height } = extent;
   return `<svg xmlns="${SVG}" class="graph" data-theme="${theme}" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}"><style>${byId("graph-style").textContent}</style>`
-    + `<rect class="paper" width="${width}" height="${height}"/>${frames.join("")}${paths.join("")}${boxes.join("")}</svg>`;
+    + `<rect class="paper" width="${width}" height="${height}"/>${frames.join("")}${paths.join("")}${titles.join("")}${boxes.join("")}</svg>`;
 };

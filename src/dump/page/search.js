@@ -17,8 +17,8 @@ const searchableKernels = () => kernelTexts ??= kernels.map((kernel) =>
 const rowOf = ({ node, kernel }, i) => {
   const [name, detail] = kernel === undefined
     ? [nodes[node].name === nodes[node].op ? nodes[node].op : `${nodes[node].name} (${nodes[node].op})`, nodes[node].outputs[0]?.text ?? ""]
-    : [shortened(kernels[kernel].label)[1], `${kernels[kernel].kind}, step ${kernels[kernel].step}`];
-  return element("li", { "data-hit": i, on: () => go(i) }, name, element("span", { class: "mono" }, detail));
+    : [shortLabel(kernels[kernel].label)[1], `${kernels[kernel].kind}, step ${kernels[kernel].step}`];
+  return element("li", { id: `hit-${i}`, role: "option", "aria-selected": "false", "data-hit": i, on: () => go(i) }, name, element("span", { class: "mono" }, detail));
 };
 const search = (text) => {
   const terms = text.toLowerCase().split(/\s+/).filter(Boolean);
@@ -35,11 +35,24 @@ const search = (text) => {
   const shown = hits.flatMap((hit, i) => i < 30 || i >= found.length && i < found.length + 10 ? [rowOf(hit, i)] : []);
   if (terms.length && !hits.length) shown.push(element("li", { class: "none" }, "Nothing found"));
   if (hits.length > shown.length) shown.push(element("li", { class: "none" }, `and ${(hits.length - shown.length).toLocaleString("en")} more`));
-  byId("found").replaceChildren(...shown);
+  list(shown);
+};
+/** Shows the rows of the search, or none. */
+const list = (rows) => {
+  byId("found").replaceChildren(...rows);
+  byId("search").setAttribute("aria-expanded", String(rows.length > 0));
+  byId("search").removeAttribute("aria-activedescendant");
 };
 const go = (i) => {
   current = i;
-  for (const row of byId("found").children) row.classList.toggle("on", row.dataset.hit === String(i));
+  for (const row of byId("found").querySelectorAll("[data-hit]")) {
+    const isCurrent = row.dataset.hit === String(i);
+    row.classList.toggle("on", isCurrent);
+    row.setAttribute("aria-selected", String(isCurrent));
+    if (!isCurrent) continue;
+    row.scrollIntoView({ block: "nearest" });
+    byId("search").setAttribute("aria-activedescendant", row.id);
+  }
   const { node, kernel } = hits[i];
   if (kernel === undefined) select(node, true);
   else { marks.kernel = null; focusKernel(kernel); }
@@ -50,4 +63,4 @@ byId("search").addEventListener("keydown", (event) => {
   if (step && hits.length) { event.preventDefault(); go((current + (event.shiftKey ? -step : step) + hits.length) % hits.length); }
   if (event.key === "Escape") { event.target.value = ""; search(""); event.target.blur(); }
 });
-document.addEventListener("click", (event) => { if (!event.target.closest(".search")) byId("found").replaceChildren(); });
+document.addEventListener("click", (event) => { if (!event.target.closest(".search")) list([]); });
