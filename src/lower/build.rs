@@ -186,10 +186,12 @@ impl KernelBuilder<'_> {
         let is_stored_here = self.cluster.roots.contains(&value) && self.root_index(value)[..] == *index;
         if is_stored_here || self.partition.placements[value.index()] == Placement::Inlined {
             let element = self.inline(interner, value, index);
-            let mut checks = Vec::new();
-            index.iter().for_each(|index| index.for_each_value(&mut |check| checks.push(check)));
-            return keep_checks(element, checks, &mut |dtype, kind| interner.intern(dtype, kind));
+            return with_checks(interner, element, index);
         }
+        self.load(interner, value, index)
+    }
+
+    fn load(&mut self, interner: &mut Interner, value: ValueIx, index: &[Index]) -> Expr {
         let buffer = self.buffers[&value];
         self.reads.push(buffer);
         let dtype = self.graph.values[value.index()].dtype;
@@ -198,40 +200,62 @@ impl KernelBuilder<'_> {
 
     /// Returns the body of a value at an index. The template of a value is its body in the axes of the value. In the
     /// result, the expression of each inlined operand replaces the loads of this operand.
+    ///
+    /// The recursion is as deep as the chain of nodes in a kernel, so this function and [`KernelBuilder::read`] have few
+    /// variables: an unoptimized build gives each variable its own memory on the stack.
     fn inline(&mut self, interner: &mut Interner, value: ValueIx, index: &[Index]) -> Expr {
         let key = (value, Box::from(index));
         if let Some(built) = self.built.get(&key) {
             return built.clone();
         }
         let template = self.partition.templates[value.index()].as_ref().expect("an inlined value has a body");
-        let mut reduce_axes: FxHashMap<Axis, u32> = FxHashMap::default();
-        for expr in &template.order {
-            if let ExprKind::Reduce { axes, .. } = expr.kind() {
-                for (position, (axis, _)) in axes.iter().enumerate() {
-                    reduce_axes.insert(*axis, (self.outer + position) as u32);
-                }
-            }
-        }
-        let rank = template.rank;
+        let (reduce_axes, rank) = (reduce_axes(&template.order, self.outer), template.rank);
         let mut axes = |axis: Axis| match reduce_axes.get(&axis) {
             Some(&row) => Index::axis(Axis(row)),
             None if (axis.0 as usize) < rank => index[axis.0 as usize].clone(),
             None => Index::axis(axis),
         };
         let operands = self.graph.node_of(value).operands.clone();
-        let expr = interner.rewrite(&template.order, &mut axes, &mut |interner, node| match node.kind() {
+        let mut replace = |interner: &mut Interner, node: &Expr| match node.kind() {
             ExprKind::Load { source, index } => Some(self.read(interner, operands[*source as usize], index)),
-            ExprKind::LoadFlat { source, position } => {
-                let buffer = self.buffers[&operands[*source as usize]];
-                self.reads.push(buffer);
-                let kind = ExprKind::LoadFlat { source: buffer.0, position: position.clone() };
-                Some(interner.intern(node.dtype(), kind))
-            }
+            ExprKind::LoadFlat { .. } => Some(self.load_flat(interner, node, &operands)),
             _ => None,
-        });
+        };
+        let expr = interner.rewrite(&template.order, &mut axes, &mut replace);
         self.built.insert(key, expr.clone());
         expr
     }
+
+    /// Returns a load in row-major order of an operand of a template, as a load of the operand's buffer.
+    fn load_flat(&mut self, interner: &mut Interner, load: &Expr, operands: &[ValueIx]) -> Expr {
+        let ExprKind::LoadFlat { source, position } = load.kind() else {
+            unreachable!("the load is in row-major order")
+        };
+        let buffer = self.buffers[&operands[*source as usize]];
+        self.reads.push(buffer);
+        interner.intern(load.dtype(), ExprKind::LoadFlat { source: buffer.0, position: position.clone() })
+    }
+}
+
+/// Returns the axis of a kernel that each reduced axis of a template becomes: the axes of the row, which follow `outer`
+/// outer axes.
+fn reduce_axes(order: &[Expr], outer: usize) -> FxHashMap<Axis, u32> {
+    let mut rows = FxHashMap::default();
+    for expr in order {
+        if let ExprKind::Reduce { axes, .. } = expr.kind() {
+            for (position, (axis, _)) in axes.iter().enumerate() {
+                rows.insert(*axis, (outer + position) as u32);
+            }
+        }
+    }
+    rows
+}
+
+/// Returns an element with the checks of the index at which it is read.
+fn with_checks(interner: &mut Interner, element: Expr, index: &[Index]) -> Expr {
+    let mut checks = Vec::new();
+    index.iter().for_each(|index| index.for_each_value(&mut |check| checks.push(check)));
+    keep_checks(element, checks, &mut |dtype, kind| interner.intern(dtype, kind))
 }
 
 /// Swaps the last two outer axes of a kernel.
