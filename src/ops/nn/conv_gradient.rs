@@ -24,8 +24,9 @@ impl<'g> Value<'g> {
     /// `[n, oh, ow, g*m], filter [kh, kw, c, g*m], input_sizes -> [n, h, w, g*c]`, or `[n, g*m, oh, ow] -> [n, g*c, h,
     /// w]`; integers (which wrap) and floats of one dtype. The other parameters are those of the convolution, which
     /// maps images of `input_sizes` to the sizes of `self`. `input_sizes` may hold only `[h, w]`. As TensorFlow's
-    /// `Conv2DBackpropInput` and `tf.nn.conv2d_transpose`. The op is composed of paddings and a convolution with the
-    /// reversed filter.
+    /// `Conv2DBackpropInput` and `tf.nn.conv2d_transpose`. The op is composed of one convolution with the reversed filter
+    /// and of moves, such as paddings, before and after it. No zeros between the positions are multiplied, unless the
+    /// filter is dilated.
     ///
     /// ```
     /// use shapeflow::{DType, DataFormat, Graph, Padding, shape};
@@ -142,9 +143,10 @@ impl<'g> Value<'g> {
 }
 
 /// The gradient with respect to the images:
-/// `input_sizes, filter [kh, kw, c, m], out_backprop [n, oh, ow, m] -> [n, h, w, c]`. The op puts
-/// `stride - 1` zeros between the elements of `out_backprop`, and convolves the result with the reversed filter. As
-/// TensorFlow's `Conv2DBackpropInput`.
+/// `input_sizes, filter [kh, kw, c, m], out_backprop [n, oh, ow, m] -> [n, h, w, c]`. The op convolves `out_backprop`
+/// with the reversed filter; a stride makes several filters of it, see [`gradient_by_residues`]. If the filter is
+/// dilated, the op puts `stride - 1` zeros between the elements of `out_backprop` instead. As TensorFlow's
+/// `Conv2DBackpropInput`.
 pub(crate) static INPUT: OpDef =
     OpDef::composite("conv_2d_input_grad", |cx, values| build_input(cx, values, 2))
         .attrs(IMAGE_ATTRS)

@@ -215,11 +215,6 @@ impl Asm {
         self.legacy(None, false, &[0x0f, 0x18], 1, line.into(), 0);
     }
 
-    /// Prefetches the cache line of an address into all caches but the nearest one. An invalid address is harmless.
-    pub fn prefetch_far(&mut self, line: Mem) {
-        self.legacy(None, false, &[0x0f, 0x18], 2, line.into(), 0);
-    }
-
     /// Orders non-temporal stores before later stores.
     pub fn store_fence(&mut self) {
         self.bytes.extend([0x0f, 0xae, 0xf8]);

@@ -252,7 +252,6 @@ fn every_general_instruction_decodes_to_itself() {
         check(&|asm| asm.store(memory, reg));
         check(&|asm| asm.lea(reg, memory));
         check(&|asm| asm.prefetch(memory));
-        check(&|asm| asm.prefetch_far(memory));
         check(&|asm| asm.imul(reg, memory));
         check(&|asm| asm.alu(Alu::Cmp, reg, memory));
         check(&|asm| asm.add_to(memory, reg));

@@ -59,7 +59,7 @@ impl FunctionEmitter<'_> {
             self.asm.alu(Alu::Add, RAX, pointer);
             self.asm.lea(RAX, Mem::Indexed(RAX, INDEX, size.trailing_zeros() as u8, 0));
             for line in (0..(elements * size) as i32).step_by(LINE as usize) {
-                self.asm.prefetch_far(Mem::Base(RAX, line));
+                self.asm.prefetch(Mem::Base(RAX, line));
             }
         }
     }
