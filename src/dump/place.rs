@@ -4,9 +4,9 @@ use rustc_hash::FxHashMap;
 
 use crate::graph::{GraphData, NodeIx};
 
-/// The full names of the scopes of a graph. The scope of a call of a composite op has the name that the program gave
-/// the call's result. If the result has no name, the scope has the name of the op, and a number from the second call
-/// on. Thus two calls never share a scope, which would read itself by way of nodes between the calls.
+/// The full names of the scopes of a graph. A call of a composite op is a scope with the name that the program gave its
+/// result. Without such a name, the scope has the name of the op, and a number from the second call on. If two calls
+/// shared a scope, the scope would read nodes that read the scope.
 pub(super) struct Places {
     scopes: Vec<ScopePlace>,
 }
@@ -15,7 +15,7 @@ pub(super) struct Places {
 struct ScopePlace {
     /// The full name of the scope.
     path: String,
-    /// The name of the scope in names of nodes: the full name without numbers of calls.
+    /// The name of the scope in labels of nodes: the full name without numbers of calls.
     label: String,
     /// The name that the program gave the call's result.
     result: Option<String>,
@@ -23,9 +23,9 @@ struct ScopePlace {
 
 /// Where a node stands.
 pub(super) struct Place {
-    /// The names of the node's scopes, then the name of the node.
+    /// The label of the scope, then the name of the node. The result of a call has the label of the scope only.
     pub label: String,
-    /// The full name of the innermost scope; empty for a node without scopes.
+    /// The full name of the innermost scope. The part of the node's own name before the last `/` counts as a scope.
     pub path: String,
 }
 

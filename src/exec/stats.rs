@@ -18,12 +18,13 @@ pub struct Stats {
     pub kernels: usize,
     /// Number of matrix products.
     pub products: usize,
-    /// Number of nodes that run outside kernels: by their host kernels, or by the interpreter of expressions.
+    /// Number of nodes that no kernel computes: a Rust function of the op or the interpreter of expressions computes
+    /// them.
     pub host_nodes: usize,
-    /// The nodes of these whose elements the interpreter of expressions computes, with the lines that made them:
-    /// `pad made at src/model.rs:3:1`. A kernel would be many times faster.
+    /// The host nodes that the interpreter computes, each with the line that made it, if it is known: `pad made at
+    /// src/model.rs:3:1`. A kernel would be many times faster.
     pub interpreted_nodes: Vec<String>,
-    /// The reason of each compilation, in the order of the compilations.
+    /// The reason of each compilation, in order.
     pub compiles: Vec<String>,
     /// Bytes of machine code.
     pub code_bytes: usize,
@@ -40,12 +41,12 @@ pub struct Stats {
     pub compile_time: Duration,
     /// Duration of code generation for the kernels of all specializations.
     pub code_time: Duration,
-    /// The branches and loop bodies. The figures of these graphs are not among the figures of the graph around them.
+    /// The branches, loop bodies and loop conditions. The other fields do not count them.
     pub regions: Vec<RegionStats>,
 }
 
-/// Three lines: the parts of the program, the memory, and the compilations and plans. If the interpreter computes nodes,
-/// the second of four lines names them. A region has its own lines, indented below its name.
+/// Three lines: the parts of the program, the memory, and the compilations and plans. If the interpreter computes
+/// nodes, another line names them after the first. A region has its own lines, indented below its name.
 impl fmt::Display for Stats {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
@@ -65,8 +66,9 @@ impl fmt::Display for Stats {
         )?;
         write!(
             f,
-            "{} in {:.1?}, code in {:.1?}; plans: {} found, {} made",
+            "{}{} in {:.1?}, code in {:.1?}; plans: {} found, {} made",
             counted(self.compiles.len(), "compilation"),
+            if self.compiles.len() > 1 { ", the first" } else { "" },
             self.compile_time,
             self.code_time,
             self.plan_hits,

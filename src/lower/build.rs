@@ -121,8 +121,8 @@ const SHORT_ROW_BYTES: usize = 96;
 /// The greatest number of variants of a kernel that gets the same variants again, for short rows.
 const MAX_DOUBLED_VARIANTS: usize = 2;
 
-/// Returns the condition that rows are short, if only a run knows their length. `None` if the length is known, or if the
-/// kernel has no outer axis, such as a sum of all elements.
+/// Returns the condition that rows are short, if only a run knows their length. `None` if the length is known, or if
+/// the kernel has no outer axis, such as a sum of all elements.
 ///
 /// The condition must not depend on the number of rows. Then a row has the same result in every batch.
 fn range_of_short_rows(
@@ -198,11 +198,12 @@ impl KernelBuilder<'_> {
         interner.intern(dtype, ExprKind::Load { source: buffer.0, index: index.iter().cloned().collect() })
     }
 
-    /// Returns the body of a value at an index. The template of a value is its body in the axes of the value. In the
-    /// result, the expression of each inlined operand replaces the loads of this operand.
+    /// Returns the expression of a value at an index. A template is this expression in the axes of the value. In the
+    /// result, each load of an operand becomes the expression of the operand if it is inlined, else a load of its
+    /// buffer.
     ///
-    /// The recursion is as deep as the chain of nodes in a kernel, so this function and [`KernelBuilder::read`] have few
-    /// variables: an unoptimized build gives each variable its own memory on the stack.
+    /// The recursion is as deep as the chain of nodes in a kernel. An unoptimized build gives each variable memory on
+    /// the stack, so this function and [`KernelBuilder::read`] have few variables.
     fn inline(&mut self, interner: &mut Interner, value: ValueIx, index: &[Index]) -> Expr {
         let key = (value, Box::from(index));
         if let Some(built) = self.built.get(&key) {
@@ -226,10 +227,10 @@ impl KernelBuilder<'_> {
         expr
     }
 
-    /// Returns a load in row-major order of an operand of a template, as a load of the operand's buffer.
+    /// Turns a `LoadFlat` of an operand into a `LoadFlat` of the operand's buffer.
     fn load_flat(&mut self, interner: &mut Interner, load: &Expr, operands: &[ValueIx]) -> Expr {
         let ExprKind::LoadFlat { source, position } = load.kind() else {
-            unreachable!("the load is in row-major order")
+            unreachable!("the expression is a LoadFlat")
         };
         let buffer = self.buffers[&operands[*source as usize]];
         self.reads.push(buffer);
@@ -237,8 +238,7 @@ impl KernelBuilder<'_> {
     }
 }
 
-/// Returns the axis of a kernel that each reduced axis of a template becomes: the axes of the row, which follow `outer`
-/// outer axes.
+/// Maps each reduced axis of a template to an axis of the row of a kernel. These axes follow the `outer` outer axes.
 fn reduce_axes(order: &[Expr], outer: usize) -> FxHashMap<Axis, u32> {
     let mut rows = FxHashMap::default();
     for expr in order {
@@ -251,7 +251,7 @@ fn reduce_axes(order: &[Expr], outer: usize) -> FxHashMap<Axis, u32> {
     rows
 }
 
-/// Returns an element with the checks of the index at which it is read.
+/// Adds to an element the bounds checks of the index at which it is read.
 fn with_checks(interner: &mut Interner, element: Expr, index: &[Index]) -> Expr {
     let mut checks = Vec::new();
     index.iter().for_each(|index| index.for_each_value(&mut |check| checks.push(check)));

@@ -48,7 +48,7 @@ def check_scopes(browser, binary, folder, shot):
     assert (boxes(), frames()) == (2, 0), (boxes(), frames())
     shot("scopes")
 
-    # A click opens a scope, whose title is then at the pointer; a second click closes it.
+    # A click opens a scope. Then the title of the scope is at the pointer.
     under = ("(() => {{ const b = document.querySelector('{}').getBoundingClientRect();"
              " return [b.x + b.width / 2, b.y + b.height / 2]; }})()")
     x, y = browser.evaluate(under.format("g.node[data-scope]"))

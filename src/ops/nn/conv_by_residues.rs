@@ -11,10 +11,9 @@ use crate::graph::Value;
 /// Returns the gradient with respect to images of the dimensions `image`; `None` if no stride exceeds 1, the filter is
 /// dilated, or the channels are not known to be one group. All values have the channels last.
 ///
-/// Let position `o` of the padded images be `i * stride + r`. Its gradient sums the elements `t * stride + r` of the
-/// filter times the elements `i - t` of `gradient`. So each residue `r` has a filter of its own, and all residues read
-/// the same windows. They become channels of one convolution. Its result, with the residues moved between the
-/// positions, is the gradient.
+/// A position `o` of the padded images has the residue `r = o % stride`: `o = i * stride + r`. The gradient at `o` is
+/// the sum over `t` of `filter[t * stride + r] * gradient[i - t]`. So each residue has a filter of its own. All
+/// residues read the same windows, so one convolution computes them as channels. Then these channels become positions.
 pub(super) fn gradient_by_residues<'g>(
     geometry: &Geometry,
     windows: &Windows,
@@ -32,25 +31,27 @@ pub(super) fn gradient_by_residues<'g>(
         .map(|axis| Axis::new(strides[axis], axis + 1, windows, image, &dims_of(gradient)[axis + 1]))
         .collect::<Result<_>>()?;
     let zero = Scalar::zero(gradient.dtype());
-    let around = |pairs: &dyn Fn(&Axis) -> [Dim; 2]| {
+    let on_spatial_axes = |pairs: &dyn Fn(&Axis) -> [Dim; 2]| {
         let none = [Dim::known(0), Dim::known(0)];
         [vec![none.clone()], axes.iter().map(pairs).collect(), vec![none]].concat()
     };
     let filters = filters_by_residues(&axes, filter)?;
-    let bordered = padded(gradient, &around(&|axis| axis.padding.clone()), zero)?;
+    let bordered = padded(gradient, &on_spatial_axes(&|axis| axis.padding.clone()), zero)?;
     let result = convolve_fitting(&geometry.of_stride_1(), bordered, filters)?;
     let result = positions_of_residues(&axes, result, &image[channel_axis])?;
     let result = match axes.iter().all(|axis| axis.missing.as_known() == Some(0)) {
         true => result,
-        false => padded(result, &around(&|axis| [Dim::known(0), axis.missing.clone()]), zero)?,
+        false => padded(result, &on_spatial_axes(&|axis| [Dim::known(0), axis.missing.clone()]), zero)?,
     };
-    let begins: Vec<Dim> =
-        around(&|axis| [axis.begin.clone(), Dim::known(0)]).into_iter().map(|[begin, _]| begin).collect();
+    let begins: Vec<Dim> = on_spatial_axes(&|axis| [axis.begin.clone(), Dim::known(0)])
+        .into_iter()
+        .map(|[begin, _]| begin)
+        .collect();
     Ok(Some(result.slice(&begins[..], image)?))
 }
 
-/// Returns the filters of the residues, with their elements in reverse order: `[kh, kw, c, m] -> [th, tw, m, sh*sw*c]`,
-/// where a filter has `th*tw` elements, and there are `sh*sw` residues.
+/// Returns the filters of the residues, reversed. For images: `[kh, kw, c, m] -> [th, tw, m, sh*sw*c]`. A residue's
+/// filter is `th × tw`, and there are `sh*sw` residues.
 fn filters_by_residues<'g>(axes: &[Axis], filter: Value<'g>) -> Result<Value<'g>> {
     let spatial = axes.len();
     let [inputs, outputs] = [dims_of(filter)[spatial].clone(), dims_of(filter)[spatial + 1].clone()];
@@ -72,7 +73,7 @@ fn filters_by_residues<'g>(axes: &[Axis], filter: Value<'g>) -> Result<Value<'g>
     ordered.reshape(&[terms, vec![outputs, columns]].concat()[..])
 }
 
-/// Moves the residues from the channels to the positions: `[n, h, w, sh*sw*c] -> [n, h*sh, w*sw, c]`.
+/// Turns channels into positions: `[n, h, w, sh*sw*c] -> [n, h*sh, w*sw, c]`.
 fn positions_of_residues<'g>(axes: &[Axis], result: Value<'g>, channels: &Dim) -> Result<Value<'g>> {
     let (spatial, dims) = (axes.len(), dims_of(result));
     let strides = axes.iter().map(|axis| axis.stride.clone()).collect();
@@ -90,15 +91,16 @@ fn positions_of_residues<'g>(axes: &[Axis], result: Value<'g>, channels: &Dim) -
 /// A spatial axis.
 struct Axis {
     stride: Dim,
-    /// The number of elements of the filter of a residue.
+    /// The number of elements of a residue's filter.
     terms: Dim,
     /// The number of elements of the filter.
     size: Dim,
-    /// The zeros around the gradient.
+    /// The numbers of zeros before and after the gradient.
     padding: [Dim; 2],
-    /// The position of the result at which the images begin.
+    /// The position of the result that is the first position of the images.
     begin: Dim,
-    /// How many positions of the images lie after the last position of the result. No window covers them.
+    /// The number of positions of the images after the end of the result. No window covers them, so their gradient is
+    /// 0.
     missing: Dim,
 }
 
@@ -109,7 +111,7 @@ impl Axis {
         let terms = size.ceil_div(&stride)?;
         let reach = terms.checked_sub(&one)?;
         let end = image[axis].checked_add(front)?;
-        // Steps before and after the images are left out if their number is known.
+        // A step is `stride` positions of the result. A known number of steps outside the images is skipped.
         let known = |dim: Dim| dim.as_known().map(Dim::known);
         let skipped = known(front.floordiv(&stride)?.min(&reach)?).unwrap_or(zero.clone());
         let all = count.checked_add(&reach)?.checked_sub(&skipped)?;

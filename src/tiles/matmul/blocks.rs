@@ -1,4 +1,4 @@
-//! [`Blocks`] that stay in a cache, and [`RowPanels`]: how a matmul is cut.
+//! How a matmul is cut into [`Blocks`], which stay in a cache, and into [`RowPanels`].
 
 use super::tile::{MAX_ROWS, UNROLL};
 
@@ -9,17 +9,17 @@ const DEPTH: usize = 320;
 /// Bytes of the left operand that stay in the L2 cache while panels of the right operand pass.
 const LEFT_BYTES: usize = 288 << 10;
 
-/// Bytes of the right operand that are packed at once.
+/// Bytes of a block of the right operand.
 const RIGHT_BYTES: usize = 3 << 20;
 
-/// Yields the blocks `(step, depth)` of a sum of `k` terms: the first term of a block and its number of terms. `run`,
-/// which divides `k`, is the number of terms whose left factors are evenly spaced in memory. A block is a part of a run,
-/// or it is several runs. The order of additions depends on the blocks, so the blocks depend only on the arguments.
+/// Yields the blocks `(first term, number of terms)` of a sum of `k` terms. A run is `run` terms whose left factors are
+/// evenly spaced in memory; `run` divides `k`. A block is a part of a run, or several whole runs. The blocks determine
+/// the order of additions, so they depend on nothing else, such as the number of rows.
 pub(super) fn depth_blocks(k: usize, run: usize) -> impl Iterator<Item = (usize, usize)> {
     let depth = Blocks::depth(k, run);
-    let whole = if depth < run { run } else { k };
-    let blocks = move |start| parts(whole, depth).map(move |(step, depth)| (start + step, depth));
-    (0..k).step_by(whole.max(1)).flat_map(blocks)
+    let span = if depth < run { run } else { k };
+    let blocks = move |start| parts(span, depth).map(move |(step, depth)| (start + step, depth));
+    (0..k).step_by(span.max(1)).flat_map(blocks)
 }
 
 /// The sizes of blocks.
@@ -44,7 +44,8 @@ impl Blocks {
         }
     }
 
-    /// Returns the depth of the blocks of `k` terms in runs of `run` terms.
+    /// Returns the depth of a block of a sum of `k` terms in runs of `run` terms: a long run is cut, and short runs are
+    /// joined.
     fn depth(k: usize, run: usize) -> usize {
         match DEPTH.checked_div(run) {
             None => 0,
@@ -54,8 +55,8 @@ impl Blocks {
     }
 }
 
-/// Returns the size of the parts that `len` is cut into: parts of equal size, at most `max` each. If there are
-/// several, the size is a multiple of `unit`.
+/// Returns the size of the parts that `len` is cut into. The last part may be smaller. If there are several parts, the
+/// size is a multiple of `unit`, and exceeds `max` by less than `unit`.
 fn even_part_len(len: usize, max: usize, unit: usize) -> usize {
     match len.div_ceil(max) {
         0 | 1 => len,
@@ -77,7 +78,7 @@ pub(super) struct RowPanels {
     pub count: usize,
 }
 
-/// The maximum number of rows of a panel that has too few independent sums to hide the latency of additions.
+/// A panel of at most this number of rows has too few independent sums to hide the latency of additions.
 const FEW_ROWS: usize = 3;
 
 /// Cuts rows into panels of [`MAX_ROWS`] rows. If the last panel would have few rows, the last two panels share their

@@ -25,7 +25,7 @@ pub(crate) struct Gemm<T> {
     pub out_row: usize,
 }
 
-/// The number of panels of the right operand above which the left operand is packed. Entry 0 is for a left operand with
+/// The left operand is packed if the right operand has more panels than this. Entry 0 is for a left operand with
 /// contiguous rows, and entry 1 is for any other left operand.
 const PANELS_TO_PACK_A: [usize; 2] = [16, 4];
 
@@ -37,8 +37,8 @@ impl<T: Float> Gemm<T> {
 
     /// Computes the matmul.
     ///
-    /// The order of additions depends only on `k` and on the runs of columns of the left operand. So an element depends
-    /// neither on `m` or `n` nor on the strides of the operands.
+    /// The order of additions depends only on `k` and on the length of the runs of columns of the left operand. So `m`,
+    /// `n`, the strides of the rows and the strides of `b` change no element.
     ///
     /// # Safety
     /// The operands are readable, with all memory between their elements. [`PackedMatrix::pack`] made `packed` from the
@@ -99,9 +99,10 @@ struct Plan<'a, T: 'static> {
     panel: usize,
     /// Whether the left operand is packed.
     packs_a: bool,
-    /// Whether the right operand is read in place.
+    /// Whether the right operand is read in place, except columns that fill no panel.
     b_in_place: bool,
-    /// Whether packed panels of the right operand are kept for several blocks of rows.
+    /// Whether all packed panels of the right operand are in memory: several blocks of rows use them, or they were
+    /// packed before.
     keeps_b: bool,
 }
 
@@ -111,6 +112,7 @@ impl<'a, T: Float> Plan<'a, T> {
         let panel = kernel.panel();
         let run = a.columns.run();
         let blocks = Blocks::new([m, k, n], run, panel, size_of::<T>());
+        // Tiles read few runs in place.
         let packs_a = blocks.depth > run.saturating_mul(MAX_RUNS)
             || n > PANELS_TO_PACK_A[usize::from(a.columns.stride() != 1)] * panel;
         let b_in_place = m <= MAX_ROWS && b.column == 1 && packed.is_none();
@@ -169,8 +171,8 @@ impl<T: Float> MacroKernel<'_, T> {
             false => a.runs(self.step, depth, &mut run_offsets),
         };
         let wide = plan.b_in_place && rows <= WIDE_ROWS;
-        // SAFETY: the caller's promise. A panel narrower than its vectors is packed, and the columns beyond the panel
-        // are not stored.
+        // SAFETY: the caller's promise. A panel that does not fill its vectors is packed, so no load exceeds `b`. The
+        // surplus columns are not stored.
         unsafe {
             if plan.packs_a {
                 for RowPanels { start, rows, count } in row_panels(rows) {
@@ -202,9 +204,10 @@ impl<T: Float> MacroKernel<'_, T> {
                 let mut is_unpacked = whole && self.packs_b;
                 for RowPanels { start: mut row, rows, mut count } in row_panels(rows) {
                     while count > 0 {
-                        // Only the first tile packs the right operand while reading it.
+                        // The first tile of a panel packs the panel while reading it, so the tile runs alone.
                         let tiles = if is_unpacked && !plan.b_in_place { 1 } else { count };
-                        // Tiles with one set of strides lie in one run of rows.
+                        // The tiles of one call are `a_next` apart, so their rows lie in one run. The rows of a single
+                        // tile may lie in several runs.
                         let row_in_a = self.row + row;
                         let (tiles, left, a_rows, a_step) = match plan.packs_a {
                             true => (

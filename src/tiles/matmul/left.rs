@@ -9,7 +9,8 @@ const MAX_AXES: usize = 4;
 /// The maximum number of runs of columns that a tile reads in place.
 pub(super) const MAX_RUNS: usize = 16;
 
-/// Where the rows or the columns of a matrix begin: an index counts through axes, the last axis fastest.
+/// The offsets of the rows, or of the columns, of a matrix. An index is a position in the axes, in row-major order. A
+/// run is the indices along the last axis.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct NestedAxes {
     /// The size and the stride of each axis. Outer axes that are not needed have size 1 and come first.
@@ -17,8 +18,8 @@ pub(crate) struct NestedAxes {
 }
 
 impl NestedAxes {
-    /// Makes the axes with these sizes and strides, in elements: at most [`MAX_AXES`] axes. Neighboring axes become
-    /// one axis if the outer stride is the size times the stride of the inner axis.
+    /// Makes at most [`MAX_AXES`] axes of these sizes and strides. Strides count elements. Two neighboring axes become
+    /// one if `outer stride = inner size * inner stride`.
     pub(crate) fn new(axes: impl IntoIterator<Item = (usize, usize)>) -> NestedAxes {
         let mut merged = [(1, 0); MAX_AXES];
         for (number, (size, stride)) in axes.into_iter().enumerate() {
@@ -46,7 +47,7 @@ impl NestedAxes {
         self.axes.iter().fold(1, |len, (size, _)| len.saturating_mul(*size))
     }
 
-    /// Returns the number of indices in a run: their offsets differ by [`NestedAxes::stride`].
+    /// Returns the length of a run. Neighbors in a run are [`NestedAxes::stride`] apart.
     pub(crate) fn run(&self) -> usize {
         self.axes[MAX_AXES - 1].0
     }
@@ -65,7 +66,7 @@ impl NestedAxes {
     pub(crate) fn offset(&self, index: usize) -> usize {
         let (mut rest, mut offset) = (index, 0);
         for (size, stride) in self.axes[1..].iter().rev() {
-            // The first offset is 0 even if there is no index.
+            // Index 0 has offset 0, also in an empty axis.
             if rest < (*size).max(1) {
                 return offset + rest * stride;
             }
@@ -100,7 +101,8 @@ impl<T> LeftMatrix<T> {
         self.start.wrapping_add(self.rows.offset(self.first_row + row) + self.columns.offset(column))
     }
 
-    /// Returns, for each of `count` rows from `row` on, its distance from row `row` in elements.
+    /// Returns the distances, in elements, from row `row` to each of the `count` rows from `row` on. The other entries
+    /// are unspecified.
     pub(super) fn row_offsets(&self, row: usize, count: usize) -> [usize; MAX_ROWS] {
         if count <= self.rows_in_run(row) {
             return std::array::from_fn(|i| i.wrapping_mul(self.rows.stride()));
@@ -115,8 +117,8 @@ impl<T> LeftMatrix<T> {
         self.rows.rest_of_run(self.first_row + row)
     }
 
-    /// Returns the number of columns in each run of the columns `column..column + depth`, and the distance of each run
-    /// from column `column` in elements. The columns are a part of one run, or at most [`MAX_RUNS`] whole runs.
+    /// Returns the length of the runs in `column..column + depth`, and the distance of each run from column `column`,
+    /// in elements. This range must be a part of one run, or at most [`MAX_RUNS`] whole runs. All `offsets` must be 0.
     pub(super) fn runs<'a>(
         &self,
         column: usize,

@@ -8,20 +8,22 @@ use crate::tiles::prefetch::prefetch_line;
 
 /// Tiles of a result, one below the other: `out = a · b` or `out += a · b`. The [`TileFn`] determines the number of
 /// rows of a tile, and the number of vectors per row.
+///
+/// A run is terms of a sum whose left factors are `a_step` elements apart. It has `a_run` terms. In row `i` of the
+/// first tile, the left factor of term `s` of run `r` is at `a + a_rows[i] + a_runs[r] + s * a_step`.
 pub(super) struct Tile<'a, T> {
     /// The number of tiles.
     pub count: usize,
-    /// Term `p` of the sum of an element is term `s` of run `r`: `p = r * a_run + s`. In row `i` of the first tile, the
-    /// left factor of this term is at `a_rows[i] + a_runs[r] + s * a_step`. `a_rows[0]` is 0.
     pub a: *const T,
+    /// The distance of each row of a tile from its first row.
     pub a_rows: [usize; MAX_ROWS],
-    /// One run, if the operands are packed.
+    /// The distance of each run from the first. A packed left operand has one run.
     pub a_runs: &'a [usize],
     pub a_run: usize,
     pub a_step: usize,
     /// The distance from the rows of one tile to the rows of the next tile, in elements of `a`.
     pub a_next: usize,
-    /// Element `(p, j)` is at `p * b_step + j`.
+    /// The right factor of term `p` in column `j` is at `b + p * b_step + j`.
     pub b: *const T,
     pub b_step: usize,
     /// A [`COPYING`] function writes the rows of `b` here, without gaps.
@@ -29,7 +31,7 @@ pub(super) struct Tile<'a, T> {
     /// Element `(i, j)` is at `i * out_row + j`.
     pub out: *mut T,
     pub out_row: usize,
-    /// The number of columns to store. The last column lies in the last vector of a row.
+    /// The number of columns to store. Only the last vector of a row may be partial.
     pub columns: usize,
     /// Whether the sums are added to `out`. If not, the sums overwrite `out`.
     pub add: bool,
@@ -39,8 +41,8 @@ pub(super) struct Tile<'a, T> {
 
 /// A function that computes tiles.
 ///
-/// Every element is the sum of its terms in their order. So an element depends neither on the rows and columns around
-/// the element nor on the function that computes it.
+/// Each sum adds its terms in their order. So all functions of a kernel compute the same element, whatever rows and
+/// columns are around it.
 ///
 /// # Safety
 /// The processor has the function's instructions. The operands that `tile` names are readable, including whole vectors
@@ -70,15 +72,16 @@ pub(super) unsafe fn compute<R: Register, const MODE: u8, const ROWS: usize, con
 ) {
     // SAFETY: the caller's promise.
     unsafe {
-        // Each strided row has its own offset in a register. `black_box` keeps the compiler from computing one offset
-        // from another, which would make a chain of `ROWS` additions in each step.
+        // The offset of each strided row stays in a register. Without `black_box`, the compiler would compute the
+        // address of a row from that of the previous row, in a chain of `ROWS` additions in each step.
         let mut rows = [0; ROWS];
         for (i, row) in rows.iter_mut().enumerate() {
             *row = if MODE == PACKED || i == 0 { i } else { black_box(tile.a_rows[i]) };
         }
         let mut prefetcher = tile.prefetcher;
         let mut index = 0;
-        // One narrow tile has too few independent sums to hide the latency of additions.
+        // A tile of one vector has too few independent sums to hide the latency of additions, so two run at once. A
+        // `COPYING` call has one tile.
         if const { VECTORS == 1 && MODE != COPYING } {
             while index + 2 <= tile.count {
                 adjacent_tiles::<R, MODE, ROWS, VECTORS, 2>(tile, index, &rows, &mut prefetcher);
@@ -113,14 +116,14 @@ unsafe fn adjacent_tiles<
     unsafe {
         let packed = MODE == PACKED;
         let (a_step, b_step) = if packed { (ROWS, VECTORS * R::LANES) } else { (tile.a_step, tile.b_step) };
-        // Loops, unlike `std::array::from_fn` and `map`, are always inlined.
+        // These are loops because `std::array::from_fn` and `map` are not always inlined.
         let mut outs = [tile.out.wrapping_add(index * ROWS * tile.out_row); TILES];
         for (number, out) in outs.iter_mut().enumerate() {
             *out = out.wrapping_add(number * ROWS * tile.out_row);
         }
         for out in outs {
             for i in 0..ROWS {
-                // The result is accessed only once after many steps, so hardware does not prefetch it in time.
+                // The tile accesses the result only at its end, so hardware does not prefetch the result in time.
                 let out = out.wrapping_add(i * tile.out_row);
                 prefetch_line(out);
                 prefetch_line(out.wrapping_add(VECTORS * R::LANES - 1));
@@ -133,7 +136,8 @@ unsafe fn adjacent_tiles<
             let mut remaining = tile.a_run;
             let mut a = [first.wrapping_add(*run); TILES];
             for (number, a) in a.iter_mut().enumerate() {
-                // An opaque address keeps the compiler from giving each row of each tile a register of its own.
+                // All tiles share the offsets of rows. Without `black_box`, the compiler would keep a pointer for each
+                // row of each tile, and run out of registers.
                 *a = black_box(a.wrapping_add(number.wrapping_mul(tile.a_next)));
             }
             if const { MODE == PACKED } {
@@ -169,11 +173,11 @@ unsafe fn adjacent_tiles<
     }
 }
 
-/// Adds the outer product of a column of `a`, whose element `i` of a tile is at `left(tile, i)`, and a row of `b` to the
-/// sums. In [`COPYING`] mode it also copies the row.
+/// Adds one term to each sum: the left factor of row `i` of tile `t`, at `left(t, i)`, times the row of `b`. In
+/// [`COPYING`] mode it also copies the row.
 ///
-/// The operand that takes fewer registers is loaded whole, and the other operand one vector at a time. So both operands
-/// fit into the registers that the sums leave free.
+/// The operand that takes fewer registers is loaded whole. The other is loaded one vector at a time. So both fit into
+/// the registers that the sums leave free.
 ///
 /// # Safety
 /// As [`TileFn`].
@@ -237,7 +241,6 @@ unsafe fn store<R: Register, const ROWS: usize, const VECTORS: usize>(
 ) {
     // SAFETY: the caller's promise; `sums` has `ROWS * VECTORS * LANES` elements.
     unsafe {
-        // Only the last vector of a row may be partial.
         let last = tile.columns - (VECTORS - 1) * R::LANES;
         let is_whole = last >= R::LANES;
         for (i, sums) in sums.iter().enumerate() {

@@ -1,6 +1,6 @@
 //! Reading ahead. A row reduction that reads memory spends its time on waiting: the processor's own prefetching asks
-//! for too few cache lines at a time, and stops at the end of a page. The code of a reduction therefore prefetches what
-//! it reads [`AHEAD`] bytes later, if those bytes belong to the same row or to the next one.
+//! for too few cache lines at a time, and stops at the end of a page. So the code prefetches the bytes that lie
+//! [`AHEAD`] after each load, if the next row follows in memory or the row is long. It skips what an earlier pass read.
 
 use super::frame_demands::slots_read_ahead;
 use super::function::FunctionEmitter;
@@ -12,18 +12,18 @@ use crate::codegen::simd::ir::roles::INDEX;
 use crate::codegen::simd::ir::{LoopBody, frame_mem};
 use crate::lower::kernel_body::Pass;
 
-/// The number of bytes between an element that is read and the element that is prefetched at the same time. A shorter
-/// distance hides less of the time that memory takes. With a longer one, lines leave the caches before they are read.
+/// The distance, in bytes, from the element that is read to the element that is prefetched. A shorter distance hides
+/// less of the time that memory takes. With a longer one, lines leave the caches before they are read.
 const AHEAD: i32 = 6 << 10;
-/// Bytes of a row from which on the row is read ahead even if the next row lies elsewhere. At its end, the code
-/// prefetches [`AHEAD`] bytes that it never reads.
+/// A row of at least this number of bytes is read ahead even if the next row lies elsewhere. Then the code prefetches
+/// [`AHEAD`] bytes after its end in vain.
 const LONG_ROW: i32 = 16 * AHEAD;
 /// Bytes of a cache line.
 const LINE: i32 = 64;
 
 impl FunctionEmitter<'_> {
-    /// Stores in the frame how far ahead each slot is read: [`AHEAD`] bytes if its rows are adjacent or long, else 0
-    /// bytes. A prefetch of what is read at the same time changes nothing.
+    /// Stores in the frame the distance of the prefetches of each slot: [`AHEAD`] bytes if its rows are adjacent or
+    /// long, else 0 bytes, so that the prefetches have no effect.
     pub fn enter_read_ahead(&mut self) {
         let (asm, code) = (&mut self.asm, self.code);
         if self.layout.ahead.iter().all(Option::is_none) {
@@ -47,7 +47,7 @@ impl FunctionEmitter<'_> {
         }
     }
 
-    /// Prefetches what a pass reads later, for the next `elements` elements from the current one on. Changes rax.
+    /// Prefetches for the next `elements` elements of a pass. Changes rax.
     pub fn read_ahead(&mut self, pass: &Pass, body: &LoopBody<'_>, elements: u32) {
         for slot in slots_read_ahead(self.code, pass) {
             let slot = slot as usize;
