@@ -16,7 +16,9 @@ impl Graph {
     /// Adds an input: a tensor that is fed when the graph runs.
     ///
     /// The shape may have unknown (`?`) and named dimensions, or be unknown altogether: `shape!["b", 64]`,
-    /// `shape![?, 3]`, `shape![..]`, `[2, 3]`. A dimension may also be linear in one symbol: `2 * &n + 1`.
+    /// `shape![?, 3]`, `shape![..]`, `[2, 3]`. A dimension may also be linear in one symbol: `2 * &n + 1`. Write `?`
+    /// for any other size, such as one that a strided convolution computes: the run checks it where it meets an
+    /// operand.
     ///
     /// ```
     /// use shapeflow::{DType, Dim, Graph, shape};

@@ -45,8 +45,9 @@
 //!
 //! An elementwise op works on the flat values. Two ragged operands must have equal rows; a run compares their row
 //! splits. A dense operand broadcasts as it does to a tensor of shape `[rows, length]`: one number for each row needs
-//! the shape `[rows, 1]`. A vector of shape `[rows]` does not fit; `expand_dims(1)` makes it `[rows, 1]`. A reduction
-//! along a ragged axis gives one element for each row; the maximum of an empty row is the lowest number.
+//! the shape `[rows, 1]`, as `expand_dims(1)` makes it of a vector. A vector stands for one row: it fits only if every
+//! row has its length. A reduction along a ragged axis gives one element for each row; the maximum of an empty row is
+//! the lowest number.
 //!
 //! ```
 //! use shapeflow::{Graph, Tensor, ragged};

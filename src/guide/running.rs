@@ -61,6 +61,9 @@
 //! # Ok::<(), shapeflow::Error>(())
 //! ```
 //!
+//! A last batch with fewer rows needs a bound run of its own. `other.set_input("w", bound.output("w_next")?)` carries
+//! the weights over.
+//!
 //! # Ragged inputs
 //!
 //! [`Executable::feed`](crate::Executable::feed) takes a ragged tensor by name. Runs by position take views in the

@@ -191,7 +191,7 @@ fn lines_have_the_fields_that_were_written() {
         message_of(&read.unwrap_err())
     };
     assert_eq!(refused("1;2;3"), "there must be 2 fields, got 3 in line 1, \"1;2;3\"");
-    assert!(refused("1;").starts_with("field 2 must not be missing, because it has no default"));
+    assert!(refused("1;").starts_with("field 2 is missing, and has no default"));
     assert!(refused("x;1").starts_with("field 1 must be a number of i32, got \"x\""));
     // Lines count from 1, and so do the fields of the line, also of those that are not read.
     let lines: Vec<Vec<u8>> = vec!["1,2,3".into(), "4,5,six".into()];

@@ -16,8 +16,8 @@ impl<'g> Value<'g> {
     ///
     /// `[d0, …], on [], off [] -> [.., depth, ..]`. `self` holds integers; an index outside `[0, depth)` gives `off`
     /// everywhere. `on` and `off` are Rust numbers or scalar values of one dtype; the result has their dtype. Rust
-    /// numbers keep their type. An `axis` of -1 is the last axis of the result. As TensorFlow's `OneHot`. Fuses into
-    /// kernels.
+    /// numbers take one dtype by the rule of [`IntoOperand`](crate::IntoOperand): `1.0f32` and `0.0` give f32. An
+    /// `axis` of -1 is the last axis of the result. As TensorFlow's `OneHot`. Fuses into kernels.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor};
@@ -34,7 +34,8 @@ impl<'g> Value<'g> {
     /// ```
     ///
     /// # Errors
-    /// `depth` is negative, the axis is out of range, `self` does not hold integers, or `on` and `off` differ in dtype.
+    /// `depth` is negative, the axis is out of range, `self` does not hold integers, or values `on` and `off` differ in
+    /// dtype.
     #[track_caller]
     pub fn one_hot(
         self,

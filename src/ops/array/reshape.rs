@@ -13,9 +13,10 @@ impl<'g> Value<'g> {
     ///
     /// `[..] -> shape`, any dtype. `shape` is an array or slice of sizes, a shape, or a value that holds the sizes. One
     /// dimension may be `-1`; it is computed from the other dimensions, also for symbols (`[n, 4]` to `[-1]` gives
-    /// `[4*n]`). If another size is 0, sizes of 0 are left out: `[7, 0, 0, 2]` to `[0, -1]` gives `[0, 14]`. As
-    /// TensorFlow's `Reshape`, except that a symbol that `shape` and this value share cancels for all sizes: `[n, m]`
-    /// to `[n, -1]` gives `[n, m]`, also if both are 0. Fuses into kernels.
+    /// `[4*n]`), while a `?` stays an unknown size that the run checks. If another size is 0, sizes of 0 are left out:
+    /// `[7, 0, 0, 2]` to `[0, -1]` gives `[0, 14]`. As TensorFlow's `Reshape`, except that a symbol that `shape` and
+    /// this value share cancels for all sizes: `[n, m]` to `[n, -1]` gives `[n, m]`, also if both are 0. Fuses into
+    /// kernels.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor};

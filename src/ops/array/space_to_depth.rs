@@ -13,7 +13,8 @@ impl<'g> Value<'g> {
     /// row by row.
     ///
     /// `[n, h, w, c] -> [n, h/block, w/block, block*block*c]`, any dtype. As TensorFlow's `SpaceToDepth` in NHWC
-    /// format; imported graphs may use its other formats. Fuses into kernels.
+    /// format; imported graphs may use its other formats. Torch's `pixel_unshuffle` orders the new channels by channel,
+    /// then by pixel of the block. Fuses into kernels.
     ///
     /// ```
     /// use shapeflow::{DType, Graph, Tensor, shape};
@@ -46,7 +47,8 @@ impl<'g> Value<'g> {
     /// [`Value::space_to_depth`].
     ///
     /// `[n, h, w, block*block*c] -> [n, h*block, w*block, c]`, any dtype. As TensorFlow's `DepthToSpace` in NHWC
-    /// format; imported graphs may use its other formats. Fuses into kernels.
+    /// format; imported graphs may use its other formats. Torch's `pixel_shuffle` reads the channels in another order:
+    /// by channel of the result, then by pixel of the block. Fuses into kernels.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor};

@@ -29,6 +29,10 @@ impl<'g> Value<'g> {
     /// the images. A convolution of integers, or of many groups of few channels, fuses into kernels, and so does one
     /// whose number of channels is not known when the graph is built, which is several times slower.
     ///
+    /// A filter of torch, `[g*m, c, kh, kw]`, needs `.transpose([2, 3, 1, 0])`, and torch's `padding=p` is
+    /// `Padding::Explicit([[p, p], [p, p]])`. A series `[n, t, c]` is convolved as images of width 1:
+    /// `.expand_dims(2)`, a filter `[k, 1, c, m]`, then `.squeeze([2])`.
+    ///
     /// ```
     /// use shapeflow::{DType, DataFormat, Graph, Padding, shape};
     ///
@@ -45,6 +49,8 @@ impl<'g> Value<'g> {
     /// dilation is less than 1, or no window fits. [`Value::max_pool`] says when a run fails because of a size that is
     /// unknown when the graph is built.
     #[doc(alias = "conv2d")]
+    #[doc(alias = "conv1d")]
+    #[doc(alias = "conv_1d")]
     #[doc(alias = "convolution")]
     #[track_caller]
     pub fn conv_2d(

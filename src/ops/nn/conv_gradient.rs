@@ -23,10 +23,10 @@ impl<'g> Value<'g> {
     ///
     /// `[n, oh, ow, g*m], filter [kh, kw, c, g*m], input_sizes -> [n, h, w, g*c]`, or `[n, g*m, oh, ow] -> [n, g*c, h,
     /// w]`; integers (which wrap) and floats of one dtype. The other parameters are those of the convolution, which
-    /// maps images of `input_sizes` to the sizes of `self`. `input_sizes` may hold only `[h, w]`. As TensorFlow's
-    /// `Conv2DBackpropInput` and `tf.nn.conv2d_transpose`. The op is composed of one convolution with the reversed filter
-    /// and of moves, such as paddings, before and after it. No zeros between the positions are multiplied, unless the
-    /// filter is dilated.
+    /// maps images of `input_sizes` to the sizes of `self`. `input_sizes` may hold only `[h, w]`: then there is one
+    /// group of channels. As TensorFlow's `Conv2DBackpropInput` and `tf.nn.conv2d_transpose`. The op is composed of one
+    /// convolution with the reversed filter and of moves, such as paddings, before and after it. No zeros between the
+    /// positions are multiplied, unless the filter is dilated.
     ///
     /// ```
     /// use shapeflow::{DType, DataFormat, Graph, Padding, shape};
@@ -314,6 +314,9 @@ pub(super) fn group_count(channels: &Dim, inputs: &Dim) -> Result<i64> {
     match channels.exact_div(inputs).map(|groups| groups.as_known()) {
         Some(Some(groups)) if groups > 0 => Ok(groups),
         _ if channels.same(inputs) != Some(false) => Ok(1),
+        _ if channels.is_known() && inputs.is_known() => refuse(format!(
+            "the number of channels of the input must be a multiple of the filter's, got {channels} and {inputs}"
+        )),
         _ => refuse(format!(
             "the gradient of a convolution needs a known number of groups of channels, got {channels} and filters of \
              {inputs}",
@@ -332,7 +335,7 @@ pub(super) fn of_windows<'g>(
 ) -> Result<Value<'g>> {
     let mut expected = windows.all_counts(image)?;
     expected[image.len() - 1] = filters.clone();
-    with_shape("the windows and the gradient of a convolution", gradient, &expected)
+    with_shape("the gradient and the windows of a convolution", gradient, &expected)
 }
 
 /// Returns the sizes of images with the channels last. `given` has the sizes of all axes, in the format of the op, or

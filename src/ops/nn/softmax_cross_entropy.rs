@@ -18,7 +18,8 @@ impl<'g> Value<'g> {
     /// respect to `self`: `loss[i] = -Σ_j labels[i, j] * log_softmax(self)[i, j]`, and `softmax(self) - labels`.
     ///
     /// `[n, c], [n, c] -> [n], [n, c]`, floats of one dtype; the operands broadcast. f16 and bf16 are computed as f32
-    /// and rounded once. As TensorFlow's `SoftmaxCrossEntropyWithLogits`. Fuses into kernels.
+    /// and rounded once. As TensorFlow's `SoftmaxCrossEntropyWithLogits`. Fuses into kernels. For labels that are class
+    /// indices, as torch's `cross_entropy` takes them, see [`Value::sparse_softmax_cross_entropy`].
     ///
     /// ```
     /// use shapeflow::{DType, Graph, shape};
@@ -34,7 +35,6 @@ impl<'g> Value<'g> {
     /// # Errors
     /// The dtypes differ or are not floats, or the shapes do not broadcast to rank 2.
     #[doc(alias = "softmax_cross_entropy_with_logits")]
-    #[doc(alias = "cross_entropy")]
     #[track_caller]
     pub fn softmax_cross_entropy(self, labels: impl IntoOperand<'g>) -> Result<[Value<'g>; 2]> {
         let location = Location::caller();
@@ -76,9 +76,12 @@ pub(crate) static DEF: OpDef = OpDef::compute("softmax_cross_entropy", lower)
     .operands(&[Operand::Data("features"), Operand::Data("labels")])
     .outputs(|_, _| 2)
     .shape_fn(shape_fns::nn::softmax_cross_entropy)
-    .dtype_rule(|dtypes, _| {
-        let dtype = dtype::common(dtypes, 0, 2, dtype::Class::Float)?;
-        Ok(vec![dtype; 2])
+    .dtype_rule(|dtypes, _| match dtypes.get(1) {
+        Some(labels) if labels.is_integer() => dtype::refuse_with_help(
+            format!("labels must be probabilities, got {labels}"),
+            "labels that are class indices go to .sparse_softmax_cross_entropy(..)".to_string(),
+        ),
+        _ => Ok(vec![dtype::common(dtypes, 0, 2, dtype::Class::Float)?; 2]),
     })
     .tensorflow(&[TfOp::new("SoftmaxCrossEntropyWithLogits")]);
 
@@ -186,6 +189,8 @@ mod tests {
         "[2, 3]; [1, 3]" => "[2]; [2, 3]",
         "[3]; [3]" => error "rank 2",
         "[2, 3]; f64[2, 3]" => error "one dtype, got f32 and f64",
+        "[2, 3]; i64[2]" => error "labels must be probabilities, got i64",
+        "[2, 3]; i32[2, 3]" => error "labels must be probabilities, got i32",
     }
     shape_table! { sparse: SPARSE, {},
         "[n, 3]; i64[n]" => "[d0_0]; [d0_0, 3]",

@@ -20,7 +20,8 @@ impl<'g> Value<'g> {
     ///
     /// `[.., d, ..] -> [.., ..]`, or `[.., 1, ..]` with [`Axes::keep_dims`]; floats and complex numbers, whose variance
     /// is a float. NaN for no elements. The mean is computed first, so that large means cost no precision. As
-    /// TensorFlow's `tf.math.reduce_variance`, which TensorFlow composes of several ops. Fuses into kernels.
+    /// TensorFlow's `tf.math.reduce_variance`, which TensorFlow composes of several ops, and numpy's `var`; torch's
+    /// `var` divides by the number of elements minus 1. Fuses into kernels.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor};
@@ -43,7 +44,8 @@ impl<'g> Value<'g> {
     /// Returns the standard deviation over the given axes: the square root of [`Value::reduce_variance`].
     ///
     /// `[.., d, ..] -> [.., ..]`, or `[.., 1, ..]` with [`Axes::keep_dims`]; floats and complex numbers, whose
-    /// deviation is a float. NaN for no elements. As TensorFlow's `tf.math.reduce_std`. Fuses into kernels.
+    /// deviation is a float. NaN for no elements. As TensorFlow's `tf.math.reduce_std` and numpy's `std`; torch's `std`
+    /// divides by the number of elements minus 1. Fuses into kernels.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor};

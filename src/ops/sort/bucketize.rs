@@ -13,7 +13,8 @@ impl<'g> Value<'g> {
     ///
     /// `[..] -> i32[..]`, i32, i64, f32 and f64. The boundaries must ascend. The op rounds the boundaries and
     /// integer elements to f32, and then compares. NaN is past every boundary. A boundary that is NaN is passed by
-    /// every element that the binary search compares with it. As TensorFlow's `Bucketize`. Runs on the host.
+    /// every element that the binary search compares with it. As TensorFlow's `Bucketize`, numpy's `digitize`, and
+    /// torch's `bucketize` with `right=True`. Runs on the host.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor};

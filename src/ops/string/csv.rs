@@ -341,9 +341,7 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
             let column_number = dialect.columns.get(index).map_or(index, |column| *column as usize) + 1;
             let field = Some(field).filter(|field| !field.is_empty() && *field != dialect.missing);
             if field.is_none() && default.is_empty() {
-                return Err(wrong(format!(
-                    "field {column_number} must not be missing, because it has no default"
-                )));
+                return Err(wrong(format!("field {column_number} is missing, and has no default")));
             }
             if !column.push(field, default)? {
                 let field = quoted(field.unwrap_or_default());
