@@ -27,11 +27,10 @@ impl<'g> Value<'g> {
     /// [`Padding::Same`], `oh` is `ceil(h/strides[0])`. f16 and bf16 are summed as f32 and rounded once. As
     /// TensorFlow's `Conv2D`. A convolution of floats runs in matmul kernels, which read the windows where they lie in
     /// the images. A convolution of integers, or of many groups of few channels, fuses into kernels, and so does one
-    /// whose number of channels is not known when the graph is built, which is several times slower.
-    ///
-    /// A filter of torch, `[g*m, c, kh, kw]`, needs `.transpose([2, 3, 1, 0])`, and torch's `padding=p` is
-    /// `Padding::Explicit([[p, p], [p, p]])`. A series `[n, t, c]` is convolved as images of width 1:
-    /// `.expand_dims(2)`, a filter `[k, 1, c, m]`, then `.squeeze([2])`.
+    /// whose number of channels is not known when the graph is built, which is several times slower. A filter of torch,
+    /// `[g*m, c, kh, kw]`, needs `.transpose([2, 3, 1, 0])`, and torch's `padding=p` is `Padding::Explicit([[p, p], [p,
+    /// p]])`. A series `[n, t, c]` is convolved as images of width 1: `.expand_dims(2)`, a filter `[k, 1, c, m]`, then
+    /// `.squeeze([2])`.
     ///
     /// ```
     /// use shapeflow::{DType, DataFormat, Graph, Padding, shape};
