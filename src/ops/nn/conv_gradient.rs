@@ -342,6 +342,9 @@ pub(super) fn of_windows<'g>(
 /// only the sizes of the spatial axes.
 fn image_dims(geometry: &Geometry, given: Vec<Dim>, batch: &Dim, channels: &Dim) -> Result<Vec<Dim>> {
     let rank = geometry.spatial() + 2;
+    if let Some(size) = given.iter().find(|size| size.lt(&Dim::known(0)) == Some(true)) {
+        return refuse(format!("input_sizes must not be negative, got {size}"));
+    }
     let mut given = given;
     if given.len() == geometry.spatial() {
         given.insert(0, batch.clone());
@@ -575,6 +578,10 @@ mod tests {
                 [[1, 1, 3, 2], [1, 2, 2, 2]].map(|sizes| Tensor::full(&sizes, 1.0f32).unwrap());
             exe.run::<1>(&[sizes.view(), filter.view(), gradient.view()])
         };
+        let negative =
+            filter.graph().op(&INPUT).size("input_sizes", [1, -2, 2, 3]).data(filter).data(gradient);
+        let error = negative.attr("strides", Attr::from([1, 1, 1, 1])).attr("padding", "VALID").finish();
+        assert!(error.unwrap_err().message().contains("input_sizes must not be negative, got -2"));
         assert_eq!(run(3).unwrap()[0], Tensor::full(&[1, 2, 2, 3], 2.0f32).unwrap());
         assert!(run(6).is_err());
     }

@@ -12,6 +12,13 @@ pub fn unsorted_segment(cx: &mut InferenceContext<'_>) -> Result<()> {
     let segments = cx.make_dim_for_scalar_input("num_segments")?;
     let ids = cx.input(1).clone();
     let Some(ids) = ids.dims() else { return Ok(()) };
+    if let Some(rank) = cx.input(0).rank().filter(|rank| *rank < ids.len()) {
+        let ids = ids.len();
+        return Err(cx.blame(
+            1,
+            format_args!("must have the leading axes of the data, got rank {ids} for data of rank {rank}"),
+        ));
+    }
     let data = cx.with_rank_at_least(0, ids.len())?;
     let Some(dims) = data.dims() else { return Ok(()) };
     let (shared, rest) = dims.split_at(ids.len());
@@ -42,7 +49,8 @@ mod tests {
         {} "[3]; ?; i32 []" => "?";
         {} "?; ?; i32 [1, 2]" => "error num_segments must be one integer, got rank 2";
         {} "[3]; i32 [3]; i32 [] = -1" => "error num_segments must not be negative, got -1";
-        {} "[1, 2]; i32 [1, 2, 3]; ?" => "error data must have rank at least 3";
+        {} "[1, 2]; i32 [1, 2, 3]; ?" =>
+            "error segment_ids must have the leading axes of the data, got rank 3 for data of rank 2";
         {} "[1, 2]; i32 [1, 3]; ?" =>
             "error segment_ids must have the leading axes of the data, got size 3 at axis 1, where the data has size 2";
     }
