@@ -12,10 +12,14 @@ impl Processor {
     pub(super) fn moves(&mut self, i: &Instruction) -> Result<bool, String> {
         match i.mnemonic() {
             M::Vzeroupper => self.vectors.iter_mut().take(16).for_each(|vector| vector[XMM_BYTES..].fill(0)),
-            M::Vmovups | M::Vmovdqu32 | M::Vmovaps | M::Vmovdqa32 if is_masked_register(i) => {
+            M::Vmovups | M::Vmovdqu32 if is_masked_register(i) => self.move_lanes(i, 4)?,
+            M::Vmovupd | M::Vmovdqu64 if is_masked_register(i) => self.move_lanes(i, 8)?,
+            M::Vmovaps | M::Vmovdqa32 if is_masked_register(i) => {
+                self.check_alignment(i)?;
                 self.move_lanes(i, 4)?;
             }
-            M::Vmovupd | M::Vmovdqu64 | M::Vmovapd | M::Vmovdqa64 if is_masked_register(i) => {
+            M::Vmovapd | M::Vmovdqa64 if is_masked_register(i) => {
+                self.check_alignment(i)?;
                 self.move_lanes(i, 8)?;
             }
             M::Vmovups | M::Vmovupd | M::Vmovdqu | M::Vmovdqu32 | M::Vmovdqu64 => self.unary(i, |a, _| *a)?,
@@ -176,7 +180,7 @@ impl Processor {
         Ok(true)
     }
 
-    /// Copies the lanes of `size` bytes whose bit is set in the mask to a register. The other lanes become zero or stay.
+    /// Copies the lanes of `size` bytes whose mask bit is set to a register. The other lanes become zero or stay.
     fn move_lanes(&mut self, i: &Instruction, size: usize) -> Result<(), String> {
         let (mask, to, from) = (self.masks[i.op_mask().number()], i.op_register(0), self.operand(i, 1)?);
         let old = self.vectors[to.number()];

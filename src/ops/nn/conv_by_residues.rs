@@ -39,10 +39,8 @@ pub(super) fn gradient_by_residues<'g>(
     let bordered = padded(gradient, &on_spatial_axes(&|axis| axis.padding.clone()), zero)?;
     let result = convolve_fitting(&geometry.of_stride_1(), bordered, filters)?;
     let result = positions_of_residues(&axes, result, &image[channel_axis])?;
-    let result = match axes.iter().all(|axis| axis.missing.as_known() == Some(0)) {
-        true => result,
-        false => padded(result, &on_spatial_axes(&|axis| [Dim::known(0), axis.missing.clone()]), zero)?,
-    };
+    let missing = on_spatial_axes(&|axis| [Dim::known(0), axis.missing.clone()]);
+    let result = padded(result, &missing, zero)?;
     let begins: Vec<Dim> = on_spatial_axes(&|axis| [axis.begin.clone(), Dim::known(0)])
         .into_iter()
         .map(|[begin, _]| begin)
@@ -127,73 +125,5 @@ impl Axis {
         let missing = if missing.le(&zero) == Some(true) { zero } else { missing.max(&zero)? };
         let begin = front.checked_sub(skipped.checked_mul(&stride)?)?;
         Ok(Axis { stride, terms, size, padding: [before, after], begin, missing })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use crate::{DType, DataFormat, Graph, Padding, Result, Tensor, TensorView, Value, shape};
-
-    fn numbers(sizes: &[usize], seed: i64) -> Tensor {
-        let count = sizes.iter().product::<usize>() as i64;
-        let elements: Vec<i64> = (0..count).map(|at| (at * 7919 + seed * 104_729) % 1_009 % 13 - 6).collect();
-        Tensor::from_slice(sizes, &elements).unwrap()
-    }
-
-    /// Checks that `Σ conv(x, w) * d` is `Σ x * input_grad(d)`. If `is_fed`, the graph knows no size of the images.
-    fn check(
-        is_depthwise: bool,
-        filter: [usize; 4],
-        stride: i64,
-        padding: &Padding,
-        is_fed: bool,
-    ) -> Result<()> {
-        let g = Graph::new();
-        let (steps, one, last) = ([stride, stride], [1, 1], DataFormat::ChannelsLast);
-        let x = numbers(&[2, 7, 6, filter[2]], 1);
-        let w = g.constant(numbers(&filter, 2))?;
-        let convolved = |x: Value<'_>| -> Result<Tensor> {
-            let y = match is_depthwise {
-                true => x.depthwise_conv_2d(w, steps, one, padding.clone(), last)?,
-                false => x.conv_2d(w, steps, one, padding.clone(), last)?,
-            };
-            let [y] = g.compile(y)?.run(&[])?;
-            Ok(y)
-        };
-        let y = convolved(g.constant(x.clone())?)?;
-        let d = numbers(y.sizes(), 3);
-        let (sizes, gradient) = match is_fed {
-            true => (g.input("sizes", DType::I64, [4])?, g.input("d", DType::I64, shape![?, ?, ?, ?])?),
-            false => (g.constant([2i64, 7, 6, filter[2] as i64])?, g.constant(d.clone())?),
-        };
-        let dx = match is_depthwise {
-            true => gradient.depthwise_conv_2d_input_grad(w, sizes, steps, one, padding.clone(), last)?,
-            false => gradient.conv_2d_input_grad(w, sizes, steps, one, padding.clone(), last)?,
-        };
-        let fed_sizes = Tensor::from([2i64, 7, 6, filter[2] as i64]);
-        let feeds = [fed_sizes.view(), d.view()];
-        let [dx] = g.compile(dx)?.run::<1>(if is_fed { &feeds[..] } else { &[] as &[TensorView<'_>] })?;
-        let dot = |a: &Tensor, b: &Tensor| -> i64 {
-            a.to_vec::<i64>().unwrap().iter().zip(b.to_vec::<i64>().unwrap()).map(|(a, b)| a * b).sum()
-        };
-        let expected = dot(&y, &d);
-        assert_ne!(expected, 0);
-        assert_eq!(dot(&x, &dx), expected, "{is_depthwise} {filter:?} {stride} {padding:?} {is_fed}");
-        Ok(())
-    }
-
-    #[test]
-    fn gradients_of_strided_convolutions_are_their_adjoints() -> Result<()> {
-        for is_depthwise in [false, true] {
-            for filter in [[3, 2, 2, 3], [4, 5, 3, 1], [1, 2, 1, 2], [2, 1, 3, 2]] {
-                for stride in 1..4 {
-                    for padding in [Padding::Same, Padding::Valid, Padding::Explicit([[1, 2], [3, 0]])] {
-                        check(is_depthwise, filter, stride, &padding, false)?;
-                        check(is_depthwise, filter, stride, &padding, true)?;
-                    }
-                }
-            }
-        }
-        Ok(())
     }
 }

@@ -380,10 +380,6 @@ impl Windows {
 
     /// Returns `x` with its padding, filled with `border`.
     pub fn pad<'g>(&self, x: Value<'g>, border: Scalar) -> Result<Value<'g>> {
-        let is_zero = |dim: &Dim| dim.as_known() == Some(0);
-        if self.paddings.iter().flatten().all(is_zero) {
-            return Ok(x);
-        }
         padded(x, &self.paddings, border)
     }
 
@@ -435,9 +431,12 @@ fn bounded(size: Dim, extent: &Dim) -> Result<Dim> {
     }
 }
 
-/// Adds `border` around `x`.
+/// Adds `border` around `x`. Returns `x` if all paddings are known to be 0.
 pub(crate) fn padded<'g>(x: Value<'g>, paddings: &[[Dim; 2]], border: Scalar) -> Result<Value<'g>> {
     let flat: Vec<Dim> = paddings.iter().flatten().cloned().collect();
+    if flat.iter().all(|padding| padding.as_known() == Some(0)) {
+        return Ok(x);
+    }
     let border = x.graph().constant(scalar_tensor(border)?)?;
     x.pad_with(&flat[..], border)
 }

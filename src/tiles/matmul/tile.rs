@@ -72,8 +72,8 @@ pub(super) unsafe fn compute<R: Register, const MODE: u8, const ROWS: usize, con
 ) {
     // SAFETY: the caller's promise.
     unsafe {
-        // The offset of each strided row stays in a register. Without `black_box`, the compiler would compute the
-        // address of a row from that of the previous row, in a chain of `ROWS` additions in each step.
+        // The offset of each strided row stays in a register. Without `black_box`, each step would have a chain of
+        // `ROWS` additions: `address of row i = address of row (i - 1) + stride`.
         let mut rows = [0; ROWS];
         for (i, row) in rows.iter_mut().enumerate() {
             *row = if MODE == PACKED || i == 0 { i } else { black_box(tile.a_rows[i]) };

@@ -12,15 +12,15 @@ pub fn unsorted_segment(cx: &mut InferenceContext<'_>) -> Result<()> {
     let segments = cx.make_dim_for_scalar_input("num_segments")?;
     let ids = cx.input(1).clone();
     let Some(ids) = ids.dims() else { return Ok(()) };
-    if let Some(rank) = cx.input(0).rank().filter(|rank| *rank < ids.len()) {
-        let ids = ids.len();
+    let data = cx.input(0).clone();
+    let Some(dims) = data.dims() else { return Ok(()) };
+    if dims.len() < ids.len() {
+        let (ids, data) = (ids.len(), dims.len());
         return Err(cx.blame(
             1,
-            format_args!("must have the leading axes of the data, got rank {ids} for data of rank {rank}"),
+            format_args!("must have the leading axes of the data, got rank {ids} for data of rank {data}"),
         ));
     }
-    let data = cx.with_rank_at_least(0, ids.len())?;
-    let Some(dims) = data.dims() else { return Ok(()) };
     let (shared, rest) = dims.split_at(ids.len());
     for (axis, (dim, id)) in shared.iter().zip(ids).enumerate() {
         cx.merge(dim, id).map_err(|_| {
