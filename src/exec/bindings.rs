@@ -1,7 +1,7 @@
 //! [`Bindings`]: the values of symbols during a run.
 
 use rustc_hash::FxHashMap;
-use shapeflow_shape_fns::{Dim, DimTable, Guard, Symbol, SymbolKind};
+use shapeflow_shape_fns::{Dim, DimTable, Guard, GuardRecord, Symbol, SymbolKind};
 use smallvec::SmallVec;
 
 use crate::lower::{PlanError, nearest_determined_name};
@@ -45,7 +45,15 @@ impl<'t> Bindings<'t> {
 
     /// Returns the value of a dim, if every symbol of it is bound and no arithmetic fails.
     pub(super) fn try_eval(&self, dim: &Dim) -> Option<i64> {
-        self.eval(dim).ok()
+        self.value(dim).ok().flatten()
+    }
+
+    /// Returns the value of a dim, if every symbol of it is bound.
+    fn value(&self, dim: &Dim) -> shapeflow_shape_fns::Result<Option<i64>> {
+        match dim.as_known() {
+            Some(known) => Ok(Some(known)),
+            None => self.table.resolve(dim).eval(&|symbol| self.get(symbol)),
+        }
     }
 
     /// Returns the value of a dim.
@@ -53,13 +61,10 @@ impl<'t> Bindings<'t> {
     /// # Errors
     /// A symbol of the dim is not bound, or arithmetic fails: it overflows, or a division leaves a remainder.
     pub(super) fn eval(&self, dim: &Dim) -> Result<i64, PlanError> {
-        if let Some(known) = dim.as_known() {
-            return Ok(known);
-        }
-        let dim = self.table.resolve(dim);
-        match dim.eval(&|symbol| self.get(symbol)) {
+        match self.value(dim) {
             Ok(Some(value)) => Ok(value),
             Ok(None) => {
+                let dim = self.table.resolve(dim);
                 Err(PlanError::new(format!("nothing determines dimension {dim}{}", self.name_near(&dim))))
             }
             Err(error) => Err(PlanError::too_large(error.to_string())),
@@ -146,10 +151,9 @@ impl<'t> Bindings<'t> {
         }
     }
 
-    /// Binds the symbols that the equalities among the table's guards determine.
-    pub(super) fn bind_by_guards(&mut self) {
-        let table = self.table;
-        while table.guards().iter().any(|record| self.solve(&record.guard)) {}
+    /// Binds the symbols that the equalities among guards determine.
+    pub(super) fn bind_by_guards<'g>(&mut self, guards: impl Iterator<Item = &'g GuardRecord> + Clone) {
+        while guards.clone().fold(false, |any, record| self.solve(&record.guard) || any) {}
     }
 
     /// Binds the only unbound symbol of an equality. A broadcast counts as an equality if one of its sizes is bound and

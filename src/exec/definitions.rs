@@ -5,7 +5,7 @@ use shapeflow_shape_fns::{Dim, PartialElements};
 
 use super::bindings::Bindings;
 use super::buffer_view::buffer_view;
-use super::guards::{infer_on_sizes, run_error};
+use super::guards::{OpenGuards, infer_on_sizes, run_error};
 use super::promises::check_promise;
 use crate::compile::{CompiledProgram, value_text};
 use crate::error::{Error, ErrorKind, Phase, Result};
@@ -14,28 +14,32 @@ use crate::graph::{NodeIx, ValueIx};
 use crate::lower::kernel::BufferIx;
 use crate::runtime::Memory;
 
-/// The sources of symbols that a run has not used yet, because their values are not in memory.
-pub(super) struct PendingSymbols {
+/// The sources of symbols that a run has not used yet, because their values are not in memory, and the guards on
+/// symbols that have no value yet.
+pub(super) struct PendingSymbols<'c> {
     /// Nodes whose shape functions define symbols from values.
     definers: Vec<NodeIx>,
     /// Values whose elements are symbols, and their buffers.
     elements: Vec<(ValueIx, BufferIx)>,
+    guards: OpenGuards<'c>,
 }
 
-impl PendingSymbols {
-    /// Returns all sources of symbols in a program.
-    pub(super) fn new(compiled: &CompiledProgram) -> PendingSymbols {
+impl<'c> PendingSymbols<'c> {
+    /// Returns all sources of symbols in a program, and all its guards.
+    pub(super) fn new(compiled: &'c CompiledProgram) -> PendingSymbols<'c> {
         PendingSymbols {
             definers: compiled.lowered.definers.clone(),
             elements: compiled.lowered.elements.clone(),
+            guards: OpenGuards::new(compiled),
         }
     }
 
     /// Binds the symbols whose values are in memory now, and the symbols that the graph's equalities derive from these
-    /// symbols.
+    /// symbols. Checks the guards whose symbols are bound now.
     ///
     /// # Errors
-    /// An element or size differs from the value that its symbol has, or a shape function refuses the values.
+    /// An element or size differs from the value that its symbol has, a shape function refuses the values, or a guard
+    /// does not hold.
     pub(super) fn define(
         &mut self,
         compiled: &CompiledProgram,
@@ -44,8 +48,8 @@ impl PendingSymbols {
     ) -> Result<()> {
         let mut waiting = Vec::new();
         for (value, buffer) in std::mem::take(&mut self.elements) {
-            let sizes = bindings.sizes(&compiled.lowered.buffers[buffer.index()].dims);
-            match sizes.filter(|_| memory.has(buffer)) {
+            let sizes = || bindings.sizes(&compiled.lowered.buffers[buffer.index()].dims);
+            match memory.has(buffer).then(sizes).flatten() {
                 Some(sizes) => {
                     let read = elements_of(&buffer_view(compiled, buffer, &sizes, memory)?);
                     bind_elements(compiled, value, read.as_deref(), bindings)?;
@@ -61,12 +65,13 @@ impl PendingSymbols {
             }
         }
         self.definers = waiting;
-        bindings.bind_by_guards();
+        bindings.bind_by_guards(self.guards.guards());
         bindings.solve_deferred().map_err(|mismatch| {
             let names = compiled.graph.dim_names();
             let message = names.scope(|| mismatch.message(&format!("the size {}", mismatch.dim)));
             Error::new(ErrorKind::Guard, Phase::Run, message)
-        })
+        })?;
+        self.guards.check(compiled, bindings)
     }
 }
 

@@ -109,7 +109,7 @@ fn bindings_of_plan<'c>(compiled: &'c CompiledProgram, plan: &SegmentPlan) -> Bi
         }
     }
     let _ = bindings.solve_deferred();
-    bindings.bind_by_guards();
+    bindings.bind_by_guards(compiled.graph.table.guards().iter());
     bindings
 }
 

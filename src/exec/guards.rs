@@ -1,6 +1,6 @@
 //! Checks the requirements of a graph on the sizes of a run, and runs shape functions on these sizes.
 
-use shapeflow_shape_fns::{Dim, Guard, PartialElements};
+use shapeflow_shape_fns::{Dim, Guard, GuardRecord, PartialElements};
 
 use super::bindings::Bindings;
 use super::input_bindings::note_attr_symbols;
@@ -15,37 +15,99 @@ use crate::runtime::BufferSizes;
 /// # Errors
 /// A guard does not hold. The error comes from the node's shape function, if the function refuses the sizes.
 pub(super) fn check_guards(compiled: &CompiledProgram, bindings: &Bindings<'_>) -> Result<()> {
-    compiled.graph.name_errors(|| check_each_guard(compiled, bindings))
+    compiled.graph.name_errors(|| {
+        for record in compiled.graph.table.guards() {
+            is_decided(compiled, bindings, record)?;
+        }
+        check_partial_dims(compiled, bindings, u32::MAX)
+    })
 }
 
-fn check_each_guard(compiled: &CompiledProgram, bindings: &Bindings<'_>) -> Result<()> {
-    let graph = &compiled.graph;
-    for record in graph.table.guards() {
-        // The table may equate a symbol of a guard with another symbol after it records the guard. `known` follows such
-        // an equality.
-        let holds = record.guard.check(&|symbol| bindings.known(symbol)?.as_known());
-        if matches!(holds, Ok(Some(true) | None)) {
-            continue;
-        }
-        // A guard may mention a size that an earlier node refuses to compute. The error of that node comes first.
-        check_partial_dims(compiled, bindings, record.origin)?;
-        let message = unmet_message(&record.guard, &|dim| bindings.try_eval(dim));
-        return Err(match graph.nodes.get(record.origin as usize) {
-            Some(_) => refusal(graph, NodeIx(record.origin), bindings, message),
-            None => Error::new(ErrorKind::Guard, Phase::Run, message),
-        });
+/// The guards and the partial dims of a graph whose symbols a run has not bound yet.
+pub(super) struct OpenGuards<'c> {
+    guards: Vec<&'c GuardRecord>,
+    partial: Vec<&'c (Dim, NodeIx)>,
+}
+
+impl<'c> OpenGuards<'c> {
+    /// Returns all guards and partial dims of a program.
+    pub(super) fn new(compiled: &'c CompiledProgram) -> OpenGuards<'c> {
+        let guards = compiled.graph.table.guards().iter().collect();
+        OpenGuards { guards, partial: compiled.partial.iter().collect() }
     }
-    check_partial_dims(compiled, bindings, u32::MAX)
+
+    /// Returns the guards.
+    pub(super) fn guards(&self) -> impl Iterator<Item = &'c GuardRecord> + Clone {
+        self.guards.iter().copied()
+    }
+
+    /// Checks those whose symbols are bound, and keeps the others.
+    ///
+    /// # Errors
+    /// As [`check_guards`].
+    pub(super) fn check(&mut self, compiled: &CompiledProgram, bindings: &Bindings<'_>) -> Result<()> {
+        let (guards, partial) = compiled.graph.name_errors(|| {
+            let guards = undecided(&self.guards, &|record| is_decided(compiled, bindings, record))?;
+            let partial = undecided(&self.partial, &|partial| has_value(compiled, bindings, partial))?;
+            Ok((guards, partial))
+        })?;
+        (self.guards, self.partial) = (guards, partial);
+        Ok(())
+    }
+}
+
+/// Returns the elements that are not decided.
+///
+/// # Errors
+/// The first error of `is_decided`.
+fn undecided<T: Copy>(elements: &[T], is_decided: &dyn Fn(T) -> Result<bool>) -> Result<Vec<T>> {
+    let mut undecided = Vec::new();
+    for &element in elements {
+        if !is_decided(element)? {
+            undecided.push(element);
+        }
+    }
+    Ok(undecided)
+}
+
+/// Checks a guard. Returns `false` if a symbol of the guard is not bound.
+fn is_decided(compiled: &CompiledProgram, bindings: &Bindings<'_>, record: &GuardRecord) -> Result<bool> {
+    let graph = &compiled.graph;
+    // The table may equate a symbol of a guard with another symbol after it records the guard. `known` follows such an
+    // equality.
+    match record.guard.check(&|symbol| bindings.known(symbol)?.as_known()) {
+        Ok(Some(true)) => return Ok(true),
+        Ok(None) => return Ok(false),
+        Ok(Some(false)) | Err(_) => {}
+    }
+    // A guard may mention a size that an earlier node refuses to compute. The error of that node comes first.
+    check_partial_dims(compiled, bindings, record.origin)?;
+    let message = unmet_message(&record.guard, &|dim| bindings.try_eval(dim));
+    Err(match graph.nodes.get(record.origin as usize) {
+        Some(_) => refusal(graph, NodeIx(record.origin), bindings, message),
+        None => Error::new(ErrorKind::Guard, Phase::Run, message),
+    })
 }
 
 /// Checks that the dims of nodes before node `end` have values. A partial dim is a partial function of its symbols: it
 /// has no value for sizes that do not broadcast, for example.
 fn check_partial_dims(compiled: &CompiledProgram, bindings: &Bindings<'_>, end: u32) -> Result<()> {
-    for (dim, node) in compiled.partial.iter().filter(|(_, node)| node.0 < end) {
-        dim.eval(&|symbol| bindings.known(symbol)?.as_known())
-            .map_err(|error| refusal(&compiled.graph, *node, bindings, error.to_string()))?;
+    for partial in compiled.partial.iter().filter(|(_, node)| node.0 < end) {
+        has_value(compiled, bindings, partial)?;
     }
     Ok(())
+}
+
+/// Checks that a partial dim of a node has a value. Returns `false` if a symbol of the dim is not bound.
+fn has_value(
+    compiled: &CompiledProgram,
+    bindings: &Bindings<'_>,
+    (dim, node): &(Dim, NodeIx),
+) -> Result<bool> {
+    match dim.eval(&|symbol| bindings.known(symbol)?.as_known()) {
+        Ok(value) => Ok(value.is_some()),
+        Err(error) => Err(refusal(&compiled.graph, *node, bindings, error.to_string())),
+    }
 }
 
 /// Returns the error of the first node whose result sizes cannot be computed from the values of the symbols. The node's

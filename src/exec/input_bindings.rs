@@ -80,7 +80,7 @@ fn bind_each_input<'t>(
         })?;
     }
     let solved = bindings.solve_deferred();
-    bindings.bind_by_guards();
+    bindings.bind_by_guards(graph.table.guards().iter());
     solved.map_err(|mismatch| broken_equality(graph, &bindings, &mismatch, misfit))?;
     Ok(bindings)
 }

@@ -4,7 +4,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use shapeflow_shape_fns::TensorShape;
 
 use super::definitions::bind_elements;
-use super::guards::{check_guards, run_error};
+use super::guards::{OpenGuards, run_error};
 use super::input_bindings::bind_inputs;
 use super::output_buffer::OutputBuffer;
 use super::planning::sizes_of_inputs;
@@ -40,7 +40,8 @@ pub(super) fn interpret(
         }
         values.insert(*value, view.to_tensor()?);
     }
-    check_guards(compiled, &bindings)?;
+    let mut guards = OpenGuards::new(compiled);
+    guards.check(compiled, &bindings)?;
     for (number, node) in graph.nodes.iter().enumerate() {
         let index = NodeIx(number as u32);
         if let Some(tensor) = graph.constants.get(&index) {
@@ -83,7 +84,7 @@ pub(super) fn interpret(
             }
             values.insert(value, tensor);
         }
-        check_guards(compiled, &bindings)?;
+        guards.check(compiled, &bindings)?;
     }
     let wanted = compiled.lowered.outputs.iter().map(|buffer| compiled.lowered.buffers[buffer.index()].value);
     let results = wanted.map(|value| &values[&value]);

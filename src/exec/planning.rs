@@ -16,12 +16,12 @@ use crate::compile::{CompiledProgram, KernelCode, value_text};
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::lower::PlanError;
 use crate::lower::in_place::may_overwrite;
-use crate::lower::kernel::BufferIx;
+use crate::lower::kernel::{BufferInfo, BufferIx};
 use crate::lower::plan::plan;
 use crate::lower::program::{Content, Step};
 use crate::op::ContractionSpec;
 use crate::runtime::{
-    BufferSizes, MatMul, PreparedLaunch, ProgramState, SegmentMemory, SegmentPlan, StepBuffers, StepPlan,
+    MatMul, PreparedLaunch, ProgramState, SegmentMemory, SegmentPlan, SegmentSizes, StepBuffers, StepPlan,
     StoredBuffer,
 };
 use crate::tensor::{TensorView, size_of_element};
@@ -88,15 +88,20 @@ impl SegmentPlanner<'_> {
         check_own_ops(self.compiled, bindings)?;
         let lowered = &self.compiled.lowered;
         let dim = |dim: &Dim| bindings.eval(dim);
-        let sizes: Vec<Option<BufferSizes>> =
-            lowered.buffers.iter().map(|buffer| bindings.sizes(&buffer.dims)).collect();
-        let buffer_sizes = |buffer: BufferIx| -> Result<SmallVec<[i64; 6]>, PlanError> {
-            match &sizes[buffer.index()] {
-                Some(sizes) => Ok(sizes.iter().map(|&size| size as i64).collect()),
-                None => Err(PlanError::new(format!("the sizes of {buffer} are not determined"))),
+        let segment = &lowered.segments[number];
+        let sizes_of = |buffer: &BufferInfo| bindings.sizes(&buffer.dims);
+        let sizes = match &segment.buffers {
+            None => lowered.buffers.iter().map(sizes_of).collect(),
+            Some(buffers) => {
+                buffers.iter().map(|buffer| sizes_of(&lowered.buffers[buffer.index()])).collect()
             }
         };
-        let range = lowered.segments[number].steps.clone();
+        let sizes = SegmentSizes::new(segment.buffers.as_ref(), sizes);
+        let buffer_sizes = |buffer: BufferIx| match sizes.get(buffer) {
+            Some(sizes) => Ok(&sizes[..]),
+            None => Err(PlanError::new(format!("the sizes of {buffer} are not determined"))),
+        };
+        let range = segment.steps.clone();
         let mut steps = Vec::with_capacity(range.len());
         for step in range {
             steps.push(match &lowered.steps[step] {
@@ -128,12 +133,13 @@ impl SegmentPlanner<'_> {
 
     fn plan_matmul(
         &self,
-        sizes: &[Option<BufferSizes>],
+        sizes: &SegmentSizes,
         [a, b, out]: [BufferIx; 3],
         spec: ContractionSpec,
     ) -> Result<MatMul> {
         let sizes_of = |buffer: BufferIx| {
-            sizes[buffer.index()].as_deref().ok_or_else(|| undetermined(self.compiled, buffer))
+            let sizes = sizes.get(buffer).ok_or_else(|| undetermined(self.compiled, buffer))?;
+            Ok::<_, Error>(&sizes[..])
         };
         let double = self.compiled.lowered.buffers[out.index()].dtype == DType::F64;
         let mut matmul =
@@ -151,12 +157,7 @@ impl SegmentPlanner<'_> {
     }
 
     /// Assigns memory to the buffers that the kernels and matmuls of a segment store.
-    fn plan_memory(
-        &self,
-        number: usize,
-        plans: &[StepPlan],
-        sizes: &[Option<BufferSizes>],
-    ) -> Result<SegmentMemory> {
+    fn plan_memory(&self, number: usize, plans: &[StepPlan], sizes: &SegmentSizes) -> Result<SegmentMemory> {
         let lowered = &self.compiled.lowered;
         let range = lowered.segments[number].steps.clone();
         let owner_of_bytes = |buffer: BufferIx| lowered.roots[buffer.index()];
@@ -227,13 +228,13 @@ impl SegmentPlanner<'_> {
     }
 
     /// Returns the error about the first buffer with more bytes than memory can have; `None` if there is none.
-    fn too_large(&self, buffers: &[BufferIx], sizes: &[Option<BufferSizes>]) -> Option<Error> {
+    fn too_large(&self, buffers: &[BufferIx], sizes: &SegmentSizes) -> Option<Error> {
         let mut errors = buffers.iter().filter_map(|buffer| self.bytes_of(*buffer, sizes).err());
         errors.find(|error| error.kind() == ErrorKind::Memory)
     }
 
-    fn bytes_of(&self, buffer: BufferIx, sizes: &[Option<BufferSizes>]) -> Result<usize> {
-        let sizes = sizes[buffer.index()].as_ref().ok_or_else(|| undetermined(self.compiled, buffer))?;
+    fn bytes_of(&self, buffer: BufferIx, sizes: &SegmentSizes) -> Result<usize> {
+        let sizes = sizes.get(buffer).ok_or_else(|| undetermined(self.compiled, buffer))?;
         let element = size_of_element(self.compiled.lowered.buffers[buffer.index()].dtype)?;
         let bytes = sizes.iter().try_fold(element, |bytes, &size| bytes.checked_mul(size));
         bytes.filter(|bytes| isize::try_from(*bytes).is_ok()).ok_or_else(|| {

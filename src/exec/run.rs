@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::bindings::Bindings;
 use super::definitions::PendingSymbols;
 use super::fault::find_fault;
-use super::guards::{check_guards, run_error};
+use super::guards::run_error;
 use super::host_step::{HostStep, is_constant, output_allocator, run_host_step};
 use super::input_bindings::bind_inputs;
 use super::interpret::interpret;
@@ -154,11 +154,10 @@ impl<'r, 'm> Run<'r, 'm> {
         collect_outputs(compiled, &sizes, self.memory, outputs)
     }
 
-    /// Binds the symbols that can be bound now, checks the guards, and returns the bindings.
-    fn define(&mut self, pending: &mut PendingSymbols) -> Result<&Bindings<'r>> {
+    /// Binds the symbols that can be bound now, checks their guards, and returns the bindings.
+    fn define(&mut self, pending: &mut PendingSymbols<'_>) -> Result<&Bindings<'r>> {
         let bindings = self.bindings.as_mut().expect("a program that is not static has bindings");
         pending.define(self.compiled, bindings, self.memory)?;
-        check_guards(self.compiled, bindings)?;
         Ok(bindings)
     }
 

@@ -25,8 +25,8 @@ pub(crate) struct PieceAxis {
 pub(crate) struct Piece {
     /// The axes of the box, in the order of their kernel axes.
     pub axes: SmallVec<[PieceAxis; 4]>,
-    /// Each kernel axis as a linear form of `axes`.
-    kernel: SmallVec<[Affine; 3]>,
+    /// Each kernel axis as a linear form of `axes`. Empty for the whole domain, whose axes are the kernel axes.
+    kernel: Vec<Affine>,
 }
 
 /// A way to refine a piece, so that more indices are linear on the results.
@@ -56,18 +56,24 @@ impl Piece {
             .enumerate()
             .map(|(kernel_axis, &extent)| PieceAxis { extent, kernel_axis })
             .collect();
-        let kernel = (0..extents.len())
-            .map(|axis| {
-                let mut coefficients = SmallVec::from_elem(0, extents.len());
-                coefficients[axis] = 1;
-                Affine { constant: 0, coefficients }
-            })
-            .collect();
-        Piece { axes, kernel }
+        Piece { axes, kernel: Vec::new() }
+    }
+
+    /// Returns each kernel axis of the whole domain as a linear form of the axes, which are the kernel axes.
+    fn kernel_axes(&self) -> Vec<Affine> {
+        let form = |axis: usize| {
+            let mut coefficients = SmallVec::from_elem(0, self.axes.len());
+            coefficients[axis] = 1;
+            Affine { constant: 0, coefficients }
+        };
+        (0..self.axes.len()).map(form).collect()
     }
 
     /// Refines this box and pushes the results to `out`. The caller pops them from the end of `out`.
     pub(crate) fn refine(mut self, refine: Refine, out: &mut Vec<Piece>) {
+        if self.kernel.is_empty() {
+            self.kernel = self.kernel_axes();
+        }
         match refine {
             Refine::Cut { axis, position } => {
                 let mut upper = self.clone();
@@ -113,11 +119,18 @@ impl Piece {
     /// # Errors
     /// The index is not linear on this piece. The error is the next refinement towards pieces on which it is linear.
     pub(crate) fn linear(&self, index: &BoundIndex) -> Result<Affine, Refine> {
-        let mut sum =
-            Affine { constant: index.constant, coefficients: SmallVec::from_elem(0, self.axes.len()) };
+        let mut sum = if self.kernel.is_empty() {
+            Affine { constant: index.constant, coefficients: SmallVec::from_slice(&index.axes) }
+        } else {
+            let coefficients = SmallVec::from_elem(0, self.axes.len());
+            let mut sum = Affine { constant: index.constant, coefficients };
+            for (axis, scale) in self.kernel.iter().zip(&index.axes) {
+                sum.add(axis, *scale);
+            }
+            sum
+        };
         for (atom, scale) in &index.terms {
             match atom {
-                BoundAtom::Axis(axis) => sum.add(&self.kernel[*axis], *scale),
                 BoundAtom::FloorDiv(inner, divisor) => {
                     sum.add(&self.divide(&self.linear(inner)?, *divisor)?.0, *scale);
                 }
@@ -274,7 +287,7 @@ mod tests {
     /// Refines the domain until an index is linear, and compares the linear forms with `expected` at every point.
     /// Returns the number of pieces.
     fn check(extents: &[i64], index: &Index, expected: impl Fn(&[i64]) -> i64) -> usize {
-        let bound = BoundIndex::of(index, &known).unwrap();
+        let bound = BoundIndex::of(index, extents.len(), &known).unwrap();
         let mut todo = vec![Piece::whole(extents)];
         let (mut pieces, mut points) = (0, 0);
         while let Some(piece) = todo.pop() {
@@ -284,7 +297,10 @@ mod tests {
                     pieces += 1;
                     let mut point: Vec<i64> = vec![0; piece.axes.len()];
                     'points: loop {
-                        let kernel_point: Vec<i64> = piece.kernel.iter().map(|k| value(k, &point)).collect();
+                        let kernel_point: Vec<i64> = match &piece.kernel[..] {
+                            [] => point.clone(),
+                            axes => axes.iter().map(|axis| value(axis, &point)).collect(),
+                        };
                         assert_eq!(
                             value(&affine, &point),
                             expected(&kernel_point),

@@ -7,17 +7,19 @@ use super::kernel::Decision;
 use crate::error::ErrorKind;
 use crate::expr::{Atom, InRange, Index};
 
-/// An index with all sizes known: `constant + Σ coefficient · atom`.
+/// An index with all sizes known: `constant + Σ coefficient · axis + Σ coefficient · atom`.
 #[derive(Clone, Debug)]
 pub(crate) struct BoundIndex {
     pub(super) constant: i64,
-    pub(super) terms: SmallVec<[(BoundAtom, i64); 3]>,
+    /// The coefficient of each axis of the kernel.
+    pub(super) axes: SmallVec<[i64; 4]>,
+    /// The terms that are no axes: each atom with its coefficient.
+    pub(super) terms: Vec<(BoundAtom, i64)>,
 }
 
-/// A term of an index: an axis, or the floor quotient or remainder of an index and a positive divisor.
+/// The floor quotient or the remainder of an index and a positive divisor.
 #[derive(Clone, Debug)]
 pub(super) enum BoundAtom {
-    Axis(usize),
     FloorDiv(Box<BoundIndex>, i64),
     Mod(Box<BoundIndex>, i64),
 }
@@ -41,12 +43,13 @@ impl PlanError {
 }
 
 impl BoundIndex {
-    /// Evaluates the dimensions in an index with `dim`; see [`BoundIndex::add`].
+    /// Evaluates the dimensions in an index of a kernel with `rank` axes with `dim`; see [`BoundIndex::add`].
     pub(crate) fn of(
         index: &Index,
+        rank: usize,
         dim: &dyn Fn(&Dim) -> Result<i64, PlanError>,
     ) -> Result<BoundIndex, PlanError> {
-        let mut bound = BoundIndex::zero();
+        let mut bound = BoundIndex::zero(rank);
         bound.add(index, 1, dim)?;
         Ok(bound)
     }
@@ -63,32 +66,40 @@ impl BoundIndex {
         self.constant = checked(constant.and_then(|part| self.constant.checked_add(part)))?;
         for (atom, coefficient) in &index.terms {
             let coefficient = dim(coefficient)?;
-            let atom = match atom {
-                Atom::Axis(axis) => BoundAtom::Axis(axis.0 as usize),
+            if coefficient == 0 || matches!(atom, Atom::Value(_)) {
+                continue;
+            }
+            let scale = checked(coefficient.checked_mul(scale))?;
+            let part_of = |inner: &Index, divisor: &Dim| -> Result<(Box<BoundIndex>, i64), PlanError> {
+                Ok((Box::new(BoundIndex::of(inner, self.axes.len(), dim)?), at_least_one(dim(divisor)?)))
+            };
+            match atom {
+                Atom::Axis(axis) => {
+                    let total = &mut self.axes[axis.0 as usize];
+                    *total = checked(total.checked_add(scale))?;
+                }
                 Atom::FloorDiv(inner, divisor) => {
-                    BoundAtom::FloorDiv(Box::new(BoundIndex::of(inner, dim)?), at_least_one(dim(divisor)?))
+                    let (inner, divisor) = part_of(inner, divisor)?;
+                    self.terms.push((BoundAtom::FloorDiv(inner, divisor), scale));
                 }
                 Atom::Mod(inner, divisor) => {
-                    BoundAtom::Mod(Box::new(BoundIndex::of(inner, dim)?), at_least_one(dim(divisor)?))
+                    let (inner, divisor) = part_of(inner, divisor)?;
+                    self.terms.push((BoundAtom::Mod(inner, divisor), scale));
                 }
                 Atom::Broadcast(inner, size) => {
                     if dim(size)? != 1 {
-                        self.add(inner, checked(coefficient.checked_mul(scale))?, dim)?;
+                        self.add(inner, scale, dim)?;
                     }
-                    continue;
                 }
-                Atom::Value(_) => continue,
-            };
-            if coefficient != 0 {
-                self.terms.push((atom, checked(coefficient.checked_mul(scale))?));
+                Atom::Value(_) => {}
             }
         }
         Ok(())
     }
 
-    /// Returns the index 0.
-    pub(crate) fn zero() -> BoundIndex {
-        BoundIndex { constant: 0, terms: SmallVec::new() }
+    /// Returns the index 0 of a kernel with `rank` axes.
+    pub(crate) fn zero(rank: usize) -> BoundIndex {
+        BoundIndex { constant: 0, axes: SmallVec::from_elem(0, rank), terms: Vec::new() }
     }
 }
 
@@ -121,14 +132,15 @@ pub(crate) enum BoundDecision {
 }
 
 impl BoundDecision {
-    /// Evaluates the dimensions in a decision with `dim`.
+    /// Evaluates the dimensions in a decision of a kernel with `rank` axes with `dim`.
     pub(crate) fn of(
         decision: &Decision,
+        rank: usize,
         dim: &dyn Fn(&Dim) -> Result<i64, PlanError>,
     ) -> Result<BoundDecision, PlanError> {
         let range = |range: &InRange| -> Result<BoundRange, PlanError> {
             Ok(BoundRange {
-                index: BoundIndex::of(&range.index, dim)?,
+                index: BoundIndex::of(&range.index, rank, dim)?,
                 low: dim(&range.low)?,
                 high: dim(&range.high)?,
             })
@@ -140,10 +152,10 @@ impl BoundDecision {
                     .iter()
                     .map(|(ranges, arm)| {
                         let ranges = ranges.iter().map(range).collect::<Result<Vec<_>, PlanError>>()?;
-                        Ok((ranges, BoundDecision::of(arm, dim)?))
+                        Ok((ranges, BoundDecision::of(arm, rank, dim)?))
                     })
                     .collect::<Result<Vec<_>, PlanError>>()?;
-                BoundDecision::Switch(arms, Box::new(BoundDecision::of(otherwise, dim)?))
+                BoundDecision::Switch(arms, Box::new(BoundDecision::of(otherwise, rank, dim)?))
             }
         })
     }

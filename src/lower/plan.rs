@@ -1,7 +1,7 @@
 //! [`KernelPlan`]: the rectangular parts (boxes) of a kernel's domain for one set of sizes. Every address is checked
 //! against its buffer.
 
-use shapeflow_shape_fns::Dim;
+use shapeflow_shape_fns::{Dim, counted};
 use smallvec::SmallVec;
 
 use super::affine::{Affine, Piece};
@@ -10,7 +10,7 @@ use super::box_plan::BoxPlan;
 use super::kernel::{Address, BufferIx, Kernel, ScalarArg, Variant};
 use super::kernel_body::{AccessPattern, InstOp, LaneLayout, SlotUse};
 use super::launch_mode::{BoxCopy, LaunchMode, copied_slots, direct_or_staged};
-use super::plan_axes::{PlanAxes, PlanAxis};
+use super::plan_axes::{PlanAxis, merged_axes};
 use super::slot_plan::SlotPlan;
 use crate::error::{Error, Phase, Result};
 use crate::tensor::size_of_element;
@@ -40,22 +40,32 @@ pub(crate) struct BufferUse {
 /// it saves.
 const MAX_BOXES: usize = 1 << 20;
 
+/// Returns the number of elements of a buffer with these sizes, times the number of parts of an element.
+fn elements((sizes, parts): (&[usize], i64)) -> i64 {
+    sizes.iter().fold(parts, |elements, size| elements.saturating_mul(*size as i64))
+}
+
+/// Returns the sizes of a buffer, innermost first. If an element has several parts, their number is the first.
+fn innermost_first((sizes, parts): (&[usize], i64)) -> impl Iterator<Item = i64> {
+    (parts > 1).then_some(parts).into_iter().chain(sizes.iter().rev().map(|size| *size as i64))
+}
+
 struct Planner<'a> {
     kernel: &'a Kernel,
     /// The value of a dimension.
     dim: &'a dyn Fn(&Dim) -> Result<i64, PlanError>,
     /// The sizes of a buffer.
-    sizes: &'a dyn Fn(BufferIx) -> Result<SmallVec<[i64; 6]>, PlanError>,
+    sizes: &'a dyn Fn(BufferIx) -> Result<&'a [usize], PlanError>,
 }
 
 /// Plans a kernel. `dim` returns the value of a dimension, and `sizes` the sizes of a buffer.
 ///
 /// # Errors
 /// A dimension or buffer has no size yet, an index overflows, or an address would leave its buffer.
-pub(crate) fn plan(
-    kernel: &Kernel,
-    dim: &dyn Fn(&Dim) -> Result<i64, PlanError>,
-    sizes: &dyn Fn(BufferIx) -> Result<SmallVec<[i64; 6]>, PlanError>,
+pub(crate) fn plan<'a>(
+    kernel: &'a Kernel,
+    dim: &'a dyn Fn(&Dim) -> Result<i64, PlanError>,
+    sizes: &'a dyn Fn(BufferIx) -> Result<&'a [usize], PlanError>,
 ) -> Result<KernelPlan> {
     Planner { kernel, dim, sizes }.plan().map_err(|PlanError { reason, kind }| {
         let message = format!("the sizes of a kernel cannot be planned: {reason}");
@@ -102,7 +112,7 @@ struct BoundSlot {
     reach: (i64, i64),
 }
 
-impl Planner<'_> {
+impl<'a> Planner<'a> {
     fn plan(&self) -> Result<KernelPlan, PlanError> {
         let mut extents: SmallVec<[i64; 6]> = (0..self.kernel.rank())
             .map(|axis| (self.dim)(self.kernel.extent(axis)))
@@ -129,7 +139,7 @@ impl Planner<'_> {
             )));
         }
         result.stream = self.is_streamed()?;
-        let decision = BoundDecision::of(&self.kernel.decision, self.dim)?;
+        let decision = BoundDecision::of(&self.kernel.decision, self.kernel.rank(), self.dim)?;
         let mut variants: SmallVec<[Option<BoundVariant>; 1]> =
             self.kernel.variants.iter().map(|_| None).collect();
         let (mut whole, mut todo) = (Some(Piece::whole(&extents)), Vec::new());
@@ -183,70 +193,69 @@ impl Planner<'_> {
         };
         let mut total = 0i64;
         for &wanted in buffers {
-            let sizes = slots().find_map(|(address, slot)| match address {
+            let elements = slots().find_map(|(address, slot)| match address {
                 Address::Element { buffer, index } if *buffer == wanted => {
-                    Some((self.sizes_with_parts(wanted, index.len()), 1, slot.dtype))
+                    Some((self.sizes_with_parts(wanted, index.len()).map(elements), slot.dtype))
                 }
                 Address::Flat { buffer, parts, .. } if *buffer == wanted => {
-                    Some(((self.sizes)(wanted), i64::from(*parts), slot.dtype))
+                    Some(((self.sizes)(wanted).map(|sizes| elements((sizes, i64::from(*parts)))), slot.dtype))
                 }
                 _ => None,
             });
-            let Some((sizes, parts, dtype)) = sizes else { continue };
+            let Some((elements, dtype)) = elements else { continue };
             let size = size_of_element(dtype).map_err(|e| PlanError::new(e.to_string()))? as i64;
-            let bytes = sizes?.iter().fold(parts.saturating_mul(size), |bytes, n| bytes.saturating_mul(*n));
+            let bytes = elements?.saturating_mul(size);
             total = total.saturating_add(bytes);
         }
         Ok(usize::try_from(total).unwrap_or(usize::MAX))
     }
 
-    /// Returns the sizes of a buffer for an access with this number of indices. If that is one more than the buffer has
-    /// axes, the last index chooses one of the 2 parts of a complex number.
-    fn sizes_with_parts(&self, buffer: BufferIx, indices: usize) -> Result<SmallVec<[i64; 6]>, PlanError> {
-        let mut sizes = (self.sizes)(buffer)?;
-        if indices == sizes.len() + 1 {
-            sizes.push(2);
+    /// Returns the sizes of a buffer, and the number of parts of an element, for an access with this number of indices.
+    /// If that is one more than the buffer has axes, the last index chooses one of the 2 parts of a complex number.
+    fn sizes_with_parts(&self, buffer: BufferIx, indices: usize) -> Result<(&'a [usize], i64), PlanError> {
+        let sizes = (self.sizes)(buffer)?;
+        match indices.checked_sub(sizes.len()) {
+            Some(0) => Ok((sizes, 1)),
+            Some(1) => Ok((sizes, 2)),
+            _ => {
+                let axes = counted(sizes.len(), "axis");
+                Err(PlanError::new(format!("{buffer} has {axes}, but an access has {indices} indices")))
+            }
         }
-        Ok(sizes)
     }
 
     /// Evaluates the slots and scalars of a variant.
     fn bind_variant(&self, variant: &Variant) -> Result<BoundVariant, PlanError> {
+        let rank = self.kernel.rank();
         let mut slots = Vec::with_capacity(variant.slots.len());
         for (address, kind) in variant.slots.iter().zip(&variant.body.slots) {
             let size = size_of_element(kind.dtype).map_err(|e| PlanError::new(e.to_string()))? as i64;
             slots.push(match address {
                 Address::Element { buffer, index } => {
                     let sizes = self.sizes_with_parts(*buffer, index.len())?;
-                    let mut position = BoundIndex::zero();
+                    let mut position = BoundIndex::zero(rank);
                     let mut stride = 1i64;
-                    for (axis, index) in index.iter().enumerate().rev() {
+                    for (index, size) in index.iter().rev().zip(innermost_first(sizes)) {
                         position.add(index, stride, self.dim)?;
-                        stride = stride.saturating_mul(sizes[axis]);
+                        stride = stride.saturating_mul(size);
                     }
                     BoundSlot { buffer: Some(*buffer), index: position, size, len: stride, reach: (0, 0) }
                 }
                 Address::Flat { buffer, position, parts } => {
-                    let len = (self.sizes)(*buffer)?
-                        .iter()
-                        .fold(i64::from(*parts), |len, size| len.saturating_mul(*size));
-                    BoundSlot {
-                        buffer: Some(*buffer),
-                        index: BoundIndex::of(position, self.dim)?,
-                        size,
-                        len,
-                        reach: (0, 0),
-                    }
+                    let len = elements(((self.sizes)(*buffer)?, i64::from(*parts)));
+                    let index = BoundIndex::of(position, rank, self.dim)?;
+                    BoundSlot { buffer: Some(*buffer), index, size, len, reach: (0, 0) }
                 }
                 Address::Iota(index) => BoundSlot {
                     buffer: None,
-                    index: BoundIndex::of(index, self.dim)?,
+                    index: BoundIndex::of(index, rank, self.dim)?,
                     size: 1,
                     len: i64::MAX,
                     reach: (0, 0),
                 },
                 Address::Scratch => {
-                    BoundSlot { buffer: None, index: BoundIndex::zero(), size, len: i64::MAX, reach: (0, 0) }
+                    let index = BoundIndex::zero(rank);
+                    BoundSlot { buffer: None, index, size, len: i64::MAX, reach: (0, 0) }
                 }
             });
         }
@@ -259,10 +268,10 @@ impl Planner<'_> {
                     let buffer = slot.buffer.expect("a gather reads a buffer");
                     let sizes = self.sizes_with_parts(buffer, coefficients.len())?;
                     let (mut stride, mut step) = (1i64, 0i128);
-                    for (coefficient, size) in coefficients.iter().zip(&sizes).rev() {
+                    for (coefficient, size) in coefficients.iter().rev().zip(innermost_first(sizes)) {
                         let part = i128::from((self.dim)(coefficient)?) * i128::from(stride);
                         step = step.saturating_add(part);
-                        stride = stride.saturating_mul(*size);
+                        stride = stride.saturating_mul(size);
                     }
                     // A step that does not fit reaches outside every buffer, which the check of the bounds refuses.
                     let bytes = step.saturating_mul(i128::from(slot.size));
@@ -341,40 +350,39 @@ impl Planner<'_> {
     ) -> BoxPlan {
         let variant = &self.kernel.variants[number];
         let body = &variant.body;
-        let strides = |axis: usize| {
-            let slots = bound.slots.iter().zip(positions);
-            slots.map(move |(slot, position)| position.coefficients[axis].wrapping_mul(slot.size))
+        let stride = |slot: usize, axis: usize| {
+            positions[slot].coefficients[axis].wrapping_mul(bound.slots[slot].size)
         };
+        let step = |slot: usize, axis: &PlanAxis| axis.step.map_or(0, |axis| stride(slot, axis));
         let outer_axes = self.kernel.outer.len();
         let is_row = |axis: &usize| piece.axes[*axis].kernel_axis >= outer_axes;
-        let mut outer = PlanAxes::new(piece, (0..piece.axes.len()).filter(|axis| !is_row(axis)), strides);
-        let mut row_axes = PlanAxes::new(piece, (0..piece.axes.len()).filter(is_row), strides);
-        outer.coalesce();
-        row_axes.coalesce();
+        let axes = 0..piece.axes.len();
+        let slots = bound.slots.len();
+        let mut outer = merged_axes(piece, axes.clone().filter(|axis| !is_row(axis)), slots, stride);
+        let mut row_axes = merged_axes(piece, axes.filter(is_row), slots, stride);
         // The last axis can be the inner axis of the box only if no splat slot of the body moves along it.
         let can_be_inner = |axis: &PlanAxis| {
-            body.slots.iter().zip(&axis.strides).all(|(slot, stride)| {
+            body.slots.iter().enumerate().all(|(number, slot)| {
                 slot.pattern != AccessPattern::Splat
                     || slot.used == SlotUse::Scratch
-                    || *stride == 0
+                    || step(number, axis) == 0
                     || axis.extent == 1
             })
         };
         let along_row = body.layout == LaneLayout::Row && !self.kernel.row.is_empty();
         let inner_group = if along_row { &mut row_axes } else { &mut outer };
-        let inner = match inner_group.axes.last() {
-            Some(axis) if can_be_inner(axis) => inner_group.axes.pop(),
+        let inner = match inner_group.last() {
+            Some(axis) if can_be_inner(axis) => inner_group.pop(),
             _ => None,
         };
-        let unit_axis = || PlanAxis::unit(bound.slots.len());
-        let inner = inner.unwrap_or_else(unit_axis);
+        let inner = inner.unwrap_or(PlanAxis::UNIT);
         // The kernel walks the rows along this axis itself; the launch walks the outer axes that remain.
-        let row_axis = outer.axes.pop().unwrap_or_else(unit_axis);
-        while row_axes.axes.len() < body.loops as usize {
-            row_axes.axes.insert(0, unit_axis());
+        let row_axis = outer.pop().unwrap_or(PlanAxis::UNIT);
+        while row_axes.len() < body.loops as usize {
+            row_axes.insert(0, PlanAxis::UNIT);
         }
         let (n, row_count) = (inner.extent, row_axis.extent);
-        let loops: SmallVec<[i64; 2]> = row_axes.axes.iter().map(|axis| axis.extent).collect();
+        let loops: SmallVec<[i64; 2]> = row_axes.iter().map(|axis| axis.extent).collect();
         let mut scratch = 0i64;
         let mut slots = Vec::with_capacity(bound.slots.len());
         for (number, (slot, position)) in bound.slots.iter().zip(positions).enumerate() {
@@ -382,10 +390,10 @@ impl Planner<'_> {
             let mut plan = SlotPlan {
                 buffer: slot.buffer,
                 base: position.constant.wrapping_mul(slot.size),
-                outer: outer.axes.iter().map(|axis| axis.strides[number]).collect(),
-                row: row_axis.strides[number],
-                inner: inner.strides[number],
-                loops: row_axes.axes.iter().map(|axis| axis.strides[number]).collect(),
+                outer: outer.iter().map(|axis| step(number, axis)).collect(),
+                row: step(number, &row_axis),
+                inner: step(number, &inner),
+                loops: row_axes.iter().map(|axis| step(number, axis)).collect(),
             };
             if kind.used == SlotUse::Scratch {
                 // The memory holds one row, contiguous; every row uses the same memory. Each slot starts on a cache
@@ -403,7 +411,7 @@ impl Planner<'_> {
         }
         let mut plan = BoxPlan {
             variant: number,
-            outer: outer.axes.iter().map(|axis| axis.extent).collect(),
+            outer: outer.iter().map(|axis| axis.extent).collect(),
             rows: row_count,
             n,
             loops,

@@ -1,60 +1,50 @@
-//! [`PlanAxes`]: the loops of a [`Piece`] (a box of a kernel's domain), each with the stride of every slot along it.
+//! [`PlanAxis`]: a loop of a [`Piece`] (a box of a kernel's domain), which may stand for several axes of the piece.
 
 use smallvec::SmallVec;
 
 use super::affine::Piece;
 
-/// A loop, with every slot's stride along it in bytes.
+/// A loop over an axis of a piece, or over an axis and the outer neighbors that are merged into it.
+#[derive(Clone, Copy)]
 pub(super) struct PlanAxis {
     pub extent: i64,
-    pub strides: SmallVec<[i64; 6]>,
+    /// The axis of the piece along which a step of the loop moves; the innermost if several are merged. `None` for a
+    /// loop of extent 1, which takes no step.
+    pub step: Option<usize>,
 }
 
 impl PlanAxis {
-    /// Makes an axis of extent 1 with stride 0 for each of `slots` slots.
-    pub(super) fn unit(slots: usize) -> PlanAxis {
-        PlanAxis { extent: 1, strides: SmallVec::from_elem(0, slots) }
-    }
+    /// A loop of extent 1.
+    pub(super) const UNIT: PlanAxis = PlanAxis { extent: 1, step: None };
 }
 
-/// The outer axes or the row axes of a piece, outermost first.
-pub(super) struct PlanAxes {
-    pub axes: SmallVec<[PlanAxis; 2]>,
-}
-
-impl PlanAxes {
-    /// Takes the axes `which` of a piece. `strides` returns the stride of every slot along an axis, in bytes.
-    pub(super) fn new<S: Iterator<Item = i64>>(
-        piece: &Piece,
-        which: impl Iterator<Item = usize>,
-        strides: impl Fn(usize) -> S,
-    ) -> PlanAxes {
-        let axes = which
-            .map(|axis| PlanAxis { extent: piece.axes[axis].extent, strides: strides(axis).collect() })
-            .collect();
-        PlanAxes { axes }
-    }
-
-    /// Drops axes of extent 1, and merges neighbors `a`, `b` with `stride(a) = extent(b) · stride(b)` for every slot.
-    pub(super) fn coalesce(&mut self) {
-        let mut merged: SmallVec<[PlanAxis; 2]> = SmallVec::new();
-        for axis in std::mem::take(&mut self.axes) {
-            if axis.extent == 1 {
-                continue;
-            }
-            let extent_with_last = merged.last().and_then(|last| {
-                let mut strides = last.strides.iter().zip(&axis.strides);
-                let is_dense = strides.all(|(a, b)| b.checked_mul(axis.extent) == Some(*a));
-                is_dense.then(|| last.extent * axis.extent)
-            });
-            match (merged.last_mut(), extent_with_last) {
-                (Some(last), Some(extent)) => {
-                    last.extent = extent;
-                    last.strides = axis.strides;
-                }
-                _ => merged.push(axis),
-            }
+/// Returns the loops over the axes `which` of a piece, outermost first. Drops axes of extent 1, and merges neighbors
+/// `a`, `b` if `stride(a) = extent(b) · stride(b)` for every slot. `stride(slot, axis)` is the stride of one of `slots`
+/// slots along an axis of the piece.
+pub(super) fn merged_axes(
+    piece: &Piece,
+    which: impl Iterator<Item = usize>,
+    slots: usize,
+    stride: impl Fn(usize, usize) -> i64,
+) -> SmallVec<[PlanAxis; 4]> {
+    let mut merged: SmallVec<[PlanAxis; 4]> = SmallVec::new();
+    let mut last = None;
+    for axis in which {
+        let extent = piece.axes[axis].extent;
+        if extent == 1 {
+            continue;
         }
-        self.axes = merged;
+        let is_dense = |outer: usize| {
+            (0..slots).all(|slot| stride(slot, axis).checked_mul(extent) == Some(stride(slot, outer)))
+        };
+        match merged.last_mut() {
+            Some(outer) if last.is_some_and(is_dense) => outer.extent *= extent,
+            _ => merged.push(PlanAxis { extent, step: None }),
+        }
+        if let Some(merged) = merged.last_mut() {
+            merged.step = Some(axis);
+        }
+        last = Some(axis);
     }
+    merged
 }

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::ops::Range;
+use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shapeflow_shape_fns::{Dim, Symbol};
@@ -72,6 +73,9 @@ pub(crate) struct Segment {
     pub steps: Range<usize>,
     /// The symbols that the plan depends on.
     pub symbols: Vec<Symbol>,
+    /// The buffers whose sizes the plan holds, in ascending order: those that the steps access. `None` for the only
+    /// segment of a program, whose plan holds the sizes of all buffers.
+    pub buffers: Option<Arc<[BufferIx]>>,
 }
 
 /// A lowered graph.
@@ -124,11 +128,11 @@ pub(crate) fn lower(graph: &GraphData, outputs: &[ValueIx]) -> Result<Program> {
     program.make_buffers(graph, &partition.placements);
     // The stored values that steps of the current segment produce.
     let mut produced: FxHashSet<ValueIx> = FxHashSet::default();
-    let mut begin = 0;
+    let (mut segments, mut begin) = (Vec::new(), 0);
     for (number, (step, known_before)) in partition.steps.iter().zip(&partition.known_before).enumerate() {
         // A step that needs a value of this segment for its plan starts the next segment.
         if known_before.iter().any(|value| produced.contains(&stored_value(&partition.placements, *value))) {
-            program.segments.push(Segment { steps: begin..number, symbols: Vec::new() });
+            segments.push(begin..number);
             begin = number;
             produced.clear();
         }
@@ -152,13 +156,17 @@ pub(crate) fn lower(graph: &GraphData, outputs: &[ValueIx]) -> Result<Program> {
             }
         }
     }
-    program.segments.push(Segment { steps: begin..program.steps.len(), symbols: Vec::new() });
+    segments.push(begin..program.steps.len());
     program.outputs = outputs.iter().map(|value| program.buffer_of[value]).collect();
     program.elements = definitions.elements.iter().map(|value| (*value, program.buffer_of[value])).collect();
     program.watched = definitions.watched.iter().map(|value| program.buffer_of[value]).collect();
-    for number in 0..program.segments.len() {
-        program.segments[number].symbols = program.symbols_of(graph, program.segments[number].steps.clone());
-    }
+    let is_only = segments.len() == 1;
+    let segment = |steps: Range<usize>| Segment {
+        symbols: program.symbols_of(graph, steps.clone(), is_only),
+        buffers: (!is_only).then(|| program.buffers_of(steps.clone())),
+        steps,
+    };
+    program.segments = segments.into_iter().map(segment).collect();
     Ok(program)
 }
 
@@ -229,9 +237,21 @@ impl Program {
         }
     }
 
-    /// Returns the symbols in the shapes, attributes and derived parameters of these steps and of the program's
-    /// outputs.
-    fn symbols_of(&self, graph: &GraphData, steps: Range<usize>) -> Vec<Symbol> {
+    /// Returns the buffers that these steps access, in ascending order.
+    fn buffers_of(&self, steps: Range<usize>) -> Arc<[BufferIx]> {
+        let mut buffers = Vec::new();
+        for step in &self.steps[steps] {
+            let (reads, writes) = step.buffers();
+            buffers.extend(reads.iter().chain(&*writes));
+        }
+        buffers.sort_unstable();
+        buffers.dedup();
+        buffers.into()
+    }
+
+    /// Returns the symbols on which the plan of these steps depends: those of the shapes, attributes and derived
+    /// parameters of the steps' nodes. The plan of the only segment also holds the sizes of the program's outputs.
+    fn symbols_of(&self, graph: &GraphData, steps: Range<usize>, is_only: bool) -> Vec<Symbol> {
         let mut seen = FxHashSet::default();
         let mut symbols = Vec::new();
         let mut note = |dim: &Dim| {
@@ -250,8 +270,10 @@ impl Program {
             // A body may compute with a dim that is in no shape, such as the start of a range.
             node.attrs().symbols(&mut |symbol| note(&Dim::from(symbol)));
         };
-        // Every plan holds the sizes of all outputs, even of outputs that no step computes.
-        self.outputs.iter().for_each(|output| note_value(self.buffers[output.index()].value));
+        if is_only {
+            // No step computes an output that is an input or a constant.
+            self.outputs.iter().for_each(|output| note_value(self.buffers[output.index()].value));
+        }
         for step in &self.steps[steps] {
             match step {
                 Step::Kernel(kernel) => {

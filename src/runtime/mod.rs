@@ -56,7 +56,7 @@ pub(crate) use memory::{Memory, RetainedMemory};
 pub(crate) use prepared_launch::{BoundLaunches, PreparedLaunch};
 pub(crate) use program_state::ProgramState;
 pub(crate) use segment_memory::{SegmentMemory, StepBuffers, StoredBuffer};
-pub(crate) use segment_plan::{BufferSizes, SegmentPlan, StepPlan};
+pub(crate) use segment_plan::{BufferSizes, SegmentPlan, SegmentSizes, StepPlan};
 pub(crate) use thread_pool::Pool;
 pub use thread_pool::ThreadPool;
 #[cfg(feature = "threads")]

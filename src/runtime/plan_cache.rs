@@ -120,12 +120,12 @@ impl PlanCache {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::runtime::SegmentMemory;
+    use crate::runtime::{SegmentMemory, SegmentSizes};
 
     /// Returns a plan that differs from other plans in the size of its arena.
     fn plan(arena: usize) -> Arc<SegmentPlan> {
         let memory = SegmentMemory { arena, ..SegmentMemory::default() };
-        Arc::new(SegmentPlan { steps: Vec::new(), sizes: Vec::new(), memory })
+        Arc::new(SegmentPlan { steps: Vec::new(), sizes: SegmentSizes::default(), memory })
     }
 
     fn key(value: i64) -> PlanKey {

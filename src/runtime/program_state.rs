@@ -117,11 +117,11 @@ impl ProgramState {
 mod tests {
     use super::*;
     use crate::error::Error;
-    use crate::runtime::SegmentMemory;
+    use crate::runtime::{SegmentMemory, SegmentSizes};
 
     fn plan(arena: usize) -> Result<SegmentPlan> {
         let memory = SegmentMemory { arena, ..SegmentMemory::default() };
-        Ok(SegmentPlan { steps: Vec::new(), sizes: Vec::new(), memory })
+        Ok(SegmentPlan { steps: Vec::new(), sizes: SegmentSizes::default(), memory })
     }
 
     #[test]

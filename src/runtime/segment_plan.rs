@@ -1,6 +1,8 @@
 //! [`SegmentPlan`]: how the steps of a segment run for one set of sizes. A segment is a range of steps that are planned
 //! together.
 
+use std::sync::Arc;
+
 use smallvec::SmallVec;
 
 use super::matmul::MatMul;
@@ -13,6 +15,32 @@ use crate::lower::slot_plan::SlotPlan;
 
 /// The sizes of a buffer.
 pub(crate) type BufferSizes = SmallVec<[usize; 4]>;
+
+/// The sizes of the buffers of a segment.
+#[derive(Default)]
+pub(crate) struct SegmentSizes {
+    /// The buffers, in ascending order; `None` for all buffers of the program.
+    buffers: Option<Arc<[BufferIx]>>,
+    /// For each of these buffers: its sizes, if they are known when the segment is planned.
+    sizes: Vec<Option<BufferSizes>>,
+}
+
+impl SegmentSizes {
+    /// Pairs buffers, in ascending order, with their sizes. `None` stands for all buffers of the program.
+    pub(crate) fn new(buffers: Option<&Arc<[BufferIx]>>, sizes: Vec<Option<BufferSizes>>) -> SegmentSizes {
+        debug_assert!(buffers.is_none_or(|buffers| buffers.len() == sizes.len()));
+        SegmentSizes { buffers: buffers.cloned(), sizes }
+    }
+
+    /// Returns the sizes of a buffer; `None` for sizes that are not known, and for a buffer of another segment.
+    pub(crate) fn get(&self, buffer: BufferIx) -> Option<&BufferSizes> {
+        let position = match &self.buffers {
+            None => buffer.index(),
+            Some(buffers) => buffers.binary_search(&buffer).ok()?,
+        };
+        self.sizes[position].as_ref()
+    }
+}
 
 /// How one step runs.
 pub(crate) enum StepPlan {
@@ -38,8 +66,7 @@ impl StepPlan {
 /// The plan of a segment: the plans of its steps, and where the buffers that the steps store lie in memory.
 pub(crate) struct SegmentPlan {
     pub steps: Vec<StepPlan>,
-    /// For each buffer of the program: its sizes, if they are known when the segment is planned.
-    pub sizes: Vec<Option<BufferSizes>>,
+    pub sizes: SegmentSizes,
     pub memory: SegmentMemory,
 }
 
@@ -67,10 +94,10 @@ impl SegmentPlan {
         });
         let SegmentMemory { placed, outlive_segment, shared, .. } = &self.memory;
         let memory = size_of_val(&placed[..]) + size_of_val(&outlive_segment[..]) + size_of_val(&shared[..]);
-        size_of::<SegmentPlan>() + steps.sum::<usize>() + size_of_val(&self.sizes[..]) + memory
+        size_of::<SegmentPlan>() + steps.sum::<usize>() + size_of_val(&self.sizes.sizes[..]) + memory
     }
 
     pub(crate) fn sizes(&self, buffer: BufferIx) -> Option<&BufferSizes> {
-        self.sizes[buffer.index()].as_ref()
+        self.sizes.get(buffer)
     }
 }
