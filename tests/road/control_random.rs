@@ -9,8 +9,8 @@ use shapeflow::Executable;
 #[cfg(feature = "graphdef")]
 use shapeflow::interchange::{ImportOptions, Model, tensor_names, to_graphdef};
 use shapeflow::{
-    Backend, CompileOptions, DType, Graph, RaggedValue, Result, Tensor, TensorShape, TensorView, Value,
-    concat, shape, string_join,
+    Backend, CompileOptions, DType, ErrorKind, Graph, RaggedValue, Result, Tensor, TensorShape, TensorView,
+    Value, concat, shape, string_join,
 };
 
 use crate::env_vars;
@@ -376,7 +376,11 @@ fn check(seed: u64) -> Result<()> {
         let tensors: Vec<Tensor> =
             feeds.iter().map(|feed| Tensor::from_slice(&[feed.len()], feed)).collect::<Result<_>>()?;
         let views: Vec<TensorView<'_>> = tensors.iter().map(Tensor::view).collect();
-        let results = exe.run_all(&views)?;
+        let results = match exe.run_all(&views) {
+            // A table of a state with itself squares the number of elements in each iteration.
+            Err(error) if error.kind() == ErrorKind::Memory => continue,
+            results => results?,
+        };
         let expected = interpret(&program, &feeds);
         for (number, (result, expected)) in results.iter().zip(&expected).enumerate() {
             assert_eq!(result.to_vec::<i64>()?, *expected, "output {number} of {program:?} on {feeds:?}");

@@ -460,3 +460,27 @@ fn a_size_from_a_computed_position_is_known_without_the_value_that_has_it() -> R
     }
     Ok(())
 }
+
+/// A start that has no expression, because the expression is too long, may be -1: the last axis of an empty range with
+/// a negative stride starts there.
+#[test]
+fn the_start_of_a_slice_without_an_expression_may_be_negative() -> Result<()> {
+    let g = Graph::new();
+    let x = g.input("x", DType::F32, shape![1])?;
+    let bound = |name: &str, rank: usize| g.input(name, DType::I32, shape![rank]);
+    let bounds =
+        [bound("a", 1)?, bound("b", 1)?, bound("c", 1)?, bound("d", 1)?, bound("e", 2)?, bound("f", 2)?];
+    let [a, b, c, d, e, f] = bounds;
+    let masks = SliceMasks::default();
+    let y = x.strided_slice(a, b, [3], masks)?.strided_slice(c, d, [-2], masks)?;
+    let pairs = (y - y.expand_dims(1)?).ok()?;
+    let both = BothBackends::compile(&g, &[pairs.strided_slice(e, f, [-1, 2], masks)?])?;
+    let feeds = |bounds: [&[i32]; 6]| -> Vec<Tensor> {
+        let bounds = bounds.iter().map(|bound| Tensor::from_slice(&[bound.len()], bound).unwrap());
+        std::iter::once(Tensor::from([7.0f32])).chain(bounds).collect()
+    };
+    both.check(&feeds([&[0], &[-13], &[-830139329], &[0], &[0, -4], &[-1, -7]]), Some((vec![0, 0], vec![])));
+    both.check(&feeds([&[0], &[1], &[0], &[-2], &[0, 0], &[-2, 1]]), Some((vec![1, 1], vec![0.0])));
+    both.check(&feeds([&[0], &[1], &[0], &[-2], &[-1, 0], &[-5, 1]]), Some((vec![1, 1], vec![0.0])));
+    Ok(())
+}

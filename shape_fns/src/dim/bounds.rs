@@ -78,6 +78,11 @@ impl Bounds {
         }
     }
 
+    /// Returns the interval of all products with a number.
+    pub(super) fn scaled(self, factor: i64) -> Bounds {
+        self.times(Bounds::exact(factor.into()))
+    }
+
     /// Multiplies two intervals. At least one interval lacks a lower or an upper bound. The product has bounds only if
     /// one interval contains a single value.
     fn times_open(self, other: Bounds) -> Bounds {

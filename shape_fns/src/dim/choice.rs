@@ -1,4 +1,5 @@
-//! Bounds of sums with calls of `min` and `max`: the value of such a call is the value of one of its arguments.
+//! Bounds of sums with calls that cancel against other terms. The value of `min` and `max` is the value of an argument.
+//! A quotient `floordiv(a, k)` is `(a - r) / k` with a remainder `0 <= r < k`.
 
 use super::bounds::{Bounds, SymbolBounds};
 use super::poly::{self, Atom, Call, Function, Monomial, Poly, Term};
@@ -8,16 +9,34 @@ use super::{Dim, DimRepr, Invalid};
 /// two arguments would need up to 2^k replacements.
 const MAX_REPLACEMENTS: u32 = 24;
 
+/// What one computation of bounds may still do.
+struct Effort {
+    /// The number of replacements of calls that are left.
+    replacements: u32,
+    /// Whether quotients are replaced too.
+    quotients: bool,
+}
+
+impl Effort {
+    /// Counts a replacement; `None` if none is left.
+    fn spend(&mut self) -> Option<()> {
+        self.replacements = self.replacements.checked_sub(1)?;
+        Some(())
+    }
+}
+
 impl Dim {
-    /// Returns the interval in which the value lies, given bounds of the symbols. A call of `min` or `max` cancels
-    /// against its arguments: `x - min(x, y)` is not negative.
+    /// Returns the interval in which the value lies, given bounds of the symbols. A call cancels against its arguments:
+    /// `x - min(x, y)` and `x - 2*floordiv(x, 2)` are not negative.
     pub(crate) fn bounds_given(&self, bounds_of: SymbolBounds<'_>) -> Bounds {
-        let interval = self.interval_given(bounds_of);
-        let mut replacements = MAX_REPLACEMENTS;
-        match &self.0 {
-            DimRepr::Poly(poly) => bounds_by_choice(poly, interval, bounds_of, &mut replacements),
-            _ => interval,
-        }
+        let DimRepr::Poly(poly) = &self.0 else { return self.interval_given(bounds_of) };
+        let by = |quotients| {
+            let mut effort = Effort { replacements: MAX_REPLACEMENTS, quotients };
+            bounds_by_choice(poly, self.interval_given(bounds_of), bounds_of, &mut effort)
+        };
+        // Replacements of quotients must not use up those of `min` and `max`, so each kind has its own computation.
+        let bounds = by(false);
+        if has_quotient(poly) { bounds.intersection(by(true)) } else { bounds }
     }
 
     /// Returns whether the dimension is a sum with a call of `min` or `max`.
@@ -32,8 +51,10 @@ fn bounds_by_choice(
     poly: &Poly,
     interval: Bounds,
     bounds_of: SymbolBounds<'_>,
-    replacements: &mut u32,
+    effort: &mut Effort,
 ) -> Bounds {
+    let quotient = if effort.quotients { bounds_by_quotient(poly, bounds_of, effort) } else { None };
+    let interval = quotient.map_or(interval, |bounds| interval.intersection(bounds));
     let calls = poly.terms().iter().flat_map(|(monomial, _)| &monomial.0).filter_map(as_choice);
     // A call with a polynomial as an argument comes first, because the argument may contain other calls. Among equals,
     // the call with the fewest arguments comes first.
@@ -45,15 +66,11 @@ fn bounds_by_choice(
     };
     let mut each: Vec<Bounds> = Vec::with_capacity(call.args.len());
     for arg in &call.args {
-        let Some(rest) = replacements.checked_sub(1) else { return interval };
-        *replacements = rest;
+        if effort.spend().is_none() {
+            return interval;
+        }
         let Ok(replaced) = replace(poly, call, arg) else { return interval };
-        each.push(match &replaced.0 {
-            DimRepr::Poly(poly) => {
-                bounds_by_choice(poly, replaced.interval_given(bounds_of), bounds_of, replacements)
-            }
-            _ => replaced.interval_given(bounds_of),
-        });
+        each.push(bounds_of_sum(&replaced, bounds_of, effort));
     }
     // The call has the value of one of its arguments, so one of the replaced sums has the value of the sum.
     let hull = each.iter().copied().reduce(Bounds::hull).expect("a call has arguments");
@@ -71,6 +88,64 @@ fn bounds_by_choice(
         _ => hull,
     };
     interval.intersection(decided)
+}
+
+fn bounds_of_sum(sum: &Dim, bounds_of: SymbolBounds<'_>, effort: &mut Effort) -> Bounds {
+    let interval = sum.interval_given(bounds_of);
+    match &sum.0 {
+        DimRepr::Poly(poly) => bounds_by_choice(poly, interval, bounds_of, effort),
+        _ => interval,
+    }
+}
+
+/// Returns bounds of a sum `rest + c·floordiv(a, k)` with a known `k > 0`: the sum is `(k·rest + c·a - c·r) / k`, where
+/// `r` is the remainder, `0 <= r < k`. Returns `None` for a sum without such a term, or if arithmetic overflows.
+fn bounds_by_quotient(poly: &Poly, bounds_of: SymbolBounds<'_>, effort: &mut Effort) -> Option<Bounds> {
+    let terms = poly.terms();
+    // A dividend that is a sum comes first, because it may contain the other quotients.
+    let is_sum =
+        |index: &usize| matches!(as_quotient(&terms[*index]).map(|(a, _)| &a.0), Some(DimRepr::Poly(_)));
+    let quotients = (0..terms.len()).filter(|index| as_quotient(&terms[*index]).is_some());
+    let index = quotients.max_by_key(is_sum).filter(|_| terms.len() > 1)?;
+    effort.spend()?;
+    let (dividend, divisor) = as_quotient(&terms[index])?;
+    let coefficient = terms[index].1;
+    let others = terms.iter().enumerate().filter(|(other, _)| *other != index).map(|(_, term)| term.clone());
+    let rest = poly::from_terms(others.collect()).ok()?;
+    let scaled =
+        poly::add_scaled(&poly::multiply(&rest, &Dim::known(divisor)).ok()?, dividend, coefficient).ok()?;
+    let remainder = Bounds { lower: Some(0), upper: Some(i128::from(divisor) - 1) };
+    let bounds = bounds_of_sum(&scaled, bounds_of, effort).minus(remainder.scaled(coefficient));
+    let divisor = i128::from(divisor);
+    Some(Bounds {
+        lower: bounds
+            .lower
+            .map(|lower| lower.div_euclid(divisor) + i128::from(lower.rem_euclid(divisor) != 0)),
+        upper: bounds.upper.map(|upper| upper.div_euclid(divisor)),
+    })
+}
+
+/// Returns whether a sum has a quotient, or a call of `min` or `max` with a quotient in an argument.
+fn has_quotient(poly: &Poly) -> bool {
+    let in_sum = |dim: &Dim| matches!(&dim.0, DimRepr::Poly(poly) if has_quotient(poly));
+    let mut atoms = poly.terms().iter().flat_map(|(monomial, _)| &monomial.0);
+    atoms.any(|atom| match atom {
+        Atom::Call(call) => {
+            call.function == Function::FloorDiv || as_choice(atom).is_some() && call.args.iter().any(in_sum)
+        }
+        Atom::Symbol(_) => false,
+    })
+}
+
+/// Matches a multiple of `floordiv(a, k)` with a known `k > 0`, and returns `(a, k)`.
+fn as_quotient((monomial, _): &Term) -> Option<(&Dim, i64)> {
+    let [Atom::Call(call)] = monomial.0.as_slice() else { return None };
+    match (call.function, &call.args[..]) {
+        (Function::FloorDiv, [dividend, divisor]) => {
+            Some((dividend, divisor.as_known().filter(|divisor| *divisor > 0)?))
+        }
+        _ => None,
+    }
 }
 
 fn as_choice(atom: &Atom) -> Option<&Call> {
@@ -161,8 +236,21 @@ mod tests {
 
     #[test]
     fn bounds_hold_for_all_values() {
-        let terms =
-            ["x", "min(x, y)", "max(x, y)", "min(y, 3)", "max(x, 2*y)", "y*min(x, y)", "min(x, y)*min(x, y)"];
+        let terms = [
+            "x",
+            "min(x, y)",
+            "max(x, y)",
+            "min(y, 3)",
+            "max(x, 2*y)",
+            "y*min(x, y)",
+            "min(x, y)*min(x, y)",
+            "floordiv(x, 2)",
+            "floordiv(2*y - x, 3)",
+            "ceildiv(min(x, y), 2)",
+            "floordiv(x + 2*ceildiv(y, 3), 4)",
+            "y*floordiv(x, 3)",
+            "max(0, x - 2*floordiv(y, 2))",
+        ];
         let mut state = 7u64;
         let mut random = |below: u64| {
             state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
@@ -185,6 +273,30 @@ mod tests {
                 assert!(x.upper.is_none_or(|upper| upper >= value), "{sum} {a} {b}");
             }
         }
+    }
+
+    #[test]
+    fn quotients_cancel_against_their_dividends() {
+        let always = [
+            ("x", "floordiv(x, 2)"),
+            ("x - 2*floordiv(x, 2)", "0"),
+            ("1", "x - 2*floordiv(x, 2)"),
+            ("2*ceildiv(h, 2) - h + 1", "1"),
+            ("2", "2*ceildiv(h, 2) - h + 1"),
+            ("floordiv(x + 3, 4) + floordiv(x + 1, 2)", "floordiv(x, 2)"),
+            ("max(0, h - y) - floordiv(max(0, h - y), 2)", "0"),
+            ("6*floordiv(a + 5, 6) - a + min(x, 7)", "min(x, 7)"),
+            ("x - floordiv(x + floordiv(x, 3), 2)", "0"),
+        ];
+        for (a, b) in always {
+            assert_eq!(Guard::Ge(dim(a), dim(b)).decide(), Some(true), "{a} >= {b}");
+        }
+        let open = [("x - 2*floordiv(x, 2)", "1"), ("floordiv(x, 2)", "floordiv(x + 1, 2)")];
+        for (a, b) in open {
+            assert_eq!(Guard::Ge(dim(a), dim(b)).decide(), None, "{a} >= {b}");
+        }
+        assert_eq!(Guard::Ge(dim("x - 2*floordiv(x, 2)"), dim("2")).decide(), Some(false));
+        assert_eq!(dim("max(0, 2*ceildiv(h, 2) - h + 1)").to_string(), "2*ceildiv(h, 2)-h+1");
     }
 
     #[test]

@@ -9,24 +9,33 @@ use crate::dim::poly::Function;
 use crate::dim::quotient::{ceil_div, floordiv, modulo};
 use crate::{Dim, Guard, InferenceContext, Result};
 
+/// Returns whether a dimension is never negative.
+fn is_size(dim: &Dim) -> bool {
+    dim.bounds().is_above(-1)
+}
+
 impl InferenceContext<'_> {
-    /// Returns the result, or a new unknown size if the expression of the result has more terms or deeper calls than a
-    /// dimension may have.
-    pub(super) fn or_fresh(&mut self, result: Result<Dim, Invalid>) -> Result<Dim> {
+    /// Returns the result, or a new unknown if the expression of the result has more terms or deeper calls than a
+    /// dimension may have. `is_size` says whether the result is never negative.
+    pub(super) fn or_fresh(
+        &mut self,
+        result: Result<Dim, Invalid>,
+        is_size: impl FnOnce() -> bool,
+    ) -> Result<Dim> {
         match result {
             Ok(dim) => Ok(dim),
-            Err(Invalid::TooLarge) => Ok(self.fresh()),
+            Err(Invalid::TooLarge) => Ok(if is_size() { self.fresh() } else { self.fresh_integer() }),
             Err(why) => Err(why.into()),
         }
     }
 
     /// Returns `a + b`. Here and in all arithmetic of the context, a result that exceeds the limits of a dimension (64
-    /// terms, calls nested 16 deep) becomes a new unknown size.
+    /// terms, calls nested 16 deep) becomes a new unknown integer, or a new unknown size if it is never negative.
     ///
     /// # Errors
     /// The errors of [`Dim::checked_add`], except for a result that exceeds the limits of a dimension.
     pub fn add(&mut self, a: &Dim, b: &Dim) -> Result<Dim> {
-        self.or_fresh(a.plus_times(b, 1))
+        self.or_fresh(a.plus_times(b, 1), || is_size(a) && is_size(b))
     }
 
     /// Returns `a - b`.
@@ -34,7 +43,7 @@ impl InferenceContext<'_> {
     /// # Errors
     /// The errors of [`Dim::checked_sub`].
     pub fn sub(&mut self, a: &Dim, b: &Dim) -> Result<Dim> {
-        self.or_fresh(a.plus_times(b, -1))
+        self.or_fresh(a.plus_times(b, -1), || false)
     }
 
     /// Returns `a * b`.
@@ -42,7 +51,7 @@ impl InferenceContext<'_> {
     /// # Errors
     /// The errors of [`Dim::checked_mul`].
     pub fn mul(&mut self, a: &Dim, b: &Dim) -> Result<Dim> {
-        self.or_fresh(a.times(b))
+        self.or_fresh(a.times(b), || is_size(a) && is_size(b))
     }
 
     /// Returns the quotient rounded down.
@@ -50,7 +59,7 @@ impl InferenceContext<'_> {
     /// # Errors
     /// The errors of [`Dim::floordiv`].
     pub fn floordiv(&mut self, a: &Dim, b: &Dim) -> Result<Dim> {
-        self.or_fresh(floordiv(a, b))
+        self.or_fresh(floordiv(a, b), || is_size(a) && is_size(b))
     }
 
     /// Returns the quotient rounded up.
@@ -58,7 +67,7 @@ impl InferenceContext<'_> {
     /// # Errors
     /// The errors of [`Dim::ceil_div`].
     pub fn ceil_div(&mut self, a: &Dim, b: &Dim) -> Result<Dim> {
-        self.or_fresh(ceil_div(a, b))
+        self.or_fresh(ceil_div(a, b), || is_size(a) && is_size(b))
     }
 
     /// Returns the remainder of [`InferenceContext::floordiv`].
@@ -66,7 +75,7 @@ impl InferenceContext<'_> {
     /// # Errors
     /// The errors of [`Dim::modulo`].
     pub fn modulo(&mut self, a: &Dim, b: &Dim) -> Result<Dim> {
-        self.or_fresh(modulo(a, b))
+        self.or_fresh(modulo(a, b), || is_size(b))
     }
 
     /// Returns the quotient of a division that must leave no remainder.
@@ -87,7 +96,7 @@ impl InferenceContext<'_> {
         match (self.table().is_reliably_ge(a, b), self.table().is_reliably_ge(b, a)) {
             (true, _) => Ok(b.clone()),
             (_, true) => Ok(a.clone()),
-            _ => self.or_fresh(canonical_call(Function::Min, [a, b])),
+            _ => self.or_fresh(canonical_call(Function::Min, [a, b]), || is_size(a) && is_size(b)),
         }
     }
 
@@ -100,7 +109,7 @@ impl InferenceContext<'_> {
         match (self.table().is_reliably_ge(a, b), self.table().is_reliably_ge(b, a)) {
             (true, _) => Ok(a.clone()),
             (_, true) => Ok(b.clone()),
-            _ => self.or_fresh(canonical_call(Function::Max, [a, b])),
+            _ => self.or_fresh(canonical_call(Function::Max, [a, b]), || is_size(a) || is_size(b)),
         }
     }
 

@@ -83,7 +83,7 @@ impl InferenceContext<'_> {
             (None, Some(_)) => self.require(Guard::OneOrEqual(a, b.clone())).map(|()| b),
             _ => {
                 self.table.note_broadcast(&a, &b);
-                self.or_fresh(canonical_call(Function::Bcast, [&a, &b]))
+                self.or_fresh(canonical_call(Function::Bcast, [&a, &b]), || true)
             }
         }
     }
