@@ -2,6 +2,7 @@
 //! A quotient `floordiv(a, k)` is `(a - r) / k` with a remainder `0 <= r < k`.
 
 use super::bounds::{Bounds, SymbolBounds};
+use super::period::bounds_by_period;
 use super::poly::{self, Atom, Call, Function, Monomial, Poly, Term};
 use super::{Dim, DimRepr, Invalid};
 
@@ -36,7 +37,11 @@ impl Dim {
         };
         // Replacements of quotients must not use up those of `min` and `max`, so each kind has its own computation.
         let bounds = by(false);
-        if has_quotient(poly) { bounds.intersection(by(true)) } else { bounds }
+        if !has_quotient(poly) {
+            return bounds;
+        }
+        let bounds = bounds.intersection(by(true));
+        bounds_by_period(self, bounds_of).map_or(bounds, |exact| bounds.intersection(exact))
     }
 
     /// Returns whether the dimension is a sum with a call of `min` or `max`.

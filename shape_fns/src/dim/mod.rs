@@ -36,6 +36,7 @@ mod named_text;
 mod names;
 mod operators;
 mod parts;
+mod period;
 pub(crate) mod poly;
 pub(crate) mod quotient;
 pub(crate) mod solve;
