@@ -5,29 +5,21 @@ use std::sync::Arc;
 
 use shapeflow::expr::{Expr, Index, LowerCx};
 use shapeflow::{
-    Attrs, DType, Error, Graph, HostCx, InferenceContext, OpDef, Operand, Result, ShapeError, Tensor,
-    TensorView, Value, shape, shape_fns,
+    DType, Error, Graph, HostCx, InferenceContext, OpDef, Operand, Result, ShapeError, Tensor, TensorView,
+    Value, shape, shape_fns,
 };
 
 /// `triangle(x) = max(0, 1 - |x|)`, defined by an expression for one element of the output.
 static TRIANGLE: OpDef = OpDef::compute("triangle", triangle)
     .operands(&[Operand::Data("x")])
     .shape_fn(shape_fns::common::unary)
-    .dtype_rule(floats);
+    .floats();
 
 /// Returns the element at `index` of the output, as an expression of the operand's element at `index`.
 fn triangle(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
     let x = cx.operand(0, index);
     let (zero, one) = (x.like(0.0), x.like(1.0));
     (one - x.abs()).maximum(zero)
-}
-
-/// The dtype rule of `triangle`: the operand has a float dtype, and the output has the same dtype.
-fn floats(dtypes: &[DType], _attrs: &Attrs) -> Result<Vec<DType>> {
-    match dtypes {
-        [dtype] if dtype.is_float() => Ok(vec![*dtype]),
-        _ => Err(Error::msg("x must be of a float dtype")),
-    }
 }
 
 /// Makes `triangle` a method of values, as built-in ops are.

@@ -6,7 +6,8 @@ use shapeflow::{DType, Graph, OpDef, Operand, Result, Tensor, Value, shape, shap
 /// Huber's loss: half of the square of a difference up to 1, and a linear function of a greater difference.
 static HUBER: OpDef = OpDef::compute("huber", huber)
     .operands(&[Operand::Data("labels"), Operand::Data("predictions")])
-    .shape_fn(shape_fns::common::broadcast);
+    .shape_fn(shape_fns::common::broadcast)
+    .floats();
 
 fn huber(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
     let (labels, predictions) = (cx.broadcast_operand(0, index), cx.broadcast_operand(1, index));

@@ -110,8 +110,12 @@ impl CompileOptions {
         self
     }
 
-    /// Limits the bytes of all plans that are kept for one program. A graph may be compiled to several programs. The
-    /// default is 4 MiB.
+    /// Limits the bytes of all plans that are kept for one program. The default is 4 MiB.
+    ///
+    /// Most graphs are compiled to one program. A graph with an input of unknown rank, or with an axis or a permutation
+    /// that is fed, is compiled to a program for each rank and each such value that runs meet. The executable keeps at
+    /// most 64 of these programs, each with plans of its own; before it makes one more, it drops them all.
+    /// [`Executable::trim`](crate::Executable::trim) frees programs and plans.
     ///
     /// A run needs a plan for the sizes of its inputs. The plan says where each buffer lies, and how each kernel covers
     /// its elements. A plan takes 0.5 to 1.2 KiB for each kernel and each matrix product, whatever the number of ops is

@@ -9,7 +9,7 @@ use super::options::CompileOptions;
 use super::pipeline::CompiledProgram;
 use super::split::{OutputSource, Split, split};
 use crate::dump::{Snapshot, StageKind, span};
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::{GraphData, ValueIx};
 use crate::lower::check_definitions;
 use crate::lower::program::Step;
@@ -79,6 +79,10 @@ impl std::ops::Deref for SpecializationRef<'_> {
 
 /// The maximum number of specializations of one cache.
 const CAPACITY: usize = 64;
+
+/// The maximum rank for which a graph is compiled, as in TensorFlow. The time to compile grows with the square of the
+/// rank, and whoever feeds a tensor chooses its rank.
+const MAX_RANK: usize = 254;
 
 impl SpecializationCache {
     /// Creates the cache of a graph. If the graph has no key inputs, this compiles the graph at once. `outputs` are
@@ -206,19 +210,27 @@ impl SpecializationCache {
         if let Some(found) = lock(&self.specializations).get(&key) {
             return Ok(found.clone());
         }
-        let (known, reason) = self.known_inputs(inputs)?;
-        let rebuilt = {
-            let _span = span(self.options.kept_trace(), "compile", "passes");
-            rebuild(&self.graph, &self.outputs, &known)?
-        };
-        let outputs = self.outputs.iter().map(|value| rebuilt.values[value]).collect();
-        let compiled = Arc::new(self.compile(Arc::new(rebuilt.graph), outputs, &reason)?);
+        let compiled = Arc::new(self.compile_for(inputs).map_err(Error::of_run)?);
         let mut specializations = lock(&self.specializations);
         if specializations.len() >= CAPACITY {
             specializations.clear();
         }
         // Another thread may have compiled the same specialization meanwhile.
         Ok(specializations.entry(key).or_insert(compiled).clone())
+    }
+
+    /// Compiles the graph for these inputs.
+    ///
+    /// # Errors
+    /// As [`SpecializationCache::specialization`].
+    fn compile_for(&self, inputs: &[TensorView<'_>]) -> Result<Specialization> {
+        let (known, reason) = self.known_inputs(inputs)?;
+        let rebuilt = {
+            let _span = span(self.options.kept_trace(), "compile", "passes");
+            rebuild(&self.graph, &self.outputs, &known)?
+        };
+        let outputs = self.outputs.iter().map(|value| rebuilt.values[value]).collect();
+        self.compile(Arc::new(rebuilt.graph), outputs, &reason)
     }
 
     /// Returns the properties of the inputs that are part of the key, for the passes, and the same properties as text.
@@ -228,6 +240,11 @@ impl SpecializationCache {
         let name = |port: usize| &self.graph.inputs[port].0;
         for &port in &self.key_inputs.ranks {
             let rank = inputs[port].sizes().len();
+            if rank > MAX_RANK {
+                let message =
+                    format!("input \"{}\" must have at most {MAX_RANK} axes, got {rank}", name(port));
+                return Err(Error::new(ErrorKind::Feed, Phase::Run, message));
+            }
             known.ranks.insert(port, rank);
             reasons.push(format!("rank {rank} of {}", name(port)));
         }
@@ -270,6 +287,22 @@ impl SpecializationCache {
             lock(&self.specializations).values().chain(&self.only).cloned().collect();
         compiled.sort_by_key(|specialization| specialization.program.number);
         compiled
+    }
+
+    /// Forgets the specializations for ranks, sizes and elements that runs have met.
+    fn forget(&self) {
+        lock(&self.specializations).clear();
+    }
+
+    /// Frees what is kept for later runs: the specializations of ranks, sizes and elements that runs have met, and the
+    /// plans and the memory of the other specializations. Calls `f` on these others.
+    pub(crate) fn trim(&self, f: &mut dyn FnMut(&Specialization)) {
+        self.forget();
+        self.for_each(&mut |specialization| {
+            specialization.state.forget();
+            specialization.continuation.iter().for_each(|next| next.cache.forget());
+            f(specialization);
+        });
     }
 
     /// Calls `f` on every specialization compiled so far, from the oldest of this cache to the newest. The

@@ -102,6 +102,17 @@ impl Error {
         self.edit(|details| details.phase = phase)
     }
 
+    /// Makes an error that a run finds of an error about shapes or attributes. Sizes that an op refuses in a run are a
+    /// guard; fed parameters and elements that do not parse are data.
+    pub(crate) fn of_run(self) -> Error {
+        let kind = match self.kind() {
+            ErrorKind::Shape => ErrorKind::Guard,
+            ErrorKind::Attribute | ErrorKind::Parse => ErrorKind::Data,
+            kind => kind,
+        };
+        self.with_kind(kind).with_phase(Phase::Run)
+    }
+
     pub(crate) fn with_kind(self, kind: ErrorKind) -> Error {
         self.edit(|details| details.kind = kind)
     }

@@ -270,12 +270,13 @@ impl Executable {
         run_specialized(&self.0.specializations, &inputs, outputs, cancel, state)
     }
 
-    /// Frees the memory that is kept for later runs: working memory, and the memory of dropped results. The branches
-    /// and loop bodies of the graph also free such memory.
+    /// Frees the memory that is kept for later runs: working memory, the memory of dropped results, and plans; also the
+    /// programs for ranks of inputs, and for values of fed axes and permutations, that runs have met (see
+    /// [`CompileOptions::plan_memory`]). The branches and loop bodies of the graph also free such memory. The next run
+    /// plans again, and compiles again if it needs such a program.
     pub fn trim(&self) {
         lock(&self.0.states).clear();
-        self.0.specializations.for_each(&mut |specialization| {
-            specialization.state.buffers.clear();
+        self.0.specializations.trim(&mut |specialization| {
             for node in &specialization.program.graph.nodes {
                 if let Body::HostWith(kernel) = &node.op.body {
                     kernel.trim();

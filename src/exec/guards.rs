@@ -133,15 +133,9 @@ fn refusal(graph: &GraphData, index: NodeIx, bindings: &Bindings<'_>, message: S
     }
 }
 
-/// Adds the failed node to an error of a run. Sizes that an op refuses in a run are a guard; fed parameters and
-/// elements that do not parse are data.
+/// Makes an error of a run of an error of a node: see [`Error::of_run`].
 pub(super) fn run_error(graph: &GraphData, index: NodeIx, error: Error) -> Error {
-    let kind = match error.kind() {
-        ErrorKind::Shape => ErrorKind::Guard,
-        ErrorKind::Attribute | ErrorKind::Parse => ErrorKind::Data,
-        kind => kind,
-    };
-    locate(graph, index, error.with_kind(kind).with_phase(Phase::Run))
+    locate(graph, index, error.of_run())
 }
 
 /// A function that returns the elements of a value of these sizes; `None` if the elements are not in memory.

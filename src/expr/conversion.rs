@@ -6,14 +6,18 @@ use shapeflow_shape_fns::DType;
 use super::{BinaryOp, Expr, ExprKind, Scalar, eval_cast, scalar_dtype};
 
 impl Expr {
-    /// Makes a constant from `value`, cast to the dtype of `self`.
+    /// Makes a constant from `value`, of the dtype of `self`. The result for an integer dtype that does not hold a finite
+    /// `value`, such as 0.5, is no valid expression: the op is refused when its graph is compiled.
+    /// [`OpDef::floats`](crate::OpDef::floats) refuses integers when the op is added.
     pub fn like(&self, value: f64) -> Expr {
         Expr::number(self.dtype(), value)
     }
 
-    /// Makes a constant from `value`, cast to `dtype`.
+    /// Makes a constant from `value`, of dtype `dtype`; see [`Expr::like`].
     pub fn number(dtype: DType, value: f64) -> Expr {
         match scalar_dtype(dtype) {
+            // The verifier refuses a constant of another dtype than its value.
+            Some(_) if !is_held(dtype, value) => Expr::stored(dtype, Scalar::F64(value)),
             Some(_) if dtype.is_float8() => Expr::constant(value).cast(dtype),
             Some(stored) => Expr::stored(dtype, eval_cast(Scalar::F64(value), stored)),
             None => match dtype.part() {
@@ -44,6 +48,13 @@ impl Expr {
     pub fn bitcast(self, dtype: DType) -> Expr {
         if self.dtype() == dtype { self } else { Expr::new(dtype, ExprKind::Bitcast(self)) }
     }
+}
+
+/// Returns whether a dtype holds a value. A float holds every value, rounded. An integer holds an infinite value as its
+/// least or greatest number.
+fn is_held(dtype: DType, value: f64) -> bool {
+    let back = |stored| eval_cast(eval_cast(Scalar::F64(value), stored), DType::F64);
+    !dtype.is_integer() || !value.is_finite() || back(dtype) == Scalar::F64(value)
 }
 
 /// Returns whether the primitive conversion between dtypes takes `dtype`: bool, integers and floats.

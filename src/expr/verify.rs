@@ -2,7 +2,7 @@
 
 use shapeflow_shape_fns::DType;
 
-use super::scalar::{EMPTY_STRING, scalar_dtype};
+use super::scalar::{EMPTY_STRING, Scalar, scalar_dtype};
 use super::{BinaryOp, Expr, ExprKind, ReduceOp, UnaryOp};
 
 /// Checks the dtypes of every node of a [`post_order`](super::post_order): the arguments of an operation agree,
@@ -23,8 +23,11 @@ fn check(expr: &Expr) -> Result<(), String> {
     match expr.kind() {
         ExprKind::Const(value) => {
             let is_empty_string = dtype == DType::String && *value == EMPTY_STRING;
-            require(is_empty_string || scalar_dtype(dtype) == Some(value.dtype()), || {
-                format!("a constant must have the dtype of its value {}, got {dtype}", value.dtype())
+            require(is_empty_string || scalar_dtype(dtype) == Some(value.dtype()), || match value {
+                Scalar::F64(value) if dtype.is_integer() => {
+                    format!("a constant of {dtype} must be an integer of this dtype, got {value}")
+                }
+                _ => format!("a constant must have the dtype of its value {}, got {dtype}", value.dtype()),
             })
         }
         ExprKind::Size(_) => require(dtype == DType::I64, || format!("a size must be an i64, got {dtype}")),

@@ -5,7 +5,8 @@
 //! The body of a compute op is the expression of one element of the result. The compiler fuses it with its neighbors.
 //! The shape function gives the shape of the result; most ops use an existing shape function.
 //! [`Expr`](crate::expr::Expr) has operators and simple methods, and [`expr::math`](crate::expr::math) has functions
-//! such as `exp`, `log` and `tanh`.
+//! such as `exp`, `log` and `tanh`. [`OpDef::floats`](crate::OpDef::floats) refuses operands of other dtypes;
+//! [`OpDef::dtype_rule`](crate::OpDef::dtype_rule) takes any rule.
 //!
 //! ```
 //! use shapeflow::expr::{Expr, Index, LowerCx};
@@ -14,7 +15,8 @@
 //! /// `max(0, 1 - |x|)` for every element.
 //! static TRIANGLE: OpDef = OpDef::compute("triangle", triangle)
 //!     .operands(&[Operand::Data("x")])
-//!     .shape_fn(shape_fns::common::unary);
+//!     .shape_fn(shape_fns::common::unary)
+//!     .floats();
 //!
 //! fn triangle(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
 //!     let x = cx.operand(0, index);

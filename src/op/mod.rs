@@ -180,6 +180,19 @@ fn same_as_first(dtypes: &[DType], _: &Attrs) -> Result<Vec<DType>> {
     }
 }
 
+fn one_float(dtypes: &[DType], attrs: &Attrs) -> Result<Vec<DType>> {
+    match dtypes {
+        [first, others @ ..] if first.is_float() && others.iter().all(|other| other == first) => {
+            same_as_first(dtypes, attrs)
+        }
+        _ => {
+            let got = dtypes.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+            let message = format!("the operands must have one floating dtype, got {got}");
+            Err(Error::new(ErrorKind::DType, Phase::Build, message))
+        }
+    }
+}
+
 impl OpDef {
     pub(crate) const fn with_body(name: &'static str, body: Body) -> OpDef {
         OpDef {
@@ -335,6 +348,12 @@ impl OpDef {
     pub const fn dtype_rule(mut self, rule: DTypeRule) -> OpDef {
         self.dtype_rule = rule;
         self
+    }
+
+    /// Accepts operands of one floating dtype, which the result has too. A formula with fractions needs this rule: no
+    /// integer is 0.5.
+    pub const fn floats(self) -> OpDef {
+        self.dtype_rule(one_float)
     }
 
     /// Promises that output 0 has the elements of operand 0 in the same row-major order, so that both can share memory.

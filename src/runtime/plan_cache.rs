@@ -86,6 +86,11 @@ impl PlanCache {
         }
     }
 
+    /// Forgets all plans.
+    pub(super) fn clear(&mut self) {
+        *self = PlanCache::new(self.limit);
+    }
+
     fn remove(&mut self, number: usize) {
         self.unlink(number);
         let entry = &mut self.entries[number];

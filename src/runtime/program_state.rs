@@ -99,6 +99,12 @@ impl ProgramState {
         Ok(plan)
     }
 
+    /// Frees the plans and the memory that are kept for later runs.
+    pub(crate) fn forget(&self) {
+        self.plans.iter().for_each(|plans| lock(plans).clear());
+        self.buffers.clear();
+    }
+
     /// Counts a run that found its plan. The plan may also be the last plan of the thread, which is outside this state.
     pub(crate) fn count_plan_hit(&self) {
         self.counters.plan_hits.fetch_add(1, Ordering::Relaxed);

@@ -32,6 +32,7 @@ mod error_snapshots;
 #[cfg(feature = "strings")]
 mod example_messages;
 mod explain;
+mod fed_ranks;
 mod feeds_and_outputs;
 mod fusion;
 mod graph_generator;

@@ -10,6 +10,11 @@ use crate::graph::{IntoOperand, IntoParam, Value};
 use crate::ops::array::axis::known_axis;
 use crate::ops::array::own_size::own_dim;
 use crate::ops::array::range::dim_value;
+use crate::ops::reduce::Axes;
+use crate::tensor::Tensor;
+
+/// The greatest number of quantiles that an error shows.
+const SHOWN: usize = 8;
 
 impl<'g> Value<'g> {
     /// Returns the quantiles `q` of the elements along `axis`, between two elements by linear interpolation: 0 is the
@@ -32,14 +37,14 @@ impl<'g> Value<'g> {
     /// ```
     ///
     /// # Errors
-    /// The rank is unknown, the axis is out of range, a dtype is not supported, or `q` is neither a scalar nor a
-    /// vector. The run fails if there are no elements, or if a quantile is not in [0, 1].
+    /// The rank is unknown, the axis is out of range, a dtype is not supported, `q` is neither a scalar nor a vector, or
+    /// a constant quantile is not in [0, 1]. The run fails if there are no elements, or if a quantile is not in [0, 1].
     #[doc(alias = "percentile")]
     #[track_caller]
     pub fn quantile(self, q: impl IntoOperand<'g>, axis: impl IntoParam<'g>) -> Result<Value<'g>> {
         let location = Location::caller();
         let q = q.into_own_operand(self.graph(), location);
-        self.graph().in_call_at("quantile", location, || quantiles(self, q.cast(DType::F64)?, axis))
+        self.graph().in_call_at("quantile", location, || quantiles(self, proportions(q)?, axis))
     }
 
     /// Returns the median of the elements along `axis`: the middle element, or the mean of the two in the middle.
@@ -65,6 +70,20 @@ impl<'g> Value<'g> {
     pub fn median(self, axis: impl IntoParam<'g>) -> Result<Value<'g>> {
         self.graph().in_call("median", || quantiles(self, self.graph().constant(0.5)?, axis))
     }
+}
+
+/// Returns `q` as f64, and checks that all its elements are in [0, 1].
+fn proportions(q: Value<'_>) -> Result<Value<'_>> {
+    let q = q.cast(DType::F64)?;
+    let is_valid = q.greater_equal(0.0)?.logical_and(q.less_equal(1.0)?)?.reduce_all(Axes::all())?;
+    let message = "q must be in [0, 1], got ";
+    if let (Some(valid), Some(constant)) = (is_valid.static_value(), q.static_value())
+        && valid != Tensor::scalar(true)
+    {
+        let message = format!("{message}{}", constant.elements_text(SHOWN));
+        return Err(Error::new(ErrorKind::Attribute, Phase::Build, message));
+    }
+    q.checked_with(is_valid, message, &[(q, "")])
 }
 
 /// Returns the quantiles `q`, f64, of `x` along an axis.
@@ -135,7 +154,9 @@ mod tests {
             check_tensor(&all, &tensor(&[q.len(), 2], &expected), "quantiles");
             check_tensor(&middle, &tensor(&[2], &columns.each_ref().map(|column| at(column, 0.5))), "median");
         }
-        for (n, q, expected) in [(0, 0.5, "the axis is empty"), (3, 1.5, "got 3"), (3, -0.1, "got -1")] {
+        let outside =
+            [1.5, -0.1, f64::NAN].into_iter().flat_map(|q| [(1, q, "q must be in"), (3, q, "q must be in")]);
+        for (n, q, expected) in outside.chain([(0, 0.5, "the axis is empty")]) {
             let data = vec![1.0f32; 2 * n];
             let error = exe.run_all(&[tensor(&[n, 2], &data).view(), tensor(&[1], &[q]).view()]).unwrap_err();
             assert!(error.message().contains(expected), "{error}");
@@ -162,6 +183,11 @@ mod tests {
             (n.median(0).unwrap_err(), "got i32"),
             (x.median(1).unwrap_err(), "axis must be in [-1, 1), got 1"),
             (x.quantile(g.constant([[0.5]]).unwrap(), 0).unwrap_err(), "got shape [1, 1]"),
+            (x.quantile(95.0, 0).unwrap_err(), "q must be in [0, 1], got 95"),
+            (
+                x.quantile(g.constant([0.5, 1.5]).unwrap(), 0).unwrap_err(),
+                "q must be in [0, 1], got [0.5, 1.5]",
+            ),
         ] {
             assert!(error.message().contains(expected), "{error}");
         }
