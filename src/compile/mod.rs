@@ -18,7 +18,7 @@
 //!
 //! **Absent:** runs. Nothing here binds a symbol to a size, plans, allocates, or launches.
 
-mod check_dtypes;
+mod check_support;
 mod describe;
 mod options;
 mod outputs;

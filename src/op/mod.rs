@@ -13,6 +13,7 @@ mod caught;
 mod control;
 #[cfg(any(feature = "graphdef", feature = "strings"))]
 pub(crate) mod dtype_number;
+mod feature;
 mod host;
 mod host_threads;
 mod op_ref;
@@ -41,6 +42,7 @@ pub(crate) use control::{
     BodyRegion, BranchesForm, CompiledControl, Control, ControlForm, LoopSource, Programs, RowsForm,
     WhileForm,
 };
+pub(crate) use feature::Feature;
 pub use host::{HostCx, HostKernel};
 pub(crate) use host::{HostOutput, OutputAllocator};
 pub(crate) use host_threads::{HostThreads, Threads};
@@ -159,6 +161,8 @@ pub struct OpDef {
     on_dtypes: Option<CompositeOnDTypes>,
     /// Whether the host kernel sees strings as i64 handles, and what the handles guarantee.
     string_handles: Option<StringHandles>,
+    /// The feature of this crate that the kernel needs.
+    feature: Option<Feature>,
     /// Whether output `k` of a call is operand `k`, unchanged.
     forwards: Option<ForwardsFn>,
     tensorflow: &'static [TfOp],
@@ -216,6 +220,7 @@ impl OpDef {
             reinterprets: false,
             on_dtypes: None,
             string_handles: None,
+            feature: None,
             forwards: None,
             tensorflow: &[],
             tensorflow_function: None,
@@ -348,6 +353,17 @@ impl OpDef {
     pub const fn dtype_rule(mut self, rule: DTypeRule) -> OpDef {
         self.dtype_rule = rule;
         self
+    }
+
+    /// Says which feature of this crate the kernel needs. A graph with the op does not compile without it.
+    pub(crate) const fn feature(mut self, feature: Feature) -> OpDef {
+        self.feature = Some(feature);
+        self
+    }
+
+    /// Returns the feature that the op needs and this build lacks.
+    pub(crate) fn missing_feature(&self) -> Option<&Feature> {
+        self.feature.as_ref().filter(|feature| !feature.is_present)
     }
 
     /// Accepts operands of one floating dtype, which the result has too. A formula with fractions needs this rule: no

@@ -4,6 +4,7 @@ use std::panic::Location;
 
 use super::Tensor;
 use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::nearest::nearest;
 
 /// Tensors by name, in the order of the file that holds them.
 ///
@@ -38,7 +39,7 @@ impl TensorMap {
     /// ```
     ///
     /// # Errors
-    /// `Feed`: there is no such tensor.
+    /// `Attribute`: there is no such tensor.
     #[track_caller]
     pub fn tensor(&self, name: &str) -> Result<&Tensor> {
         let location = Location::caller();
@@ -49,7 +50,11 @@ impl TensorMap {
                 [] => format!("there is no tensor \"{name}\"; the map is empty"),
                 names => format!("there is no tensor \"{name}\"; the tensors are {}{more}", names.join(", ")),
             };
-            Error::new(ErrorKind::Feed, Phase::Run, message).at(location)
+            let error = Error::new(ErrorKind::Attribute, Phase::Run, message).at(location);
+            match nearest(name, self.iter().map(|(name, _)| name)) {
+                Some(near) => error.with_help(format!("is it \"{near}\"?")),
+                None => error,
+            }
         })
     }
 

@@ -99,3 +99,16 @@ fn input_and_graph_errors_are_explained() -> Result<()> {
     "#);
     Ok(())
 }
+
+/// A build without the feature of an op says so when the graph is compiled, not at its first run.
+#[cfg(not(feature = "fft"))]
+#[test]
+fn a_missing_feature_is_found_when_the_graph_is_compiled() -> Result<()> {
+    let g = Graph::new();
+    let y = g.input("x", DType::F32, shape!["n"])?.rfft([8])?;
+    assert_snapshot!(error_text(g.compile(y)), @r#"
+    error: rfft(f32[n], fft_length=[8]): Fourier transforms need the feature `fft` of shapeflow, which this build lacks
+      --> `let y = g.input("x", DType::F32, shape!["n"])?.rfft([8])?;`
+    "#);
+    Ok(())
+}

@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::graph::{IntoParam, Value};
 #[cfg(not(feature = "fft"))]
 use crate::op::HostCx;
-use crate::op::{OpDef, Operand, TfOp};
+use crate::op::{Feature, OpDef, Operand, TfOp};
 use crate::shape_fns::linalg;
 
 /// Returns the dtype of a transform of complex numbers. `real` is the advice for real numbers; it is empty if there is
@@ -24,6 +24,10 @@ fn of_complex(dtypes: &[DType], attrs: &Attrs, real: &str) -> Result<Vec<DType>>
 
 /// Ops of complex numbers. A row holds the documentation, the number of axes, the names of the method and of the
 /// definition, TensorFlow's op type, whether it is an inverse, and the advice for real numbers.
+/// The feature that the ops need.
+const FEATURE: Feature =
+    Feature { name: "fft", users: "Fourier transforms", is_present: cfg!(feature = "fft") };
+
 macro_rules! complex_transforms {
     ($($(#[$meta:meta])* $axes:literal $method:ident, $DEF:ident, $op:literal, $is_inverse:literal, $real:literal;)*) => {
         impl<'g> Value<'g> {$(
@@ -34,7 +38,7 @@ macro_rules! complex_transforms {
             )]
             ///
             /// # Errors
-            #[doc = concat!("The elements are not complex, or there are fewer than ", $axes, " axes. The run fails without the feature `fft`.")]
+            #[doc = concat!("The elements are not complex, or there are fewer than ", $axes, " axes. The graph does not compile without the feature `fft`.")]
             #[track_caller]
             pub fn $method(self) -> Result<Value<'g>> {
                 self.graph().op(&$DEF).data(self).finish()
@@ -44,6 +48,7 @@ macro_rules! complex_transforms {
         $(pub(crate) static $DEF: OpDef = OpDef::host(stringify!($method), |cx| {
             kernel::complex(cx, $axes, $is_inverse)
         })
+        .feature(FEATURE)
         .operands(&[Operand::Data("input")])
         .shape_fn(linalg::fft::<$axes>)
         .dtype_rule(|dtypes, attrs| of_complex(dtypes, attrs, $real))
@@ -150,7 +155,7 @@ macro_rules! real_transforms {
             #[doc = concat!("As TensorFlow's `", $op, "`. Runs on the host, with the feature `fft`.")]
             ///
             /// # Errors
-            #[doc = concat!("The element type is not supported, `fft_length` does not have ", $axes, " elements, or there are fewer than ", $axes, " axes. The run fails without the feature `fft`.")]
+            #[doc = concat!("The element type is not supported, `fft_length` does not have ", $axes, " elements, or there are fewer than ", $axes, " axes. The graph does not compile without the feature `fft`.")]
             #[track_caller]
             pub fn $method(self, fft_length: impl IntoParam<'g>) -> Result<Value<'g>> {
                 self.graph().op(&$DEF).data(self).size("fft_length", fft_length).finish()
@@ -158,6 +163,7 @@ macro_rules! real_transforms {
         )*}
 
         $(pub(crate) static $DEF: OpDef = OpDef::host(stringify!($method), |cx| $run(cx, $axes))
+        .feature(FEATURE)
         .operands(&[Operand::Data("input"), Operand::Size("fft_length")])
         .shape_fn($shape)
         .dtype_rule($dtypes)
@@ -286,12 +292,11 @@ fn inverse_dtypes(dtypes: &[DType], _: &Attrs) -> Result<Vec<DType>> {
 mod kernel {
     //! Kernels that say which feature the transforms need.
 
-    use super::{HostCx, Result};
-    use crate::error::{Error, ErrorKind, Phase};
+    use super::{FEATURE, HostCx, Result};
+    use crate::error::Phase;
 
     fn refused() -> Result<()> {
-        let message = "Fourier transforms need the feature `fft` of shapeflow, which this build lacks";
-        Err(Error::new(ErrorKind::Compile, Phase::Run, message))
+        Err(FEATURE.error(Phase::Run))
     }
 
     pub(super) fn complex(_: &mut HostCx<'_>, _axes: usize, _is_inverse: bool) -> Result<()> {

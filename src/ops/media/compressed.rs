@@ -40,6 +40,7 @@ impl<'g> Value<'g> {
 }
 
 pub(crate) static DEF: OpDef = OpDef::host("decode_compressed", codecs::decode_compressed)
+    .feature(super::FEATURE)
     .attrs(&[Attribute::str_or("compression_type", "")])
     .operands(&[Operand::Data("bytes")])
     .shape_fn(shape_fns::common::unary)

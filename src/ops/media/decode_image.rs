@@ -5,7 +5,7 @@ use shapeflow_shape_fns::{Attribute, DType};
 use super::attrs;
 use super::codecs;
 use super::dtypes::{decodes_to, decodes_to_u8};
-use super::format::ImageOp;
+use super::image_op::ImageOp;
 use crate::error::Result;
 use crate::graph::Value;
 use crate::op::{OpDef, Operand, TfOp};
@@ -183,6 +183,7 @@ impl<'g> Value<'g> {
 const CHANNELS: &[usize] = &[0, 1, 3, 4];
 
 pub(crate) static ANY: OpDef = OpDef::host("decode_image", |cx| codecs::decode_image(cx, ImageOp::Any))
+    .feature(super::FEATURE)
     .attrs(&[
         Attribute::int_or("channels", 0),
         Attribute::dtype_or("dtype", DType::U8),
@@ -197,6 +198,7 @@ pub(crate) static ANY: OpDef = OpDef::host("decode_image", |cx| codecs::decode_i
     .tensorflow(&[TfOp::new("DecodeImage")]);
 
 pub(crate) static PNG: OpDef = OpDef::host("decode_png", |cx| codecs::decode_image(cx, ImageOp::Png))
+    .feature(super::FEATURE)
     .attrs(&[Attribute::int_or("channels", 0), Attribute::dtype_or("dtype", DType::U8)])
     .operands(&[Operand::Data("contents")])
     .shape_fn(shape_fns::media::decode_picture)
@@ -207,6 +209,7 @@ pub(crate) static PNG: OpDef = OpDef::host("decode_png", |cx| codecs::decode_ima
     .tensorflow(&[TfOp::new("DecodePng")]);
 
 pub(crate) static BMP: OpDef = OpDef::host("decode_bmp", |cx| codecs::decode_image(cx, ImageOp::Bmp))
+    .feature(super::FEATURE)
     .attrs(&[Attribute::int_or("channels", 0)])
     .operands(&[Operand::Data("contents")])
     .shape_fn(shape_fns::media::decode_picture)
@@ -217,12 +220,14 @@ pub(crate) static BMP: OpDef = OpDef::host("decode_bmp", |cx| codecs::decode_ima
     .tensorflow(&[TfOp::new("DecodeBmp")]);
 
 pub(crate) static GIF: OpDef = OpDef::host("decode_gif", |cx| codecs::decode_image(cx, ImageOp::Gif))
+    .feature(super::FEATURE)
     .operands(&[Operand::Data("contents")])
     .shape_fn(shape_fns::media::decode_gif)
     .dtype_rule(decodes_to_u8)
     .tensorflow(&[TfOp::new("DecodeGif")]);
 
 pub(crate) static WEBP: OpDef = OpDef::host("decode_webp", |cx| codecs::decode_image(cx, ImageOp::WebP))
+    .feature(super::FEATURE)
     .attrs(&[Attribute::int_or("channels", 0), Attribute::dtype_or("dtype", DType::U8)])
     .operands(&[Operand::Data("contents")])
     .shape_fn(shape_fns::media::decode_frames)

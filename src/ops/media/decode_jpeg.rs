@@ -7,7 +7,7 @@ use shapeflow_shape_fns::{Attribute, Attrs, DType};
 use super::attrs;
 use super::codecs;
 use super::dtypes::{check, decodes_to, decodes_to_u8};
-use super::format::ImageOp;
+use super::image_op::ImageOp;
 use crate::error::Result;
 use crate::graph::{IntoOperand, OpBuilder, Value};
 use crate::op::{OpDef, Operand, TfOp};
@@ -184,6 +184,7 @@ const ATTRS: &[Attribute] = &[
 ];
 
 pub(crate) static DEF: OpDef = OpDef::host("decode_jpeg", |cx| codecs::decode_image(cx, ImageOp::Jpeg))
+    .feature(super::FEATURE)
     .attrs(ATTRS)
     .operands(&[Operand::Data("contents")])
     .shape_fn(shape_fns::media::decode_picture)
@@ -195,6 +196,7 @@ pub(crate) static DEF: OpDef = OpDef::host("decode_jpeg", |cx| codecs::decode_im
     .tensorflow(&[TfOp::new("DecodeJpeg")]);
 
 pub(crate) static CROP: OpDef = OpDef::host("decode_and_crop_jpeg", codecs::decode_and_crop_jpeg)
+    .feature(super::FEATURE)
     .attrs(ATTRS)
     .operands(&[Operand::Data("contents"), Operand::Data("crop_window")])
     .shape_fn(shape_fns::media::decode_and_crop)
@@ -206,6 +208,7 @@ pub(crate) static CROP: OpDef = OpDef::host("decode_and_crop_jpeg", codecs::deco
     .tensorflow(&[TfOp::new("DecodeAndCropJpeg")]);
 
 pub(crate) static SHAPE: OpDef = OpDef::host("extract_jpeg_shape", codecs::jpeg_shape)
+    .feature(super::FEATURE)
     .attrs(&[Attribute::dtype_or("output_type", DType::I32)])
     .operands(&[Operand::Data("contents")])
     .shape_fn(shape_fns::media::extract_shape)

@@ -143,6 +143,7 @@ impl<'g> Value<'g> {
 }
 
 pub(crate) static PNG: OpDef = OpDef::host("encode_png", codecs::encode_png)
+    .feature(super::FEATURE)
     .attrs(&[Attribute::int_or("compression", -1)])
     .operands(&[Operand::Data("image")])
     .shape_fn(shape_fns::media::encode_pictures)
@@ -156,6 +157,7 @@ pub(crate) static PNG: OpDef = OpDef::host("encode_png", codecs::encode_png)
     .tensorflow(&[TfOp::new("EncodePng")]);
 
 pub(crate) static JPEG: OpDef = OpDef::host("encode_jpeg", codecs::encode_jpeg)
+    .feature(super::FEATURE)
     .attrs(&[
         Attribute::str_or("format", ""),
         Attribute::int_or("quality", 95),
@@ -181,6 +183,7 @@ pub(crate) static JPEG: OpDef = OpDef::host("encode_jpeg", codecs::encode_jpeg)
 
 pub(crate) static JPEG_WITH_QUALITY: OpDef =
     OpDef::host("encode_jpeg_variable_quality", codecs::encode_jpeg_variable_quality)
+        .feature(super::FEATURE)
         .operands(&[Operand::Data("images"), Operand::Data("quality")])
         .shape_fn(shape_fns::media::encode_picture_with_quality)
         .dtype_rule(|operands, _| {

@@ -1,4 +1,4 @@
-//! `Format`: the format of an image file; `ImageOp`: the op that reads a file.
+//! `Format`: the format of an image file.
 
 use std::fmt;
 
@@ -34,31 +34,6 @@ impl fmt::Display for Format {
             Format::Gif => "GIF",
             Format::Bmp => "BMP",
             Format::WebP => "WebP",
-        })
-    }
-}
-
-/// An op that decodes images.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum ImageOp {
-    /// `decode_image`, which reads every format.
-    Any,
-    Jpeg,
-    Png,
-    Gif,
-    Bmp,
-    WebP,
-}
-
-impl fmt::Display for ImageOp {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            ImageOp::Any => "decode_image",
-            ImageOp::Jpeg => "decode_jpeg",
-            ImageOp::Png => "decode_png",
-            ImageOp::Gif => "decode_gif",
-            ImageOp::Bmp => "decode_bmp",
-            ImageOp::WebP => "decode_webp",
         })
     }
 }

@@ -1,6 +1,6 @@
 //! Ops on files in strings: images as PNG, JPEG, GIF, BMP and WebP, sounds as WAV, and compressed bytes.
 //!
-//! The feature `media` has the kernels. Without it, graphs with these ops are built and imported, and their runs fail.
+//! The feature `media` has the kernels. Without it, graphs with these ops are built and imported, but not compiled.
 //!
 //! ```
 //! use shapeflow::{DType, Graph, Sampling, shape};
@@ -24,14 +24,23 @@ pub(crate) mod decode_image;
 pub(crate) mod decode_jpeg;
 mod dtypes;
 pub(crate) mod encode_image;
+#[cfg(feature = "media")]
 mod format;
+mod image_op;
 pub(crate) mod sound;
 
-use crate::op::OpDef;
+use crate::op::{Feature, OpDef};
 
 pub use decode_image::ImageDecoding;
 pub use decode_jpeg::JpegDecoding;
 pub use encode_image::JpegEncoding;
+
+/// The feature that the ops need.
+const FEATURE: Feature = Feature {
+    name: "media",
+    users: "image, sound and compressed files",
+    is_present: cfg!(feature = "media"),
+};
 
 /// Every op of the family.
 pub(crate) static ALL: &[&[&OpDef]] = &[&[

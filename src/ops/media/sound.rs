@@ -73,6 +73,7 @@ impl<'g> Value<'g> {
 }
 
 pub(crate) static DECODE: OpDef = OpDef::host("decode_wav", codecs::decode_wav)
+    .feature(super::FEATURE)
     .attrs(&[Attribute::int_or("desired_channels", -1), Attribute::int_or("desired_samples", -1)])
     .operands(&[Operand::Data("contents")])
     .outputs(|_, _| 2)
@@ -86,6 +87,7 @@ pub(crate) static DECODE: OpDef = OpDef::host("decode_wav", codecs::decode_wav)
     .tensorflow(&[TfOp::new("DecodeWav")]);
 
 pub(crate) static ENCODE: OpDef = OpDef::host("encode_wav", codecs::encode_wav)
+    .feature(super::FEATURE)
     .operands(&[Operand::Data("audio"), Operand::Data("sample_rate")])
     .shape_fn(shape_fns::media::encode_wav)
     .dtype_rule(|operands, _| {

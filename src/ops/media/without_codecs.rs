@@ -1,32 +1,18 @@
-//! Kernels that say which feature the ops on files need.
+//! Kernels in a build without the feature that the ops on files need.
 
-use super::format::{Format, ImageOp};
-use crate::error::{Error, ErrorKind, Phase, Result};
+use super::FEATURE;
+use super::image_op::ImageOp;
+use crate::error::{Phase, Result};
 use crate::op::HostCx;
 
-fn refused() -> Result<()> {
-    let message =
-        "image, sound and compressed files need the feature `media` of shapeflow, which this build lacks";
-    Err(Error::new(ErrorKind::Compile, Phase::Run, message))
-}
-
-pub(super) fn decode_image(cx: &mut HostCx<'_>, _: ImageOp) -> Result<()> {
-    // The format is known without a decoder.
-    let file = cx.input(0)?.as_strings()?;
-    match file.get(0).and_then(Format::of) {
-        Some(format) => {
-            let message =
-                format!("{format} files need the feature `media` of shapeflow, which this build lacks");
-            Err(Error::new(ErrorKind::Compile, Phase::Run, message))
-        }
-        None => refused(),
-    }
+pub(super) fn decode_image(_: &mut HostCx<'_>, _: ImageOp) -> Result<()> {
+    Err(FEATURE.error(Phase::Run))
 }
 
 macro_rules! kernels {
     ($($name:ident)*) => {$(
         pub(super) fn $name(_: &mut HostCx<'_>) -> Result<()> {
-            refused()
+            Err(FEATURE.error(Phase::Run))
         }
     )*};
 }

@@ -1,4 +1,4 @@
-//! Refuses kernels with a dtype that kernels do not support.
+//! Refuses ops that this build cannot compute, and kernels with a dtype that kernels do not support.
 
 use super::describe::locate;
 use crate::error::{Phase, Result};
@@ -6,6 +6,19 @@ use crate::eval::{is_computed, uncomputed};
 use crate::graph::{GraphData, NodeIx};
 use crate::lower::kernel::Kernel;
 use crate::lower::program::Program;
+
+/// Checks that this build has the features that the ops of a graph need.
+///
+/// # Errors
+/// The build lacks a feature. The error names the first op that needs it.
+pub(super) fn check_features(graph: &GraphData) -> Result<()> {
+    for (number, node) in graph.nodes.iter().enumerate() {
+        if let Some(feature) = node.op.missing_feature() {
+            return Err(locate(graph, NodeIx(number as u32), feature.error(Phase::Compile)));
+        }
+    }
+    Ok(())
+}
 
 /// Checks that kernels support the dtype of every buffer of `kernel`.
 ///
