@@ -4,7 +4,7 @@ use shapeflow_shape_fns::DType;
 use smallvec::SmallVec;
 
 use crate::error::{Error, ErrorKind, Phase, Result};
-use crate::tensor::{Tensor, TensorViewMut};
+use crate::tensor::{Tensor, TensorViewMut, same_sizes};
 
 /// The caller's memory for every result.
 pub(super) type OutputBuffers<'m> = SmallVec<[OutputBuffer<'m>; 4]>;
@@ -25,7 +25,7 @@ impl<'m> OutputBuffer<'m> {
 
     /// Returns whether the memory is for a result of this dtype and these sizes.
     pub(super) fn fits(&self, dtype: DType, sizes: &[usize]) -> bool {
-        self.dtype == dtype && self.sizes == sizes
+        self.dtype == dtype && same_sizes(self.sizes, sizes)
     }
 
     pub(super) fn sizes(&self) -> &'m [usize] {

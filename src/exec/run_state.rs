@@ -6,7 +6,7 @@ use shapeflow_shape_fns::DType;
 use smallvec::SmallVec;
 
 use crate::runtime::{RetainedMemory, SegmentPlan, Workspace};
-use crate::tensor::TensorView;
+use crate::tensor::{TensorView, same_sizes};
 
 /// What a thread keeps between runs. Runs of any program may use the state, one after the other.
 #[derive(Default)]
@@ -45,7 +45,7 @@ impl LastPlan {
             && self.inputs.iter().zip(inputs).all(|(&(dtype, rank), view)| {
                 let (these, rest) = sizes.split_at(rank);
                 sizes = rest;
-                dtype == view.dtype() && these == view.sizes()
+                dtype == view.dtype() && same_sizes(these, view.sizes())
             })
     }
 }

@@ -113,6 +113,13 @@ fn too_many(sizes: &[usize]) -> Error {
     )
 }
 
+/// Returns whether sizes are equal. `a == b` would call a function of the system for a few numbers. That function is slow
+/// for the sizes of scalars, because it reads zero bytes at an address that is not mapped.
+#[inline]
+pub(crate) fn same_sizes(a: &[usize], b: &[usize]) -> bool {
+    a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a == b)
+}
+
 /// Returns the row-major strides of sizes whose product is known to fit into `isize`.
 pub(crate) fn row_major_strides(sizes: &[usize]) -> SmallVec<[isize; 4]> {
     let mut strides: SmallVec<[isize; 4]> = SmallVec::from_elem(0, sizes.len());

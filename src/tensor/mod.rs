@@ -63,7 +63,7 @@ pub(crate) use element::normalized_byte;
 pub(crate) use element::size_of_element;
 #[cfg(feature = "npz")]
 pub(crate) use element::storage;
-pub(crate) use layout::{index_of, place_text};
+pub(crate) use layout::{index_of, place_text, same_sizes};
 pub(crate) use list::TensorList;
 pub(crate) use role::TensorRole;
 pub(crate) use shared_bytes::SharedBytes;
