@@ -105,3 +105,48 @@
 //! not depend on their number. [`CompileOptions::memory_limit`](crate::CompileOptions::memory_limit) refuses runs that
 //! would need more. [`Runner::cancel`](crate::Runner::cancel) takes a token with which another thread ends a run.
 //! [`Executable::trim`](crate::Executable::trim) frees memory that is kept for later runs.
+//!
+//! # Requests from outside
+//!
+//! A service that feeds what its clients send bounds four things:
+//!
+//! - **Memory.** [`CompileOptions::memory_limit`](crate::CompileOptions::memory_limit) bounds the results and the
+//!   intermediate values of a run.
+//! - **Time.** Memory does not bound time: `range(0, k, 1).reduce_sum(0)` stores one number, and takes as long as the fed
+//!   `k` says. A token of [`Runner::cancel`](crate::Runner::cancel) ends any run;
+//! [`Executable::run`](crate::Executable::run) takes no token.   [`LoopOptions::limit`](crate::LoopOptions::limit)
+//! bounds a loop that ends when data say so: NaN may be a state from   which it never does.
+//! - **Programs.** Each new rank of an input of shape `..`, and each new value of a fed axis or permutation, compiles
+//!   a program, of which the executable keeps at most 64. An input has at most 254 axes. Declare the ranks that you
+//! know:   `shape![?, ?]`.
+//! - **Meaning.** Feed what clients send to ops that check it: `gather` refuses ids outside their table, and
+//!   [`Value::checked`](crate::Value::checked) states a requirement of your own.
+//!
+//! [`ErrorKind`](crate::ErrorKind) tells a bad request from a mistake of the program: see
+//! [errors](crate::guide::errors#whose-mistake-an-error-is).
+//!
+//! ```
+//! use std::sync::Arc;
+//! use std::sync::atomic::{AtomicBool, Ordering};
+//!
+//! use shapeflow::{CompileOptions, DType, ErrorKind, Graph, Tensor, shape};
+//!
+//! let g = Graph::new();
+//! let scale = g.input("scale", DType::F32, shape![])?;
+//! let scale = scale.checked(scale.greater(0.0)?, "scale must be positive")?;
+//! let x = g.input("x", DType::F32, shape!["n"])?;
+//! let exe = g.compile_with(&CompileOptions::new().memory_limit(1 << 20), (x * scale).exp()?)?;
+//!
+//! let token = Arc::new(AtomicBool::new(false)); // set to `true` by whoever watches the time
+//! let mut runner = exe.runner().cancel(token.clone());
+//! let mut request = |n: usize, scale: f32| {
+//!     let x = Tensor::zeros(DType::F32, &[n])?;
+//!     runner.run(&[Tensor::scalar(scale).view(), x.view()])
+//! };
+//! assert_eq!(request(3, 2.0)?[0].to_vec::<f32>()?, [1.0, 1.0, 1.0]);
+//! assert_eq!(request(3, -1.0).unwrap_err().kind(), ErrorKind::Guard);
+//! assert_eq!(request(1 << 20, 1.0).unwrap_err().kind(), ErrorKind::Memory);
+//! token.store(true, Ordering::Relaxed);
+//! assert_eq!(request(3, 2.0).unwrap_err().kind(), ErrorKind::Cancelled);
+//! # Ok::<(), shapeflow::Error>(())
+//! ```

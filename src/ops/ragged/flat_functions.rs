@@ -113,7 +113,8 @@ impl<'g> RaggedValue<'g> {
         self.in_call("bitcast", || self.map_flat_values(|flat| flat.bitcast(dtype)))
     }
 
-    /// For every element, the number of `boundaries` that are not greater than the element. Runs on the host.
+    /// For every element, the number of `boundaries` that are not greater than the element. Fuses into kernels; with more
+    /// than 32 boundaries, the op runs on the host.
     ///
     /// As [`Value::bucketize`] on the flat values.
     ///

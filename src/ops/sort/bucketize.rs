@@ -4,7 +4,7 @@ use shapeflow_shape_fns::{Attribute, Attrs, DType, InferenceContext, ShapeError}
 
 use crate::dtype;
 use crate::error::Result;
-use crate::expr::Scalar;
+use crate::expr::{Expr, Index, LowerCx, Scalar};
 use crate::graph::Value;
 use crate::op::{HostCx, OpDef, Operand, TfOp};
 
@@ -14,7 +14,7 @@ impl<'g> Value<'g> {
     /// `[..] -> i32[..]`, i32, i64, f32 and f64. The boundaries must ascend. The op rounds the boundaries and
     /// integer elements to f32, and then compares. NaN is past every boundary. A boundary that is NaN is passed by
     /// every element that the binary search compares with it. As TensorFlow's `Bucketize`, numpy's `digitize`, and
-    /// torch's `bucketize` with `right=True`. Runs on the host.
+    /// torch's `bucketize` with `right=True`. Fuses into kernels; with more than 32 boundaries, the op runs on the host.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor};
@@ -35,18 +35,46 @@ impl<'g> Value<'g> {
     }
 }
 
-pub(crate) static DEF: OpDef = OpDef::host("bucketize", run)
-    .attrs(&[Attribute::floats("boundaries")])
+const ATTRIBUTES: &[Attribute] = &[Attribute::floats("boundaries")];
+
+/// The greatest number of boundaries that a kernel compares an element with. It compares with all of them.
+const FEW: usize = 32;
+
+pub(crate) static DEF: OpDef = OpDef::composite("bucketize", |cx, values| {
+    let boundaries = cx.attrs().floats("boundaries");
+    let op = if boundaries.len() <= FEW { &BY_KERNEL } else { &BY_HOST };
+    Ok(vec![values[0].graph().op(op).data(values[0]).attr("boundaries", &boundaries[..]).finish()?])
+})
+.attrs(ATTRIBUTES)
+.operands(&[Operand::Data("input")])
+.dtype_rule(dtypes)
+.tensorflow(&[TfOp::new("Bucketize")]);
+
+pub(crate) static BY_KERNEL: OpDef = OpDef::compute("bucketize_few", lower)
+    .internal()
+    .attrs(ATTRIBUTES)
     .operands(&[Operand::Data("input")])
     .shape_fn(shape)
-    .dtype_rule(|operands: &[DType], _: &Attrs| match operands {
+    .dtype_rule(dtypes)
+    .tensorflow(&[TfOp::new("Bucketize")]);
+
+pub(crate) static BY_HOST: OpDef = OpDef::host("bucketize_many", run)
+    .internal()
+    .attrs(ATTRIBUTES)
+    .operands(&[Operand::Data("input")])
+    .shape_fn(shape)
+    .dtype_rule(dtypes)
+    .tensorflow(&[TfOp::new("Bucketize")]);
+
+fn dtypes(operands: &[DType], _: &Attrs) -> Result<Vec<DType>> {
+    match operands {
         [DType::I32 | DType::I64 | DType::F32 | DType::F64] => Ok(vec![DType::I32]),
         other => dtype::refuse(format!(
             "the element type must be i32, i64, f32 or f64, got {}",
             dtype::names(other)
         )),
-    })
-    .tensorflow(&[TfOp::new("Bucketize")]);
+    }
+}
 
 /// `x[..] -> [..]`.
 fn shape(cx: &mut InferenceContext<'_>) -> shapeflow_shape_fns::Result<()> {
@@ -61,6 +89,23 @@ fn shape(cx: &mut InferenceContext<'_>) -> shapeflow_shape_fns::Result<()> {
 /// Returns the boundaries, rounded to f32.
 fn boundaries(attrs: &Attrs) -> Vec<f64> {
     attrs.floats("boundaries").into_iter().map(|limit| f64::from(limit as f32)).collect()
+}
+
+fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
+    let boundaries = boundaries(cx.attrs());
+    let x = cx.operand(0, index);
+    let x = if x.dtype().is_integer() { x.cast(DType::F32) } else { x };
+    bucket(&x, &boundaries, 0)
+}
+
+/// Returns `first` plus the position of the first boundary above `x`, by the comparisons of [`first_above`].
+fn bucket(x: &Expr, boundaries: &[f64], first: i32) -> Expr {
+    let half = boundaries.len() / 2;
+    let [below, [boundary, above @ ..]] = [&boundaries[..half], &boundaries[half..]] else {
+        return Expr::constant(first);
+    };
+    let past = bucket(x, above, first + half as i32 + 1);
+    x.clone().less(x.like(*boundary)).select(bucket(x, below, first), past)
 }
 
 fn run(cx: &mut HostCx<'_>) -> Result<()> {
@@ -99,15 +144,18 @@ fn first_above(boundaries: &[f64], value: f64) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use shapeflow_shape_fns::shape;
+
     use super::*;
+    use crate::graph::Graph;
     use crate::ops::testing::{run_one, shape_table, tensor};
 
-    shape_table! { DEF, {"boundaries": &[0.0, 1.0][..]},
+    shape_table! { BY_KERNEL, {"boundaries": &[0.0, 1.0][..]},
         "[n, 2]" => "i32[n, 2]",
         "i64?" => "i32?",
         "bool[n]" => error "the element type must be i32, i64, f32 or f64",
     }
-    shape_table! { descending: DEF, {"boundaries": &[2.0, 1.0][..]},
+    shape_table! { descending: BY_HOST, {"boundaries": &[2.0, 1.0][..]},
         "[n]" => error "boundaries must ascend, got [2.0, 1.0]",
     }
 
@@ -115,8 +163,10 @@ mod tests {
     fn a_boundary_belongs_to_the_bucket_above_it() {
         let attrs = |limits: &[f64]| Attrs::new().with("boundaries", limits);
         let x = tensor(&[5], &[-1.0, 0.0, 0.5, 3.0, f64::NAN]);
-        let y = run_one(&DEF, &attrs(&[0.0, 1.0, 3.0]), &[x]);
-        assert_eq!(y.to_vec::<i32>().unwrap(), [0, 1, 1, 3, 3]);
+        for op in [&BY_KERNEL, &BY_HOST] {
+            let y = run_one(op, &attrs(&[0.0, 1.0, 3.0]), std::slice::from_ref(&x));
+            assert_eq!(y.to_vec::<i32>().unwrap(), [0, 1, 1, 3, 3]);
+        }
     }
 
     #[test]
@@ -131,8 +181,32 @@ mod tests {
             (&[0.0, nan, -1.0, 5.0], [3, 3, 3, 3, 4, 4]),
         ];
         for (boundaries, expected) in cases {
-            let y = run_one(&DEF, &Attrs::new().with("boundaries", boundaries), std::slice::from_ref(&x));
-            assert_eq!(y.to_vec::<i32>().unwrap(), expected, "{boundaries:?}");
+            for op in [&BY_KERNEL, &BY_HOST] {
+                let y = run_one(op, &Attrs::new().with("boundaries", boundaries), std::slice::from_ref(&x));
+                assert_eq!(y.to_vec::<i32>().unwrap(), expected, "{boundaries:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn any_number_of_boundaries_agrees_with_a_count() {
+        let elements: Vec<f64> = (-5..75).map(|number| f64::from(number) * 0.5).collect();
+        for count in [0, 1, 2, 3, 7, FEW, FEW + 1, 60] {
+            let boundaries: Vec<f64> = (0..count).map(|number| number as f64 * 0.5).collect();
+            for dtype in [DType::F32, DType::F64, DType::I32, DType::I64] {
+                let g = Graph::new();
+                let x = g.input("x", DType::F64, shape!["n"]).unwrap().cast(dtype).unwrap();
+                let exe = g.compile(x.bucketize(&boundaries).unwrap()).unwrap();
+                let fed: Vec<f64> = match dtype.is_float() {
+                    true => elements.clone(),
+                    false => elements.iter().map(|element| element.floor()).collect(),
+                };
+                let below =
+                    |element: &f64| boundaries.iter().filter(|limit| *limit <= element).count() as i32;
+                let expected: Vec<i32> = fed.iter().map(below).collect();
+                let got = exe.run_all(&[tensor(&[fed.len()], &fed).view()]).unwrap();
+                assert_eq!(got[0].to_vec::<i32>().unwrap(), expected, "{count} {dtype}");
+            }
         }
     }
 }

@@ -23,6 +23,8 @@ use crate::op::OpDef;
 pub(crate) static ALL: &[&[&OpDef]] = &[&[
     &approx_top_k::DEF,
     &bucketize::DEF,
+    &bucketize::BY_HOST,
+    &bucketize::BY_KERNEL,
     &in_top_k::DEF,
     &nth_element::DEF,
     &searchsorted::DEF,

@@ -69,6 +69,9 @@ pub const ROWS: &[Row] = &[
     row("bias_add_grad", &["[n, 2, 3]"], |_, x| x[0].bias_add_grad(DataFormat::ChannelsLast), |x| {
         Numbers::build(&[3], |i| sum(2 * x[0].sizes[0], |at| x[0].at(&[at / 2, at % 2, i[0]])))
     }),
+    row("bucketize_few", &["[n, 3]"], |_, x| x[0].bucketize(&[-1.0, 0.25, 0.5, 2.0]), |x| {
+        Numbers::reals(&x[0].sizes, |i| [-1.0, 0.25, 0.5, 2.0].iter().filter(|limit| **limit <= x[0].real(i)).count() as f64)
+    }),
     row("conjugate_transpose", &["[n, 2, 3]"], |_, x| x[0].conjugate_transpose([2, 0, 1]),
         |x| Numbers::build(&[3, x[0].sizes[0], 2], |i| x[0].at(&[i[1], i[2], i[0]]).conj())),
     row("cross", &["[n, 3]", "[n, 3]"], |_, x| x[0].cross(x[1]), |x| {

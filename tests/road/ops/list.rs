@@ -67,6 +67,8 @@ pub const OPS: &[(&str, usize)] = &[
     ("broadcast_gradient_args", 1),
     ("broadcast_to", 3),
     ("bucketize", 1),
+    ("bucketize_few", 1),
+    ("bucketize_many", 1),
     ("cast", 6),
     ("cbrt", 1),
     ("ceil", 2),

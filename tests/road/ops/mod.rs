@@ -451,6 +451,8 @@ pub fn add_op(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex
         "argsort"
         | "bincount"
         | "bucketize"
+        | "bucketize_few"
+        | "bucketize_many"
         | "dense_bincount"
         | "dense_count_sparse_output"
         | "histogram_fixed_width"

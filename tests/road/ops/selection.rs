@@ -19,7 +19,7 @@ pub fn add_op(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex
         "in_top_k" => in_top_k(g),
         "isotonic_regression" => isotonic_regression(g),
         "nearest_neighbors" => nearest_neighbors(g),
-        "bucketize" => bucketize(g),
+        "bucketize" | "bucketize_few" | "bucketize_many" => bucketize(g, op),
         "histogram_fixed_width" => histogram(g),
         "dense_count_sparse_output" | "ragged_count_sparse_output" | "sparse_count_sparse_output" => {
             count_sparse(g, op)
@@ -131,12 +131,13 @@ fn counted_dtype(g: &mut GraphGenerator<'_>) -> DType {
     *g.rng.choose(&[DType::I32, DType::I64, DType::F32, DType::F64])
 }
 
-fn bucketize(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
+fn bucketize(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex> {
     let (dtype, content) = (counted_dtype(g), g.random_content());
     let sizes = (0..g.rng.below(4)).map(|_| g.random_size()).collect();
     let x = g.source(dtype, sizes, content, false)?;
-    let boundaries: Vec<f64> = (0..g.rng.below(6)).map(|i| i as f64 * 1.5 - 3.0).collect();
-    g.add_step(Call::new("bucketize").attr("boundaries", &boundaries[..]), &[x], &[], ElementProps::INTEGERS)
+    let count = if g.rng.chance(1, 8) { 40 } else { g.rng.below(6) };
+    let boundaries: Vec<f64> = (0..count).map(|i| i as f64 * 1.5 - 3.0).collect();
+    g.add_step(Call::new(op).attr("boundaries", &boundaries[..]), &[x], &[], ElementProps::INTEGERS)
 }
 
 fn histogram(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
