@@ -243,7 +243,7 @@ impl SpecializationCache {
             if rank > MAX_RANK {
                 let message =
                     format!("input \"{}\" must have at most {MAX_RANK} axes, got {rank}", name(port));
-                return Err(Error::new(ErrorKind::Feed, Phase::Run, message));
+                return Err(Error::new(ErrorKind::Feed, Phase::Run, message).with_input(name(port)));
             }
             known.ranks.insert(port, rank);
             reasons.push(format!("rank {rank} of {}", name(port)));

@@ -31,6 +31,8 @@ struct Details {
     message: String,
     op: Option<String>,
     node: Option<String>,
+    /// The name of the input whose feed is at fault.
+    input: Option<String>,
     location: Option<&'static Location<'static>>,
     /// Lines that print below the location; a line may have a location of its own.
     notes: Vec<(String, Option<&'static Location<'static>>)>,
@@ -67,6 +69,7 @@ impl Error {
             message: message.into(),
             op: None,
             node: None,
+            input: None,
             location: None,
             notes: Vec::new(),
             scopes: Vec::new(),
@@ -225,6 +228,11 @@ impl Error {
         self.0.misfit.as_ref().map(|(number, sizes)| (*number, &sizes[..]))
     }
 
+    /// Says whose feed is at fault.
+    pub(crate) fn with_input(self, name: &str) -> Error {
+        self.edit(|details| details.input = Some(name.to_string()))
+    }
+
     /// Says that an element of an operand caused the error.
     pub(crate) fn blame_element(self, operand: usize) -> Error {
         self.edit(|details| (details.operand, details.is_of_element) = (Some(operand), true))
@@ -331,6 +339,24 @@ impl Error {
     /// Returns the name of the node that failed, if the node exists.
     pub fn node(&self) -> Option<&str> {
         self.0.node.as_deref()
+    }
+
+    /// Returns the name of the input whose feed is at fault: its dtype or its sizes do not fit, it is missing, or there is
+    /// no such input.
+    ///
+    /// ```
+    /// use shapeflow::{DType, Graph, Tensor, shape};
+    ///
+    /// let g = Graph::new();
+    /// let [ids, mask] = [g.input("ids", DType::I64, shape!["n"])?, g.input("mask", DType::I64, shape!["n"])?];
+    /// let exe = g.compile(ids * mask)?;
+    /// let (two, three) = (Tensor::from([1i64, 2]), Tensor::from([1i64, 2, 3]));
+    /// let error = exe.feed("ids", two.view()).feed("mask", three.view()).run().unwrap_err();
+    /// assert_eq!(error.input(), Some("mask"));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    pub fn input(&self) -> Option<&str> {
+        self.0.input.as_deref()
     }
 
     /// Returns the line of the user's code that caused the error; `None` for a node of an imported model, which

@@ -129,7 +129,7 @@ impl Executable {
             feeds.iter().find(|(name, _)| !self.inputs().iter().any(|port| port.name == *name))
         {
             let error = unknown_name("input", name, self.inputs().iter().map(|port| port.name.as_str()));
-            return Err(with_ragged_help(error, self.inputs(), name).at(location));
+            return Err(with_ragged_help(error, self.inputs(), name).with_input(name).at(location));
         }
         let mut ordered = Vec::with_capacity(self.needed().len());
         for port in self.inputs() {
@@ -140,13 +140,13 @@ impl Executable {
                 (None, _) if !port.needed => {}
                 (None, _) => {
                     return refuse(format!("input \"{}\" {} must be fed", port.name, self.type_text(port)))
-                        .map_err(|error| with_ragged_help(error, self.inputs(), &port.name));
+                        .map_err(|error| with_ragged_help(error, self.inputs(), &port.name))
+                        .map_err(|error| error.with_input(&port.name));
                 }
                 (Some(_), Some(_)) => {
-                    return refuse(format!(
-                        "input \"{}\" must be fed once, but is fed several times",
-                        port.name
-                    ));
+                    let message =
+                        format!("input \"{}\" must be fed once, but is fed several times", port.name);
+                    return refuse(message).map_err(|error| error.with_input(&port.name));
                 }
             }
         }
@@ -166,7 +166,7 @@ impl<'a> Feeds<'a> {
                     self.feeds.extend(parts);
                     self.ragged.push((name.to_string(), format!("{}{}", ragged.dtype(), ragged.shape())));
                 }
-                Err(error) => drop(self.error.get_or_insert(error)),
+                Err(error) => drop(self.error.get_or_insert(error.with_input(name))),
             },
         }
         self

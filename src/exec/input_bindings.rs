@@ -108,7 +108,7 @@ fn other_number_of_rows(
         mismatch.got - 1
     );
     let location = graph.nodes[graph.values[value.index()].node.index()].location;
-    Some(Error::new(ErrorKind::Feed, Phase::Run, message).note_declaration(location))
+    Some(Error::new(ErrorKind::Feed, Phase::Run, message).note_declaration(location).with_input(ragged))
 }
 
 /// Returns `sizes` with a size of 1 in front, if an input with the longer sizes fits `dims`. The caller has then
@@ -194,7 +194,7 @@ pub(super) fn ragged_misfit(graph: &GraphData, ragged: &str, got: &str, misfit: 
     };
     let declared = type_text(info.dtype, &shape);
     let message = format!("ragged input \"{ragged}\" must be {declared}, got {got}{detail}");
-    graph.refused_input_with(misfit.port, message, &detail)
+    graph.refused_input_with(misfit.port, message, &detail).with_input(ragged)
 }
 
 /// Returns the number of partitions of a ragged input.

@@ -142,11 +142,12 @@ impl GraphData {
     /// Returns an error with this message about an input that does not fit its declaration; `detail` says what does not
     /// fit.
     pub(crate) fn refused_input_with(&self, port: usize, message: String, detail: &str) -> Error {
-        let (_, value) = &self.inputs[port];
+        let (name, value) = &self.inputs[port];
         // A wrong dtype or rank has nothing to do with the dimensions that the declared shape names.
         let ties = self.ties_of(&[*value], detail).into_iter().take(2);
         let error =
             Error::new(ErrorKind::Feed, Phase::Run, message).note_declaration(self.node_of(*value).location);
+        let error = error.with_input(name);
         ties.fold(error, |error, (text, location)| error.note(text, Some(location)))
     }
 

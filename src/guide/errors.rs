@@ -76,6 +76,8 @@
 //! | `Memory` | needs more memory than there is, or than [`CompileOptions::memory_limit`](crate::CompileOptions::memory_limit) allows |
 //! | `Cancelled` | was cancelled by the token of its caller |
 //!
+//! [`Error::input`](crate::Error::input) names the input of an error of kind `Feed`.
+//!
 //! These kinds mean something else:
 //!
 //! | kind | the cause |

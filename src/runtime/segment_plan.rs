@@ -73,15 +73,21 @@ pub(crate) struct SegmentPlan {
 impl SegmentPlan {
     /// Returns the bytes that the plan takes. These bytes do not include packed operands.
     pub(super) fn bytes(&self) -> usize {
-        let of_box =
-            |plan: &BoxPlan| plan.slots.len() * size_of::<SlotPlan>() + plan.scalars.len() * size_of::<i64>();
+        // A `SmallVec` takes memory of its own only if it has spilled.
+        let more = |spilled: bool, bytes: usize| if spilled { bytes } else { 0 };
+        let strides = |strides: &SmallVec<[i64; 2]>| more(strides.spilled(), size_of_val(&strides[..]));
+        let of_slot = |slot: &SlotPlan| size_of::<SlotPlan>() + strides(&slot.outer) + strides(&slot.loops);
+        let of_box = |plan: &BoxPlan| {
+            let slots: usize = plan.slots.iter().map(of_slot).sum();
+            slots + size_of_val(&plan.scalars[..]) + strides(&plan.outer) + strides(&plan.loops)
+        };
+        let of_buffer = |sizes: &BufferSizes| more(sizes.spilled(), size_of_val(&sizes[..]));
+        let spilled: usize = self.sizes.sizes.iter().flatten().map(of_buffer).sum();
         let steps = self.steps.iter().map(|step| {
             size_of::<StepPlan>()
                 + match step {
                     StepPlan::Kernel(plan, prepared) => {
                         let boxes: usize = plan.boxes.iter().map(of_box).sum();
-                        // A `SmallVec` takes memory of its own only if it has spilled.
-                        let more = |spilled: bool, bytes: usize| if spilled { bytes } else { 0 };
                         size_of::<KernelPlan>()
                             + boxes
                             + more(plan.boxes.spilled(), size_of_val(&plan.boxes[..]))
@@ -94,7 +100,11 @@ impl SegmentPlan {
         });
         let SegmentMemory { placed, outlive_segment, shared, .. } = &self.memory;
         let memory = size_of_val(&placed[..]) + size_of_val(&outlive_segment[..]) + size_of_val(&shared[..]);
-        size_of::<SegmentPlan>() + steps.sum::<usize>() + size_of_val(&self.sizes.sizes[..]) + memory
+        size_of::<SegmentPlan>()
+            + steps.sum::<usize>()
+            + size_of_val(&self.sizes.sizes[..])
+            + spilled
+            + memory
     }
 
     pub(crate) fn sizes(&self, buffer: BufferIx) -> Option<&BufferSizes> {

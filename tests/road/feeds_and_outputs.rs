@@ -176,3 +176,30 @@ fn a_name_of_two_outputs_finds_neither() -> Result<()> {
     assert_eq!(bound.output("v")?.to_tensor()?, Tensor::from([-1.0f32, -2.0]));
     Ok(())
 }
+
+#[test]
+fn an_error_has_the_name_of_the_input_at_fault() -> Result<()> {
+    let g = Graph::new();
+    let [ids, mask] = [g.input("ids", DType::I64, shape!["n"])?, g.input("mask", DType::I64, shape!["n"])?];
+    let rows = g.ragged_input("rows", DType::I64, 1, shape![])?;
+    let exe = g.compile([(ids * mask).ok()?, rows.flat_values()])?;
+    let (two, three) = (Tensor::from([1i64, 2]), Tensor::from([1i64, 2, 3]));
+    let floats = Tensor::from([1.0f32, 2.0]);
+    let (ragged, ragged_floats) = (ragged![[1i64], []], ragged![[1.0f32], []]);
+    let feeds = || exe.feed("ids", two.view());
+    let errors = [
+        (feeds().feed("rows", &ragged).run(), "mask"),
+        (feeds().feed("mask", three.view()).feed("rows", &ragged).run(), "mask"),
+        (feeds().feed("mask", floats.view()).feed("rows", &ragged).run(), "mask"),
+        (feeds().feed("mask", two.view()).feed("ids", two.view()).feed("rows", &ragged).run(), "ids"),
+        (feeds().feed("musk", two.view()).run(), "musk"),
+        (feeds().feed("mask", two.view()).feed("rows", &ragged_floats).run(), "rows"),
+        (feeds().feed("mask", &ragged).run(), "mask"),
+    ];
+    for (result, name) in errors {
+        let error = result.unwrap_err();
+        assert_eq!((error.input(), error.kind()), (Some(name), ErrorKind::Feed), "{error}");
+    }
+    assert_eq!(exe.run_all(&[two.view()]).unwrap_err().input(), None);
+    Ok(())
+}
