@@ -125,7 +125,7 @@ impl Graph {
             return build(chosen(&constant.view(), names.len())?);
         }
         let mut record = |number: usize| {
-            let recorder = Recorder::open(self, names[number], is_scoped, location);
+            let recorder = Recorder::open(self, names[number], is_scoped, location)?;
             let values = build(number)?;
             recorder.finish(&values)
         };

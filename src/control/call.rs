@@ -51,7 +51,7 @@ impl Graph {
         build: &mut dyn FnMut(&[Value<'g>]) -> Result<Vec<Value<'g>>>,
         location: &'static Location<'static>,
     ) -> Result<Option<Function>> {
-        let mut recorder = Recorder::open(self, name, false, location);
+        let mut recorder = Recorder::open(self, name, false, location)?;
         // The dims of the unknown sizes.
         let mut dims: Vec<Dim> = Vec::new();
         let mut values = Vec::with_capacity(parameters.len());

@@ -83,15 +83,19 @@ pub(super) struct Recorder<'g> {
 
 impl<'g> Recorder<'g> {
     /// Opens a region. If `is_scoped`, the names of the region's nodes begin with the name of the region.
+    ///
+    /// # Errors
+    /// Too many regions are around this one.
     pub(super) fn open(
         graph: &'g Graph,
         name: &str,
         is_scoped: bool,
         location: &'static Location<'static>,
-    ) -> Recorder<'g> {
-        let region = graph.open_region();
+    ) -> Result<Recorder<'g>> {
+        let region = graph.open_region()?;
         let scope = is_scoped.then(|| Scope::enter(graph, name.to_string().into(), location));
-        Recorder { _scope: scope, region, graph, name: name.to_string(), parameters: Vec::new(), location }
+        let name = name.to_string();
+        Ok(Recorder { _scope: scope, region, graph, name, parameters: Vec::new(), location })
     }
 
     /// Adds a parameter.

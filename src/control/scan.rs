@@ -129,7 +129,7 @@ impl Graph {
         let (count, rows) = rows_of(self, xs).map_err(located)?;
         let mut shapes = StateShapes::new(state, options, false).map_err(located)?;
         let (step, unchanged, is_in_place, outputs) = loop {
-            let mut recorder = Recorder::open(self, "body", true, location);
+            let mut recorder = Recorder::open(self, "body", true, location)?;
             let given = shapes.parameters(&mut recorder, state);
             let elements: Vec<Value<'g>> = xs
                 .iter()

@@ -110,11 +110,11 @@ impl Graph {
         let mut shapes = StateShapes::new(state, options, regions.is_imported).map_err(located)?;
         let (first_condition, step, unchanged, is_in_place) = loop {
             // The condition is built before the body, so that an error of its closure names the condition.
-            let mut recorder = Recorder::open(self, "condition", !regions.is_imported, location);
+            let mut recorder = Recorder::open(self, "condition", !regions.is_imported, location)?;
             let given = shapes.parameters(&mut recorder, state);
             let goes_on = condition_of(&mut regions, &given).map_err(located)?;
             let first_condition: Recorded<'g> = recorder.finish(&[goes_on])?;
-            let mut recorder = Recorder::open(self, "body", !regions.is_imported, location);
+            let mut recorder = Recorder::open(self, "body", !regions.is_imported, location)?;
             let given = shapes.parameters(&mut recorder, state);
             let returned = (regions.body)(&given)?;
             let kept = recorder.shapes_of(&given, &returned)?;

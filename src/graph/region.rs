@@ -7,6 +7,7 @@ use shapeflow_shape_fns::{DType, Dim, IntoDim, Symbol, TensorShape, Unknown};
 
 use super::insert::Checkpoint;
 use super::{Extra, Graph, GraphData, INPUT, Node, NodeIx, Value, ValueInfo, ValueIx};
+use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::op::{BodyRegion, Control};
 
 /// A graph inside a node of control flow: a branch, or the body or the condition of a loop. The inputs of the graph are
@@ -29,15 +30,25 @@ pub(crate) struct OpenRegion<'g> {
     equalities: usize,
 }
 
+/// The greatest depth of nested regions. The compiler recurses over regions, and its stack must suffice.
+const MAX_NESTING: u32 = 64;
+
 impl Graph {
     /// Opens a region. The nodes that are added before the region is dropped belong to the region. Regions nest.
-    pub(crate) fn open_region(&self) -> OpenRegion<'_> {
+    ///
+    /// # Errors
+    /// There are [`MAX_NESTING`] regions around this one.
+    pub(crate) fn open_region(&self) -> Result<OpenRegion<'_>> {
         let mut data = self.write();
+        if data.open_regions == MAX_NESTING {
+            let message = format!("branches and loops must be nested at most {MAX_NESTING} deep");
+            return Err(Error::new(ErrorKind::Attribute, Phase::Build, message));
+        }
         data.open_regions += 1;
         let (checkpoint, scope) = (data.checkpoint(), data.scope);
         let equalities = data.table.equalities().len();
         drop(data);
-        OpenRegion { graph: self, checkpoint: Some(checkpoint), scope, equalities }
+        Ok(OpenRegion { graph: self, checkpoint: Some(checkpoint), scope, equalities })
     }
 }
 

@@ -47,6 +47,33 @@ fn long_chains_of_fused_ops_need_little_stack() -> Result<()> {
 }
 
 #[test]
+fn nested_branches_need_no_more_than_the_usual_stack() -> Result<()> {
+    fn nested<'g>(x: Value<'g>, flag: Value<'g>, depth: usize) -> Result<Value<'g>> {
+        if depth == 0 {
+            return x.exp();
+        }
+        let taken = || Ok([(nested(x, flag, depth - 1)? + 1.0).ok()?]);
+        Ok(x.graph().cond(flag, taken, || Ok([x.sort(0, false)?]))?[0])
+    }
+    run_with_stack_kib(2048, || {
+        let g = Graph::new();
+        let x = g.input("x", DType::F32, shape!["n"])?;
+        let flag = g.input("flag", DType::Bool, shape![])?;
+        let error = nested(x, flag, 65).unwrap_err();
+        assert!(error.message().contains("must be nested at most 64 deep"), "{error}");
+        let deep = nested(x, flag, 64)?;
+        let feeds = [Tensor::from([0.0f32]), Tensor::from(true)];
+        let views: Vec<TensorView<'_>> = feeds.iter().map(Tensor::view).collect();
+        for backend in [Backend::Jit, Backend::Interpreter] {
+            let exe = g.compile_with(&CompileOptions::new().backend(backend), deep)?;
+            assert_eq!(exe.run::<1>(&views)?[0], Tensor::from([65.0f32]));
+        }
+        assert!(g.to_string().len() > 1000);
+        Ok(())
+    })
+}
+
+#[test]
 fn long_chains_of_views_need_little_stack() -> Result<()> {
     run_with_stack_kib(512, || {
         let g = Graph::new();
