@@ -3,7 +3,7 @@
 use std::fmt;
 use std::panic::Location;
 
-use shapeflow_shape_fns::{Dim, Symbol};
+use shapeflow_shape_fns::{Dim, Guard, Symbol};
 
 use super::{DimNames, Graph, GraphData, NodeIx, ValueIx};
 use crate::error::{Error, ErrorKind, Phase, Result, is_library_line};
@@ -111,7 +111,8 @@ impl Graph {
     /// [`Value::ensure_shape`](crate::Value::ensure_shape), to have its ties refused.
     ///
     /// A strict graph accepts a call that makes a name equal to a number: a product with a constant matrix of 784 rows
-    /// fixes `features` to 784, and this is usual too. It also accepts an equation with an expression, such as
+    /// fixes `features` to 784, and this is usual too. But it refuses a call that broadcasts a name with a number if the
+    /// operand with the name has fewer axes: `[n, 3] - [n]` lacks an axis of size 1. It also accepts an equation with an expression, such as
     /// `n == 2*m`, which [`Graph::merges`] lists. [`Graph::guards`] lists the conditions that remain for a run,
     /// such as `places in {1, 2}`.
     ///
@@ -256,19 +257,46 @@ impl GraphData {
     pub(super) fn refuse_ties(&self, known: TieCount, operands: &[ValueIx]) -> Result<()> {
         let is_name = |dim: &Dim| dim.as_symbol().is_some_and(|symbol| !symbol.is_anonymous());
         let is_plain = |tie: &TiedNames| tie.names.iter().all(is_name);
-        let Some(tie) = self.tied_names(known).into_iter().find(is_plain) else { return Ok(()) };
+        let Some(tie) = self.tied_names(known).into_iter().find(is_plain) else {
+            return self.refuse_broadcast_with_number(known, operands);
+        };
         let TiedNames { names: [a, b], broadcast, .. } = tie;
         let relation = if broadcast { "broadcasts them with each other" } else { "makes them equal" };
         let message =
             format!("dimensions {a} and {b} have different names in a strict graph, but the call {relation}");
         let assume = format!("state it before the call: graph.assume_eq(\"{a}\", \"{b}\")?");
         let help = match self.operand_of_lower_rank(operands).filter(|_| broadcast) {
-            Some(operand) => format!(
-                "operand {operand} has fewer axes: add an axis of size 1 with .expand_dims(..), or keep a reduced axis \
-                 with Axes::of(..).keep_dims(); if the names mean the same size, {assume}"
-            ),
+            Some(operand) => {
+                format!("{}; if the names mean the same size, {assume}", axis_of_size_1(operand))
+            }
             None => format!("if they mean the same size, {assume}"),
         };
+        Err(Error::new(ErrorKind::Shape, Phase::Build, message).with_help(help))
+    }
+
+    /// Refuses a broadcast with a number of a name in the operand with fewer axes, which was recorded after `known`.
+    ///
+    /// # Errors
+    /// There is such a broadcast.
+    fn refuse_broadcast_with_number(&self, known: TieCount, operands: &[ValueIx]) -> Result<()> {
+        let Some(operand) = self.operand_of_lower_rank(operands) else { return Ok(()) };
+        let dims = self.values[operands[operand].index()].shape.dims().unwrap_or_default();
+        let mut guards = self.table.guards()[known.guards..].iter();
+        let found = guards.find_map(|record| match &record.guard {
+            Guard::OneOrEqual(name, number) if number.is_known() && dims.contains(name) => {
+                Some((name, number))
+            }
+            _ => None,
+        });
+        let Some((name, number)) = found.filter(|(name, _)| has_names_only(name)) else { return Ok(()) };
+        let message = format!(
+            "dimension {name} of operand {operand}, which has fewer axes, must not broadcast with {number} in a strict \
+             graph"
+        );
+        let help = format!(
+            "{}; if {name} is {number}, state it before the call with .ensure_shape(..)",
+            axis_of_size_1(operand)
+        );
         Err(Error::new(ErrorKind::Shape, Phase::Build, message).with_help(help))
     }
 
@@ -279,6 +307,14 @@ impl GraphData {
         let (a, b) = (a?, b?);
         (a != b && a.min(b) > 0).then_some(usize::from(b < a))
     }
+}
+
+/// Returns the advice about an operand that has fewer axes than the other.
+fn axis_of_size_1(operand: usize) -> String {
+    format!(
+        "operand {operand} has fewer axes: add an axis of size 1 with .expand_dims(..), or keep a reduced axis with \
+         Axes::of(..).keep_dims()"
+    )
 }
 
 /// Returns whether a dimension is a name, or an expression of names without anonymous unknowns.
@@ -386,6 +422,32 @@ mod tests {
         let error = exe.run_all(&[two.view(), one.view()]).unwrap_err();
         assert!(error.message().contains("axis 0"), "{error}");
         assert!(error.to_string().contains("since assume_eq"), "{error}");
+        Ok(())
+    }
+
+    #[test]
+    fn a_strict_graph_refuses_a_name_of_fewer_axes_beside_a_number() -> Result<()> {
+        let g = Graph::strict();
+        let x = g.input("x", DType::F32, shape!["n", 3])?;
+        let mean = x.reduce_mean(1)?;
+        let error = (x - mean).ok().unwrap_err();
+        assert_eq!(
+            error.message(),
+            "sub(f32[n, 3], f32[n]): dimension n of operand 1, which has fewer axes, must not broadcast with 3 in a \
+             strict graph"
+        );
+        assert!(error.help().is_some_and(|help| help.contains(".expand_dims(..)")), "{error}");
+        assert!(g.guards().is_empty());
+        assert_eq!((x - mean.expand_dims(1)?).ok()?.shape().to_string(), "[n, 3]");
+        let _ = (x - mean.ensure_shape([3])?).ok()?;
+        // A bias of a known length beside named features is usual.
+        let features = g.input("y", DType::F32, shape!["m", "features"])?;
+        let _ = (features + g.constant([0.0f32; 10])?).ok()?;
+        // A graph that is not strict lists the condition.
+        let g = Graph::new();
+        let x = g.input("x", DType::F32, shape!["n", 3])?;
+        let _ = (x - x.reduce_mean(1)?).ok()?;
+        assert_eq!(g.guards()[0].condition, "n in {1, 3}");
         Ok(())
     }
 
