@@ -90,7 +90,7 @@ impl<'g> Recorder<'g> {
         location: &'static Location<'static>,
     ) -> Recorder<'g> {
         let region = graph.open_region();
-        let scope = is_scoped.then(|| Scope::enter(graph, name.to_string().into(), location));
+        let scope = is_scoped.then(|| Scope::enter(graph, name, location));
         Recorder { _scope: scope, region, graph, name: name.to_string(), parameters: Vec::new(), location }
     }
 
