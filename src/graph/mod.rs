@@ -52,6 +52,7 @@ use crate::op::{Body, OpDef, OpRef};
 use crate::tensor::Tensor;
 
 pub use builder::OpBuilder;
+pub(crate) use builder::SHOWN_OPERANDS;
 pub(crate) use call::operand_info;
 pub(crate) use call_frame::CallFrame;
 pub use constant::{ConstantArray, ConstantScalar, IntoConstant};
