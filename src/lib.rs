@@ -39,8 +39,8 @@ pub use exec::{BoundRun, Executable, Feed, Feeds, Port, PortIndex, RegionStats, 
 pub use graph::dataflow;
 pub use graph::{
     AnyValue, ConstantArray, ConstantScalar, DimNames, Graph, GraphGuard, IntoConstant, IntoOperand,
-    IntoParam, IntoShapeArg, NameTie, OpBuilder, Param, ParamElement, RaggedValue, RowPartitionValue, Scope,
-    Value, ValueId,
+    IntoOptionalParam, IntoParam, IntoShapeArg, NameTie, OpBuilder, Param, ParamElement, RaggedValue,
+    RowPartitionValue, Scope, Value, ValueId,
 };
 pub use op::{
     Absent, CompositeCx, CompositeFn, DTypeRule, HostCx, HostKernel, LowerFn, OpDef, OpRef, Operand,

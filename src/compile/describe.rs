@@ -158,7 +158,7 @@ mod tests {
         let mut x = g.input("x", DType::F32, shape!["n"])?;
         let scope = g.scope("encoder");
         for number in 0..30 {
-            x = (x + 1.5).ok()?.named(&format!("step_number_{number}"));
+            x = (x + 1.5).ok()?.named(format!("step_number_{number}"));
         }
         drop(scope);
         let text = g.compile(x)?.kernels();

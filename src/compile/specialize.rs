@@ -276,6 +276,11 @@ impl SpecializationCache {
         &self.graph
     }
 
+    /// Returns the outputs of the graph.
+    pub(crate) fn outputs(&self) -> &[ValueIx] {
+        &self.outputs
+    }
+
     /// Returns the specialization that computes all outputs of every run, if there is one.
     pub(crate) fn single(&self) -> Option<&Arc<Specialization>> {
         self.only.as_ref().filter(|only| only.continuation.is_none())

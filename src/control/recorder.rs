@@ -93,7 +93,7 @@ impl<'g> Recorder<'g> {
         location: &'static Location<'static>,
     ) -> Result<Recorder<'g>> {
         let region = graph.open_region()?;
-        let scope = is_scoped.then(|| Scope::enter(graph, name.to_string().into(), location));
+        let scope = is_scoped.then(|| Scope::enter(graph, name, location));
         let name = name.to_string();
         Ok(Recorder { _scope: scope, region, graph, name, parameters: Vec::new(), location })
     }

@@ -61,10 +61,18 @@ impl Template {
         let root = keep_checks(lowered?, &cx.checks, &mut Expr::new);
         let order: Vec<Expr> = expr::post_order([&root]).into_iter().cloned().collect();
         if let Err(message) = expr::verify(&order) {
-            let help = format!(
-                "cast in the body of {0}, or refuse these dtypes in the dtype rule of {0}",
-                op.name()
-            );
+            let has_strings = call.call.operands.iter().any(|operand| operand.dtype == DType::String);
+            let help = match has_strings {
+                true => format!(
+                    "a compute body can move strings, but not compute with them: make a host op, or refuse strings in \
+                     the dtype rule of {}",
+                    op.name()
+                ),
+                false => format!(
+                    "cast in the body of {0}, or refuse these dtypes in the dtype rule of {0}",
+                    op.name()
+                ),
+            };
             let message = format!("in its body, {message}");
             return Err(Error::new(ErrorKind::DType, Phase::Compile, message).with_help(help));
         }

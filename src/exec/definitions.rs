@@ -5,7 +5,7 @@ use shapeflow_shape_fns::{Dim, PartialElements};
 
 use super::bindings::Bindings;
 use super::buffer_view::buffer_view;
-use super::guards::{OpenGuards, infer_on_sizes, run_error};
+use super::guards::{OpenGuards, infer_on_sizes, refused_dim, run_error};
 use super::promises::check_promise;
 use crate::compile::{CompiledProgram, value_text};
 use crate::error::{Error, ErrorKind, Phase, Result};
@@ -93,8 +93,7 @@ pub(super) fn bind_elements(
         let element = element.as_known().expect("elements in memory are known");
         bindings.bind(dim, element).map_err(|mismatch| {
             let element = format!("an element of {}", value_text(graph, value));
-            let message = graph.dim_names().scope(|| mismatch.message(&element));
-            Error::new(ErrorKind::Guard, Phase::Run, message)
+            refused_dim(graph, dim, &mismatch, &element)
         })?;
     }
     Ok(())

@@ -356,7 +356,18 @@ impl Executable {
             message += &format!(", or all {} with the unneeded ({})", inputs.len(), list(false));
         }
         message += &format!(", got {}", given.len());
-        Err(Error::new(ErrorKind::Feed, Phase::Run, message))
+        let error = Error::new(ErrorKind::Feed, Phase::Run, message);
+        Err(needed.iter().fold(error, |error, &number| self.with_use_of_sizes(error, &inputs[number].name)))
+    }
+
+    /// Adds a note to the error about a needed input that is not fed: which op needs its sizes, if nothing needs its
+    /// elements.
+    pub(super) fn with_use_of_sizes(&self, error: Error, name: &str) -> Error {
+        let (graph, outputs) = (self.specializations().graph(), self.specializations().outputs());
+        match graph.use_of_sizes(name, outputs) {
+            Some((text, location)) => error.note(text, Some(location)),
+            None => error,
+        }
     }
 
     /// Returns the numbers of the needed inputs.

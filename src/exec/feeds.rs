@@ -140,6 +140,7 @@ impl Executable {
                 (None, _) if !port.needed => {}
                 (None, _) => {
                     return refuse(format!("input \"{}\" {} must be fed", port.name, self.type_text(port)))
+                        .map_err(|error| self.with_use_of_sizes(error, &port.name))
                         .map_err(|error| with_ragged_help(error, self.inputs(), &port.name))
                         .map_err(|error| error.with_input(&port.name));
                 }
@@ -188,12 +189,20 @@ impl<'a> Feeds<'a> {
             .map_err(|error| error.with_help("use `RaggedTensor::to_tensor`, which pads the rows"));
         }
         let flat = format!("{name}{FLAT_VALUES}");
-        if !inputs.iter().any(|port| port.name == flat) {
+        let Some(values) = inputs.iter().position(|port| port.name == flat) else {
             let ragged = inputs.iter().map(|port| port.name.strip_suffix(FLAT_VALUES).unwrap_or(&port.name));
             return Err(unknown_name("input", name, ragged.filter(|name| !name.contains(ROW_SPLITS))));
-        }
-        if let Some(port) = inputs.iter().find(|port| port.name == flat && port.dtype != ragged.dtype()) {
-            let (dtype, got) = (port.dtype, ragged.dtype());
+        };
+        let graph = self.executable.specializations().graph();
+        let declared = graph.inputs.iter().find(|(part, _)| *part == flat);
+        let refuse = |message: String| {
+            refuse(message).map_err(|error| match declared {
+                Some((_, value)) => error.note_declaration(graph.node_of(*value).location),
+                None => error,
+            })
+        };
+        let (dtype, got) = (inputs[values].dtype, ragged.dtype());
+        if dtype != got {
             return refuse(format!(
                 "ragged input \"{name}\" must have elements of dtype {dtype}, got {got}{}",
                 ragged.shape()
@@ -204,7 +213,7 @@ impl<'a> Feeds<'a> {
         let (axes, got) = (splits.len(), ragged.ragged_rank());
         if axes != got {
             let axes = counted(axes, "ragged axis");
-            return refuse(format!("input \"{name}\" has {axes}, got a ragged tensor with {got}"));
+            return refuse(format!("ragged input \"{name}\" has {axes}, got a ragged tensor with {got}"));
         }
         // All row splits of an input have one dtype.
         let dtype = splits.first().map_or(DType::I64, |port| port.dtype);

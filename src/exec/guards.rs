@@ -2,12 +2,12 @@
 
 use shapeflow_shape_fns::{Dim, Guard, GuardRecord, PartialElements};
 
-use super::bindings::Bindings;
+use super::bindings::{Bindings, DimMismatch};
 use super::input_bindings::note_attr_symbols;
 use crate::compile::{CompiledProgram, locate};
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::eval::{SizedInference, SizedOperand, infer_sizes};
-use crate::graph::{GraphData, Node, NodeIx, ValueIx};
+use crate::graph::{GraphData, Node, NodeIx, SHOWN_OPERANDS, ValueIx};
 use crate::runtime::BufferSizes;
 
 /// Checks every guard of the graph whose symbols are bound.
@@ -138,6 +138,18 @@ pub(super) fn run_error(graph: &GraphData, index: NodeIx, error: Error) -> Error
     locate(graph, index, error.of_run())
 }
 
+/// Returns the error about a dim of a run that has another value than the graph requires. `what` says where the dim
+/// stands. A note has the call that made the requirement: the closure of `map_flat_values` must keep the number of
+/// values, for example.
+pub(super) fn refused_dim(graph: &GraphData, dim: &Dim, mismatch: &DimMismatch, what: &str) -> Error {
+    let message = graph.dim_names().scope(|| mismatch.message(what));
+    let error = Error::new(ErrorKind::Guard, Phase::Run, message);
+    match graph.call_that_tied(dim) {
+        Some((call, location)) => error.note(format!("the requirement is from {call}"), Some(location)),
+        None => error,
+    }
+}
+
 /// A function that returns the elements of a value of these sizes; `None` if the elements are not in memory.
 pub(super) type ReadElements<'a> = dyn Fn(ValueIx, &[usize]) -> Result<Option<Box<PartialElements>>> + 'a;
 
@@ -166,7 +178,8 @@ pub(super) fn infer_on_sizes(
     let attrs = node.attrs().substitute(&mut |symbol| bindings.known(symbol));
     let inferred = infer_sizes(&node.op, node.given_operands, &attrs, operands);
     let refuse = |error| {
-        let error = note_attr_symbols(graph, node.attrs(), bindings, run_error(graph, index, error));
+        let error = note_operands(graph, node, run_error(graph, index, error));
+        let error = note_attr_symbols(graph, node.attrs(), bindings, error);
         note_parameters(graph, node, bindings, read_elements, error)
     };
     Some(inferred.map_err(refuse))
@@ -191,6 +204,20 @@ fn elements_in_run(
         Some(elements) if elements.is_known() => Ok(Some(elements)),
         elements => Ok(read_elements(value, sizes)?.or(elements)),
     }
+}
+
+/// Adds notes to an error about the sizes of a node's operands: the nodes that made the data operands, as an error of a
+/// call does.
+#[cold]
+fn note_operands(graph: &GraphData, node: &Node, error: Error) -> Error {
+    let shows_other_operands = graph.operands_of_program(&node.op, node.origin).is_some();
+    if shows_other_operands || error.is_of_element() || !error.origins().is_empty() {
+        return error;
+    }
+    let declared = node.op.operands_of(node.given_operands);
+    let data = declared.zip(&node.operands).enumerate().filter(|(_, (operand, _))| !operand.is_parameter());
+    data.take(SHOWN_OPERANDS)
+        .fold(error, |error, (number, (_, value))| graph.note_operand(error, number, *value, node.location))
 }
 
 /// Adds notes to an error of a node: the elements of the node's parameters that only a run knows, such as

@@ -4,14 +4,14 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use shapeflow_shape_fns::TensorShape;
 
 use super::definitions::bind_elements;
-use super::guards::{OpenGuards, run_error};
+use super::guards::{OpenGuards, refused_dim, run_error};
 use super::input_bindings::bind_inputs;
 use super::output_buffer::OutputBuffer;
 use super::planning::sizes_of_inputs;
 use super::promises::check_promise;
 use crate::compile::{CompiledProgram, value_text};
 use crate::dump::span;
-use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::error::Result;
 use crate::eval::{elements_of, evaluate_with};
 use crate::graph::{NodeIx, ValueIx};
 use crate::op::Cancel;
@@ -73,10 +73,9 @@ pub(super) fn interpret(
             let inferred =
                 bindings.sizes(dims).filter(|_| node.op.is_reinterpretation() && tensor.is_empty());
             let tensor = inferred.and_then(|sizes| tensor.reshape(&sizes).ok()).unwrap_or(tensor);
-            bindings.bind_sizes(dims, tensor.sizes()).map_err(|(axis, mismatch)| {
-                let axis = format!("axis {axis} of {}", value_text(graph, value));
-                let message = graph.dim_names().scope(|| mismatch.message(&axis));
-                run_error(graph, index, Error::new(ErrorKind::Guard, Phase::Run, message))
+            bindings.bind_sizes(dims, tensor.sizes()).map_err(|(number, mismatch)| {
+                let axis = format!("axis {number} of {}", value_text(graph, value));
+                run_error(graph, index, refused_dim(graph, &dims[number], &mismatch, &axis))
             })?;
             // The elements of other values are data. Data may wrap on overflow, where the arithmetic of dims fails.
             if defines_symbols.contains(&value) {

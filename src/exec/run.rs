@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::bindings::Bindings;
 use super::definitions::PendingSymbols;
 use super::fault::find_fault;
-use super::guards::run_error;
+use super::guards::{refused_dim, run_error};
 use super::host_step::{HostStep, is_constant, output_allocator, run_host_step};
 use super::input_bindings::bind_inputs;
 use super::interpret::interpret;
@@ -347,11 +347,11 @@ impl<'r, 'm> Run<'r, 'm> {
                 _ => Ok(()),
             };
         };
-        bindings.bind_sizes(&info.dims, sizes).map_err(|(axis, mismatch)| {
+        bindings.bind_sizes(&info.dims, sizes).map_err(|(number, mismatch)| {
             let graph = &self.compiled.graph;
-            let axis = format!("axis {axis} of {}", value_text(graph, info.value));
-            let message = graph.dim_names().scope(|| mismatch.message(&axis));
-            run_error(graph, node, Error::new(ErrorKind::Guard, Phase::Run, message))
+            let dim = graph.values[info.value.index()].shape.dim(number as i64).unwrap_or(&info.dims[number]);
+            let axis = format!("axis {number} of {}", value_text(graph, info.value));
+            run_error(graph, node, refused_dim(graph, dim, &mismatch, &axis))
         })
     }
     /// Refuses a result with other sizes than the plan of a static program has.

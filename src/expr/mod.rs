@@ -1,25 +1,31 @@
 //! `Expr`: the scalar language in which ops say how one output element is computed.
 //!
 //! **In**: an op's body builds an [`Expr`] for one output element. The body gets one [`Index`] per output
-//! axis, asks a [`LowerCx`] for operand elements and reductions, and combines them with primitive operations or with
-//! the functions of [`math`].
+//! axis, asks a [`LowerCx`] for operand elements and reductions, and combines them with operators, with the methods of
+//! [`Expr`], or with the functions of [`math`].
 //!
-//! **Out**: a DAG of typed nodes (`ExprKind`). Indices are linear in the loop axes and their coefficients are
-//! [`Dim`]s, so one expression holds for every size.
-//! - `verify` checks the dtypes of every node.
-//! - `Interner` hash-conses nodes, folds constants, applies exact identities, and rewrites (substitutes axes, inlines
-//!   one expression into another).
-//! - `StorageForms` rewrites complex numbers as pairs of real expressions, and elements without arithmetic as their
-//!   bits.
-//! - `ExprProgram` flattens an expression, and `Evaluator` computes its elements one by one. This interpreter is the
-//!   reference: every emitter computes the same bits, except for NaN payloads.
-//! - `eval_unary`, `eval_binary`, `eval_cast` and the like define each primitive operation on [`Scalar`]s.
+//! **Out**: a DAG of typed nodes. The compiler checks their dtypes and fuses the expressions of several ops into one
+//! kernel. Indices are linear in the loop axes and their coefficients are [`Dim`]s, so one expression holds for every
+//! size. The interpreter and every kind of machine code compute the same bits, except for NaN payloads.
 //!
-//! **Who calls it**: `ops` write the bodies; `eval` verifies them and interprets them on the host; `lower` fuses them
-//! into kernels; `codegen` emits machine code for them.
+//! **Who calls it**: the bodies of the ops, of this crate and of yours: see [`guide::own_ops`](crate::guide::own_ops).
 //!
-//! **Absent**: tensors, memory, layouts, vectors and loops. The only iteration is `Reduce`. Nothing here knows an
-//! op, a graph or a machine, except for `fused_mul_add`.
+//! **Absent**: tensors, memory, layouts, vectors and loops. The only iteration is [`LowerCx::reduce`]. Nothing here
+//! knows an op, a graph or a machine.
+
+// The parts that only this crate uses:
+// - `verify` checks the dtypes of every node.
+// - `Interner` hash-conses nodes, folds constants, applies exact identities, and rewrites (substitutes axes, inlines
+//   one expression into another).
+// - `StorageForms` rewrites complex numbers as pairs of real expressions, and elements without arithmetic as their
+//   bits.
+// - `ExprProgram` flattens an expression, and `Evaluator` computes its elements one by one. This interpreter is the
+//   reference: every emitter computes the same bits, except for NaN payloads.
+// - `eval_unary`, `eval_binary`, `eval_cast` and the like define each primitive operation on `Scalar`s.
+// - `fused_mul_add` is the only function that asks for the processor.
+//
+// `ops` write the bodies; `eval` verifies them and interprets them on the host; `lower` fuses them into kernels;
+// `codegen` emits machine code for them.
 
 mod broadcast;
 mod complex;

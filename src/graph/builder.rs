@@ -373,20 +373,7 @@ impl<'g> OpBuilder<'g> {
         // The error always shows the origin of the blamed operand.
         let shown = |number: usize| number < SHOWN_OPERANDS || Some(number) == blamed;
         for (number, operand) in shown_operands.iter().enumerate().filter(|(number, _)| shown(*number)) {
-            let node = data.node_of(*operand);
-            if is_library_line(node.location)
-                && let Some(name) = node.own_name()
-            {
-                error = error.note(format!("operand {number} comes from {name}"), None);
-                continue;
-            }
-            if !std::ptr::eq(node.location, location)
-                && !is_library_line(node.location)
-                && *node.location != *location
-            {
-                let name = data.node_label(data.values[operand.index()].node);
-                error = error.note(format!("operand {number} comes from {name}"), Some(node.location));
-            }
+            error = data.note_operand(error, number, *operand, location);
         }
         for (text, at) in ties.into_iter().take(SHOWN_TIES) {
             error = error.note(text, Some(at));
@@ -400,6 +387,27 @@ impl<'g> OpBuilder<'g> {
     }
 }
 
+impl GraphData {
+    /// Adds a note to an error of a call at `location`: the node that made operand `number`, unless this call made it.
+    pub(crate) fn note_operand(
+        &self,
+        error: Error,
+        number: usize,
+        operand: ValueIx,
+        location: &'static Location<'static>,
+    ) -> Error {
+        let node = self.node_of(operand);
+        match (is_library_line(node.location), node.own_name()) {
+            (true, Some(name)) => error.note(format!("operand {number} comes from {name}"), None),
+            (false, _) if *node.location != *location => {
+                let name = self.node_label(self.values[operand.index()].node);
+                error.note(format!("operand {number} comes from {name}"), Some(node.location))
+            }
+            _ => error,
+        }
+    }
+}
+
 /// Returns whether an error is about sizes, and not about a rank, an axis or an attribute. Equalities of dimensions
 /// explain sizes only.
 fn is_about_sizes(error: &Error) -> bool {
@@ -410,7 +418,7 @@ fn is_about_sizes(error: &Error) -> bool {
 }
 
 /// The maximum number of operands whose origin an error shows.
-const SHOWN_OPERANDS: usize = 4;
+pub(crate) const SHOWN_OPERANDS: usize = 4;
 
 /// The maximum number of equalities that an error shows.
 const SHOWN_TIES: usize = 4;

@@ -134,7 +134,7 @@ impl GraphData {
     }
 
     /// If the op of a node is internal, its errors show a call in the program instead. Returns that call's operands.
-    pub(super) fn operands_of_program(&self, op: &OpDef, origin: CallOrigin) -> Option<&[ValueIx]> {
+    pub(crate) fn operands_of_program(&self, op: &OpDef, origin: CallOrigin) -> Option<&[ValueIx]> {
         let shown = self.shown_frames(origin.frame.filter(|_| op.is_internal())?).pop()?;
         shown.arguments.as_ref().map(|arguments| &arguments.operands[..])
     }

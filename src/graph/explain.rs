@@ -8,7 +8,7 @@ use shapeflow_shape_fns::{DType, Dim, Equality, Guard, Provenance, Symbol, count
 
 use super::{Graph, GraphData, NodeIx, Value, ValueIx};
 use crate::dtype::type_text;
-use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::error::{Error, ErrorKind, Phase, Result, is_library_line};
 use crate::op::{Body, Operand};
 use crate::tensor::{Tensor, TensorView};
 
@@ -136,7 +136,13 @@ impl GraphData {
         let shape = self.table.resolve_shape(&info.shape);
         let declared = type_text(info.dtype, &shape);
         let message = format!("input \"{name}\" must be {declared}, got {dtype}{sizes:?}{detail}");
-        self.refused_input_with(port, message, detail)
+        let error = self.refused_input_with(port, message, detail);
+        match (info.dtype, dtype) {
+            (DType::F16 | DType::BF16, DType::U16 | DType::I16) => {
+                error.with_help("feed the bits of 16-bit floats with TensorView::from_bits")
+            }
+            _ => error,
+        }
     }
 
     /// Returns an error with this message about an input that does not fit its declaration; `detail` says what does not
@@ -215,6 +221,13 @@ impl GraphData {
                 (format!("{} is {} since {label}", Dim::from(tie.symbol), tie.dim), at)
             })
             .collect()
+    }
+
+    /// Returns the call that tied a symbol of a dimension to another dimension, and its line. A line of this crate says
+    /// nothing.
+    pub(crate) fn call_that_tied(&self, dim: &Dim) -> Option<(String, &'static Location<'static>)> {
+        let ties = self.table.equalities().iter().filter(|tie| dim.mentions(tie.symbol));
+        ties.map(|tie| self.call_at(tie.origin)).find(|(_, location)| !is_library_line(location))
     }
 
     /// Returns the dimensions of inputs that `value` has its dimension `dim` from, as the program declared them. A

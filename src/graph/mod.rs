@@ -52,6 +52,7 @@ use crate::op::{Body, OpDef, OpRef};
 use crate::tensor::Tensor;
 
 pub use builder::OpBuilder;
+pub(crate) use builder::SHOWN_OPERANDS;
 pub(crate) use call::operand_info;
 pub(crate) use call_frame::CallFrame;
 pub use constant::{ConstantArray, ConstantScalar, IntoConstant};
@@ -63,7 +64,7 @@ pub(crate) use needed_nodes::{definer, needed_nodes};
 pub(crate) use node::{CallOrigin, Extra, Node, NodeIx, ValueInfo, ValueIx};
 pub use operand::{IntoOperand, IntoShapeArg};
 pub(crate) use operand_source::{OperandSource, Source, dtype_of_scalars, one_dtype};
-pub use param::{IntoParam, Param, ParamElement};
+pub use param::{IntoOptionalParam, IntoParam, Param, ParamElement};
 pub(crate) use poison::Poison;
 pub use ragged::{AnyValue, RaggedValue, RowPartitionValue};
 pub(crate) use ragged::{Encodings, Partitions};
@@ -224,8 +225,8 @@ impl Graph {
     /// # Ok::<(), shapeflow::Error>(())
     /// ```
     #[track_caller]
-    pub fn scope(&self, name: impl Into<Cow<'static, str>>) -> Scope<'_> {
-        Scope::enter(self, name.into(), Location::caller())
+    pub fn scope(&self, name: impl AsRef<str>) -> Scope<'_> {
+        Scope::enter(self, name.as_ref(), Location::caller())
     }
 
     /// Returns the value with this id.

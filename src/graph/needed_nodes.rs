@@ -1,5 +1,7 @@
 //! [`needed_nodes`]: the nodes and inputs that some values need.
 
+use std::panic::Location;
+
 use rustc_hash::FxHashSet;
 use shapeflow_shape_fns::{Dim, Equality, Symbol};
 
@@ -86,6 +88,31 @@ pub(crate) fn definer(graph: &GraphData, symbol: Symbol) -> Option<NodeIx> {
 }
 
 impl GraphData {
+    /// Returns why the input `name` must be fed although nothing reads its elements, as in `x determines n, which fill
+    /// needs`, with the line of the op. Returns `None` if an op reads the elements, or if they are an output.
+    pub(crate) fn use_of_sizes(
+        &self,
+        name: &str,
+        outputs: &[ValueIx],
+    ) -> Option<(String, &'static Location<'static>)> {
+        let (_, input) = self.inputs.iter().find(|(other, _)| other == name)?;
+        if outputs.contains(input) || self.nodes.iter().any(|node| node.operands.contains(input)) {
+            return None;
+        }
+        self.nodes.iter().enumerate().find_map(|(number, node)| {
+            let mut used = None;
+            node.attrs().symbols(&mut |symbol| {
+                if used.is_none() && has_symbol(self, *input, symbol) {
+                    used = Some(symbol);
+                }
+            });
+            let (call, location) = self.call_at(number as u32);
+            used.map(|symbol| {
+                (format!("{name} determines {}, which {call} needs", Dim::from(symbol)), location)
+            })
+        })
+    }
+
     /// Returns whether each symbol of these dims is in a shape or a derived parameter of its [`definer`]. A graph that
     /// does not read the elements of a tensor does not know a symbol that is only such an element.
     pub(crate) fn are_defined_by_sizes(&self, dims: &[Dim]) -> bool {

@@ -7,7 +7,8 @@ use super::{IntoParam, Param, Value};
 use crate::error::Result;
 use crate::tensor::Tensor;
 
-/// A further operand of an op on a value: another value, a `Result` of one, a tensor, a Rust scalar, or a [`Dim`].
+/// A further operand of an op on a value: another value, a `Result` of one, a tensor, a Rust scalar, a `&str`, or a
+/// [`Dim`].
 ///
 /// A scalar takes the dtype of the tensor operand if the op requires one dtype for both. An integer dtype must hold the
 /// scalar exactly. A float dtype rounds the scalar. A scalar keeps its Rust type if the other operands have another
@@ -17,13 +18,14 @@ use crate::tensor::Tensor;
 /// that the program writes comes before the types of literals without a suffix, f64 and i32: `0.0f32` and `1.0` are
 /// f32, and `0` and `1.0` are f64.
 ///
-/// A Rust array or string is no operand: `graph.constant([1, 2])?` and `graph.constant("a")?` make values of them.
+/// A `&str` is a scalar of strings: `tags.not_equal("")?`. A Rust array is no operand: `graph.constant([1, 2])?` makes
+/// a value of it.
 ///
 /// A [`Dim`] is the size of that dimension as an i64 scalar. It takes the dtype of a float tensor operand.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be an operand of a tensor op",
-    note = "an operand is a `Value`, a `Tensor`, a Rust scalar or a `Dim`; `graph.constant([1, 2])?` makes a value of an array, \
-            and `graph.constant(\"a\")?` makes a value of a string",
+    note = "an operand is a `Value`, a `Tensor`, a Rust scalar, a `&str` or a `Dim`; `graph.constant([1, 2])?` makes a \
+            value of an array",
     note = "a scalar on the left must be f64 or i64: write `x * k` instead of `k * x`"
 )]
 pub trait IntoOperand<'g>: OperandSource<'g> {}
@@ -31,6 +33,7 @@ pub trait IntoOperand<'g>: OperandSource<'g> {}
 impl<'g> IntoOperand<'g> for Value<'g> {}
 impl<'g> IntoOperand<'g> for Result<Value<'g>> {}
 impl<'g> IntoOperand<'g> for &Tensor {}
+impl<'g> IntoOperand<'g> for &str {}
 
 macro_rules! scalar_operands {
     ($($T:ty)*) => {$(

@@ -11,7 +11,7 @@ use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::expr::Scalar;
 use crate::tensor::{Element, Tensor};
 
-/// An argument that becomes an operand: a value, a `Result` of one, a tensor, or a Rust scalar.
+/// An argument that becomes an operand: a value, a `Result` of one, a tensor, a Rust scalar, or a `&str`.
 ///
 /// A Rust scalar has no dtype of the graph yet. The builder method says where the dtype comes from:
 /// [`into_operand`](OperandSource::into_operand) takes the dtype of a tensor operand, for operands that the op wants in
@@ -124,6 +124,12 @@ impl<'g> OperandSource<'g> for Result<Value<'g>> {
 impl<'g> OperandSource<'g> for &Tensor {
     fn into_source(self, graph: &'g Graph, location: &'static Location<'static>) -> Source<'g> {
         Source::Value(graph.constant_at(self.clone(), location))
+    }
+}
+
+impl<'g> OperandSource<'g> for &str {
+    fn into_source(self, graph: &'g Graph, location: &'static Location<'static>) -> Source<'g> {
+        Source::Value(graph.constant_at(Tensor::from(self), location))
     }
 }
 

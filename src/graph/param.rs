@@ -77,6 +77,24 @@ pub trait IntoParam<'g> {
     fn into_param(self) -> Param<'g>;
 }
 
+/// A type that converts into a parameter that a call may leave out: `None`, or a type that converts into a parameter.
+pub trait IntoOptionalParam<'g> {
+    #[doc(hidden)]
+    fn into_optional_param(self) -> Option<Param<'g>>;
+}
+
+impl<'g, P: IntoParam<'g>> IntoOptionalParam<'g> for P {
+    fn into_optional_param(self) -> Option<Param<'g>> {
+        Some(self.into_param())
+    }
+}
+
+impl<'g> IntoOptionalParam<'g> for Option<Param<'g>> {
+    fn into_optional_param(self) -> Option<Param<'g>> {
+        self
+    }
+}
+
 /// An element of a parameter, or a pair of elements.
 pub trait ParamElement {
     #[doc(hidden)]

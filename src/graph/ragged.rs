@@ -269,20 +269,21 @@ impl<'g> RaggedValue<'g> {
     /// assert_eq!(results.ragged("doubled")?, ragged![[2.0f32, 4.0], []]);
     /// # Ok::<(), shapeflow::Error>(())
     /// ```
-    pub fn named(self, name: &str) -> RaggedValue<'g> {
+    pub fn named(self, name: impl AsRef<str>) -> RaggedValue<'g> {
+        let name = name.as_ref();
         let graph = self.graph();
         let is_input = |value: Value<'g>| {
             let is_input = |index| matches!(graph.read().node_of(index).op.body, Body::Input);
             value.index().is_ok_and(is_input)
         };
         if !is_input(self.flat) {
-            let _ = self.flat.named(&format!("{name}{FLAT_VALUES}"));
+            let _ = self.flat.named(format!("{name}{FLAT_VALUES}"));
         }
         for (number, rows) in self.partitions().into_iter().enumerate() {
             let splits = rows.row_splits();
             let is_named = |index| graph.read().node_of(index).own_name().is_some();
             if !splits.index().is_ok_and(is_named) {
-                let _ = splits.named(&format!("{name}{ROW_SPLITS}{number}"));
+                let _ = splits.named(format!("{name}{ROW_SPLITS}{number}"));
             }
         }
         graph.write().partitions.names.insert(self.list, name.to_string());

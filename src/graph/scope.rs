@@ -19,11 +19,8 @@ pub struct Scope<'g> {
 }
 
 impl<'g> Scope<'g> {
-    pub(crate) fn enter(
-        graph: &'g Graph,
-        name: Cow<'static, str>,
-        location: &'static Location<'static>,
-    ) -> Scope<'g> {
+    pub(crate) fn enter(graph: &'g Graph, name: &str, location: &'static Location<'static>) -> Scope<'g> {
+        let name = name.to_string().into();
         Scope::enter_frame(graph, ScopeFrame { parent: 0, name, location, is_call: false, is_closed: false })
     }
 

@@ -192,11 +192,11 @@ impl<'g> Value<'g> {
     /// assert_eq!(exe.outputs().iter().map(|port| &*port.name).collect::<Vec<_>>(), ["best", "place"]);
     /// # Ok::<(), shapeflow::Error>(())
     /// ```
-    pub fn named(self, name: &str) -> Value<'g> {
+    pub fn named(self, name: impl AsRef<str>) -> Value<'g> {
         if self.id & POISONED == 0 && self.index().is_ok() {
             let mut data = self.graph.write();
             let index = data.values[self.id as usize].node;
-            let mut name_of_node = name.to_string();
+            let mut name_of_node = name.as_ref().to_string();
             if data.nodes[index.index()].outputs > 1 {
                 data.output_names.insert(ValueIx(self.id), name_of_node);
                 let mut names = data.nodes[index.index()].values().map(|value| data.output_names.get(&value));

@@ -34,6 +34,47 @@
 //! # Ok::<(), shapeflow::Error>(())
 //! ```
 //!
+//! # A shape function and a reduction
+//!
+//! A shape function reads the shapes of the operands and sets the shape of each output. `cx.axes` requires a rank, and
+//! `cx.agree` requires that two dimensions are equal: the text says in errors what must agree.
+//! [`LowerCx::reduce`](crate::expr::LowerCx::reduce) adds up the elements over new axes, and gives the closure an index
+//! for each of them.
+//!
+//! ```
+//! use shapeflow::expr::{Expr, Index, LowerCx, ReduceOp};
+//! use shapeflow::{DType, Graph, OpDef, Operand, Tensor, TensorShape, shape};
+//!
+//! /// The weighted sum of each row: `x [n, m], weights [m] -> [n]`.
+//! static WEIGHTED_SUM: OpDef = OpDef::compute("weighted_sum", weighted_sum)
+//!     .operands(&[Operand::Data("x"), Operand::Data("weights")])
+//!     .shape_fn(|cx| {
+//!         let ([rows, columns], [weights]) = (cx.axes::<2>(0)?, cx.axes::<1>(1)?);
+//!         cx.agree("the numbers of columns and weights", &columns, &weights)?;
+//!         cx.set_output(0, TensorShape::new([rows]));
+//!         Ok(())
+//!     });
+//!
+//! fn weighted_sum(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
+//!     let columns = cx.dims(0)[1].clone();
+//!     cx.reduce(ReduceOp::Sum, &[columns], &mut |cx, column| {
+//!         let element = cx.operand(0, &[index[0].clone(), column[0].clone()]);
+//!         element * cx.operand(1, column)
+//!     })
+//! }
+//!
+//! let g = Graph::new();
+//! let x = g.input("x", DType::F32, shape!["n", "m"])?;
+//! let weights = g.input("weights", DType::F32, shape!["k"])?;
+//! let y = g.op(&WEIGHTED_SUM).data(x).data(weights).finish()?;
+//! // The op has found that `k` is `m`.
+//! assert_eq!(weights.shape().dim(0), x.shape().dim(1));
+//! let feeds = [Tensor::from([[1.0f32, 2.0], [3.0, 4.0]]), Tensor::from([10.0f32, 1.0])];
+//! let [y] = g.compile(y)?.run(&[feeds[0].view(), feeds[1].view()])?;
+//! assert_eq!(y, Tensor::from([12.0f32, 34.0]));
+//! # Ok::<(), shapeflow::Error>(())
+//! ```
+//!
 //! # An op in Rust
 //!
 //! A host op is a Rust function, which runs between kernels. The function may own data, and its errors get the name of

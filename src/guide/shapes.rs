@@ -56,8 +56,9 @@
 //! ```
 //!
 //! A run computes only the ops that its outputs need, and checks only what these ops found. In the example nothing
-//! needs the `cholesky`, so the run takes an `x` that is not square. An op that was built with a size which another op
-//! had found needs this size: the run then checks it even without the other op.
+//! needs the `cholesky`, so the run takes an `x` that is not square. There is one exception: the program may pass a
+//! size on, such as `x.dim(0)?`, which is 8 after the `cholesky`. An op that got the 8 as an argument relies on it. A
+//! run of this op checks that the size is 8, also without the `cholesky`.
 //!
 //! # Dimensions outside their graph
 //!
@@ -101,6 +102,25 @@
 //! [`Value::static_value`](crate::Value::static_value) gives the elements of a value that only constants determine, as
 //! TensorFlow's `tf.get_static_value`. A shape function uses the same knowledge: `reshape` by such a value has known
 //! sizes.
+//!
+//! # Dimensions in arithmetic
+//!
+//! A [`Dim`](crate::Dim) is an operand, as a number is. It becomes a scalar of the graph, whose value each run knows.
+//! The scalar takes the dtype of a float tensor; otherwise it is i64.
+//!
+//! ```
+//! use shapeflow::{DType, Graph, Tensor, shape};
+//!
+//! let g = Graph::new();
+//! let x = g.input("x", DType::F32, shape!["n", 2])?;
+//! let n = x.dim(0)?;
+//! let mean = x.reduce_sum(0)? / &n;
+//! // The dimension as a value of its own.
+//! let count = g.constant(0i64)?.add(&n)?;
+//! let [mean, count] = g.compile([mean, count])?.run(&[Tensor::from([[1.0f32, 2.0], [3.0, 6.0]]).view()])?;
+//! assert_eq!((mean, count), (Tensor::from([2.0f32, 4.0]), Tensor::scalar(2i64)));
+//! # Ok::<(), shapeflow::Error>(())
+//! ```
 //!
 //! # Sizes from data
 //!

@@ -53,9 +53,11 @@ pub fn read_npz_bytes(bytes: &[u8]) -> Result<TensorMap> {
 /// Reads the tensors of an npz file.
 fn unpack(bytes: &[u8]) -> Result<TensorMap> {
     let Ok(mut archive) = zip::ZipArchive::new(Cursor::new(bytes)) else {
-        let message = match bytes.starts_with(b"PK") {
-            true => "the npz file is cut off or damaged",
-            false => "not an npz file; write it with numpy.savez",
+        // A safetensors file starts with the length of its header, 8 bytes. The header is JSON.
+        let message = match (bytes.starts_with(b"PK"), bytes.get(8)) {
+            (true, _) => "the npz file is cut off or damaged",
+            (false, Some(b'{')) => "not an npz file, but a safetensors file, which map_safetensors reads",
+            (false, _) => "not an npz file; write it with numpy.savez",
         };
         return Err(Error::new(ErrorKind::Parse, Phase::Run, message));
     };
@@ -336,6 +338,8 @@ mod tests {
         );
         let error = read_npz_bytes(b"x").unwrap_err();
         assert_eq!(error.message(), "not an npz file; write it with numpy.savez");
+        let error = read_npz_bytes(b"\x02\0\0\0\0\0\0\0{}").unwrap_err();
+        assert_eq!(error.message(), "not an npz file, but a safetensors file, which map_safetensors reads");
     }
 
     /// Reads the strings `k` of `abc` with these offsets and this shape.

@@ -135,6 +135,10 @@ const DTYPES: [(Dtype, DType); 16] = [
 
 /// Says what is wrong with a file that does not parse.
 fn defect(file: &[u8], error: &SafeTensorError) -> String {
+    if file.starts_with(b"PK") {
+        return "not a safetensors file, but an archive such as an npz file, which read_npz reads"
+            .to_string();
+    }
     let Some((length, rest)) = file.split_first_chunk() else {
         let got = file.len();
         return format!(

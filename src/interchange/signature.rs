@@ -208,7 +208,7 @@ mod tests {
     /// swapped places.
     #[rustfmt::skip]
     const SYNONYMS: &[(&str, &str)] = &[
-        ("clip_value_max", "max"), ("clip_value_min", "min"), ("concat_dim", "axis"), ("dim", "axis"),
+        ("clip_value_max", "high"), ("clip_value_min", "low"), ("concat_dim", "axis"), ("dim", "axis"),
         ("dimension", "axis"), ("e", "y"), ("features", "x"), ("imag", "y"), ("input", "condition"), ("input", "tensor"), ("input", "x"),
         ("orig_input_tensor_shape", "orig_input_shape"), ("q", "y"), ("real", "x"), ("reduction_indices", "axis"),
         ("split_dim", "axis"), ("t", "x"), ("tensor", "x"), ("value", "x"), ("x", "a"), ("y", "b"),

@@ -65,11 +65,13 @@ impl KeyTable {
     #[cfg(any(feature = "strings", feature = "graphdef"))]
     pub(crate) fn check_repeated(&self, keys: TensorView<'_>, values: &TensorView<'_>) -> Result<()> {
         let value = |number: usize| values.element(number);
-        for (number, last) in self.find(keys)?.into_iter().enumerate() {
+        for (number, last) in self.find(keys.clone())?.into_iter().enumerate() {
             let last = last.expect("every key is in its table");
             if value(number) != value(last) {
-                let message =
-                    format!("a key must have one value, got two for the keys number {number} and {last}");
+                let message = format!(
+                    "a key must have one value, got two for the key {}, number {number} and {last}",
+                    keys.element_text(number)
+                );
                 return Err(Error::new(ErrorKind::Data, Phase::Run, message));
             }
         }

@@ -127,7 +127,8 @@ pub(crate) fn part(name: &str) -> Option<&'static OpDef> {
 
 /// Returns the ops that are only parts of composites. No registry has such an op, but a graph has it.
 pub(crate) fn parts() -> impl Iterator<Item = &'static OpDef> {
-    ragged::PARTS.iter().copied().chain([&array::as_dim::DEF, &array::own_size::DEF])
+    let of_arrays = [&array::as_dim::DEF, &array::ensure_broadcasts::DEF, &array::own_size::DEF];
+    ragged::PARTS.iter().copied().chain(of_arrays)
 }
 
 impl OpDef {

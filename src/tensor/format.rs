@@ -24,6 +24,14 @@ impl Tensor {
     }
 }
 
+impl TensorView<'_> {
+    /// Returns the text of the element with this row-major number. There must be such an element.
+    #[cfg(any(feature = "strings", feature = "graphdef"))]
+    pub(crate) fn element_text(&self, position: usize) -> String {
+        self.datums().nth(position).expect("the view has the element").to_string()
+    }
+}
+
 /// Prints `f32[2, 3]` and the elements in nested brackets; long tensors are elided.
 impl fmt::Display for Tensor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -123,7 +123,7 @@ fn a_table_with_two_values_of_one_key_is_refused() -> Result<()> {
     // A repeated key with the same value is one key.
     assert_eq!(repeated("2")?, [Tensor::from([2.0f32])]);
     let message = repeated("3").unwrap_err().to_string();
-    let expected = "the table table: a key must have one value, got two for the keys number 0 and 1";
+    let expected = "the table table: a key must have one value, got two for the key 4, number 0 and 1";
     assert!(message.contains(expected), "{message}");
     Ok(())
 }

@@ -1,7 +1,8 @@
 //! Arguments that are shapes, axes or indices are given in many forms.
 
 use shapeflow::{
-    AnyValue, DType, Dim, Graph, RaggedValue, Result, Tensor, WindowPadding, concat, ragged, shape, stack,
+    AnyValue, DType, Dim, Graph, RaggedValue, Result, Tensor, TensorShape, WindowPadding, concat, ragged,
+    shape, stack,
 };
 
 /// Runs a graph with one output on one tensor.
@@ -133,5 +134,39 @@ fn axes_of_ragged_values_have_every_form() -> Result<()> {
         "{error}"
     );
     assert!(error.to_string().contains("argument_forms.rs"), "{error}");
+    Ok(())
+}
+
+#[test]
+fn strings_names_and_numbers_are_arguments_as_they_are() -> Result<()> {
+    let g = Graph::new();
+    let tags = g.input("tags", DType::String, shape!["n"])?;
+    let given = tags.not_equal("")?.logical_and(tags.not_equal(&String::from("b")[..])?)?;
+    let tensor = Tensor::from(["a", "", "b"]);
+    assert_eq!(run(&g, given, &tensor)?, Tensor::from([true, false, false]));
+    assert_eq!(run(&g, tags.string_add("!")?, &tensor)?, Tensor::from(["a!", "!", "b!"]));
+    assert!(g.constant([1, 2])?.equal("a").is_err());
+    // A shape of numbers, of names, and of dimensions.
+    assert_eq!(TensorShape::new([2, 3]), shape![2, 3]);
+    assert_eq!(TensorShape::new(["n", "m"]), shape!["n", "m"]);
+    assert_eq!(TensorShape::new(&[tags.dim(0)?]), shape!["n"]);
+    // A number of rows.
+    let (values, ids) = (g.constant([1, 2])?, g.constant([0i64, 1])?);
+    let rows = tags.shape_tensor()?.slice_with(&shapeflow::slice![0])?;
+    for rows in [
+        RaggedValue::from_value_rowids(values, ids, 3)?,
+        RaggedValue::from_value_rowids(values, ids, &tags.dim(0)?)?,
+        RaggedValue::from_value_rowids(values, ids, rows)?,
+    ] {
+        let results = g.compile([("rows", rows)])?.feed("tags", &tensor).run()?;
+        assert_eq!(results.ragged("rows")?, ragged![[1], [2], []]);
+    }
+    // Names of values and of scopes.
+    let (text, name) = ("outer", String::from("inner"));
+    let scope = (g.scope(text), g.scope(&name), g.scope(format!("{name}2")));
+    let named = tags.string_lower()?.named(&name).named(name.clone()).named(text);
+    drop(scope);
+    assert!(g.to_string().contains("// outer/inner/inner2/outer"), "{g}");
+    let _ = named;
     Ok(())
 }

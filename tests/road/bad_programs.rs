@@ -8,7 +8,7 @@ use crate::error_snapshots::error_text;
 
 /// Adds an f32 input of known sizes.
 pub fn f32<'g>(g: &'g Graph, name: &str, sizes: &[i64]) -> Result<Value<'g>> {
-    g.input(name, DType::F32, shape_fns::TensorShape::new(sizes.iter().map(|size| (*size).into())))
+    g.input(name, DType::F32, shape_fns::TensorShape::new(sizes))
 }
 
 #[test]

@@ -113,37 +113,43 @@ fn guard_errors_are_explained() -> Result<()> {
     let x = g.input("x", DType::F32, shape!["n", "m"])?;
     let pairs = x.reshape([-1, 6])?;
     let exe = g.compile(pairs)?;
-    assert_snapshot!(error_text(exe.run_all(&[zeros(&[2, 4])?])), @r"
+    assert_snapshot!(error_text(exe.run_all(&[zeros(&[2, 4])?])), @r#"
     error: reshape(f32[n, m], shape=[-1, 6]): shape must divide the number of elements, got 8 in [2, 4] and 6 in [-1, 6]
       --> `let pairs = x.reshape([-1, 6])?;`
-    ");
+      operand 0 comes from x at `let x = g.input("x", DType::F32, shape!["n", "m"])?;`
+    "#);
     let g = Graph::new();
     let x = g.input("x", DType::F32, shape!["n", 3])?;
     let totals = x.reduce_sum([1])?;
     let shares = x / totals;
     let exe = g.compile(shares)?;
-    assert_snapshot!(error_text(exe.run_all(&[zeros(&[4, 3])?])), @r"
+    assert_snapshot!(error_text(exe.run_all(&[zeros(&[4, 3])?])), @r#"
     error: div(f32[n, 3], f32[n]): dimensions must be equal or 1 to broadcast, got 3 and 4 at axis 1 of [4, 3] and [4]
       --> `let shares = x / totals;`
+      operand 0 comes from x at `let x = g.input("x", DType::F32, shape!["n", 3])?;`
+      operand 1 comes from reduce_sum at `let totals = x.reduce_sum([1])?;`
       help: [4].expand_dims(1) is [4, 1], which broadcasts
-    ");
+    "#);
     let g = Graph::new();
     let x = g.input("x", DType::F32, shape!["n", 3])?;
     let tail = x.slice([2, 0], [4, -1])?;
     let exe = g.compile(tail)?;
-    assert_snapshot!(error_text(exe.run_all(&[zeros(&[5, 3])?])), @r"
+    assert_snapshot!(error_text(exe.run_all(&[zeros(&[5, 3])?])), @r#"
     error: slice(f32[n, 3], begin=[2, 0], size=[4, -1]): a slice must lie within the tensor, got 2 to 6 at axis 0 of [5, 3]
       --> `let tail = x.slice([2, 0], [4, -1])?;`
+      operand 0 comes from x at `let x = g.input("x", DType::F32, shape!["n", 3])?;`
       help: a size of -1 extends to the end of the axis; a strided slice clamps its range to the axis
-    ");
+    "#);
     let g = Graph::new();
     let [x, y] = [g.input("x", DType::F32, shape!["n", "k"])?, g.input("y", DType::F32, shape!["m", "k"])?];
     let sum = x + y;
     let exe = g.compile(sum)?;
-    assert_snapshot!(error_text(exe.run_all(&[zeros(&[2, 3])?, zeros(&[4, 3])?])), @r"
+    assert_snapshot!(error_text(exe.run_all(&[zeros(&[2, 3])?, zeros(&[4, 3])?])), @r#"
     error: add(f32[n, k], f32[m, k]): dimensions must be equal or 1 to broadcast, got 2 and 4 at axis 0 of [2, 3] and [4, 3]
       --> `let sum = x + y;`
-    ");
+      operand 0 comes from x at `let [x, y] = [g.input("x", DType::F32, shape!["n", "k"])?, g.input("y", DType::F32, shape!["m", "k"])?];`
+      operand 1 comes from y at `let [x, y] = [g.input("x", DType::F32, shape!["n", "k"])?, g.input("y", DType::F32, shape!["m", "k"])?];`
+    "#);
     Ok(())
 }
 
@@ -157,6 +163,7 @@ fn errors_of_fed_parameters_are_explained() -> Result<()> {
     assert_snapshot!(error_text(exe.run_all(&[zeros(&[3, 4])?, TensorView::new(&[2], &[5i64, 2])?])), @r#"
     error: reshape(f32[n, 4], i64[2]): shape must keep the number of elements, got 12 in [3, 4] and 10 in [5, 2]
       --> `let reshaped = x.reshape(sizes)?;`
+      operand 0 comes from x at `let x = g.input("x", DType::F32, shape!["n", 4])?;`
       shape is [5, 2], from sizes at `let sizes = g.input("sizes", DType::I64, shape![2])?;`
       help: give -1 at axis 0 to have its size inferred: [6, 2]
     "#);

@@ -21,8 +21,8 @@ fn calls_on_equal_constants_run_once() -> Result<()> {
     let x = g.input("x", DType::String, shape!["n"])?;
     // Each of the branches has constants of its own.
     let branch = |name: &str| {
-        let is_text = x.not_equal(g.constant([""])?)?.named(&format!("{name}_is_text"));
-        let level = x.identity()?.lookup(&table, g.constant(-1.0f32)?)?.named(&format!("{name}_level"));
+        let is_text = x.not_equal(g.constant([""])?)?.named(format!("{name}_is_text"));
+        let level = x.identity()?.lookup(&table, g.constant(-1.0f32)?)?.named(format!("{name}_level"));
         is_text.select(level, 0.0)
     };
     let exe = g.compile((branch("a")? + branch("b")?.neg()?).ok()?)?;

@@ -68,7 +68,7 @@ fn map_flat_values_keeps_the_number_of_values() -> Result<()> {
     let error = here(rows.map_flat_values(|x| x.slice([1], [-1])));
     assert_eq!(
         error.message(),
-        "map_flat_values(i32[3, (r0)]): f must keep the number of values, got i32[2] from i32[3]"
+        "map_flat_values(i32[3, (r0)]): the closure of map_flat_values must keep the number of values, got i32[2] from i32[3]"
     );
     assert_eq!(error.help(), Some("to drop elements use boolean_mask"));
     let error = here(rows.map_flat_values(|x| x.reduce_sum(0)));
@@ -285,5 +285,6 @@ fn a_damaged_file_is_described() -> Result<()> {
     assert!(message(&bytes[..20]).contains("bytes, and 12 bytes follow"));
     assert!(message(&bytes[..bytes.len() - 2]).contains("6 bytes: the file is cut off"));
     assert!(message(b"not a file of tensors").contains("not a safetensors file"));
+    assert!(message(b"PK\x03\x04 and more bytes").contains("an npz file, which read_npz reads"));
     Ok(())
 }

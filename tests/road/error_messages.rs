@@ -357,11 +357,12 @@ fn run_time_size_errors_are_explained() -> Result<()> {
     let x = g.input("x", DType::F32, shape!["n"])?;
     let [low, high] = x.split::<2>(0)?;
     let exe = g.compile(low - high)?;
-    assert_snapshot!(error_text(exe.run_all(&[TensorView::new(&[3], &[1.0f32, 2.0, 3.0])?])), @r"
+    assert_snapshot!(error_text(exe.run_all(&[TensorView::new(&[3], &[1.0f32, 2.0, 3.0])?])), @r#"
     error: split(f32[n], axis=0, num=2): a dimension must split into equal parts, got 3 into 2 at axis 0 of [3]
       --> `let [low, high] = x.split::<2>(0)?;`
+      operand 0 comes from x at `let x = g.input("x", DType::F32, shape!["n"])?;`
       help: split_sizes cuts into parts of given sizes; one of them may be -1 to take the rest
-    ");
+    "#);
     let g = Graph::new();
     let x = g.input("x", DType::F32, shape!["n"])?;
     let sum = x + g.input("y", DType::F32, shape!["m"])?;
@@ -369,6 +370,8 @@ fn run_time_size_errors_are_explained() -> Result<()> {
     assert_snapshot!(error_text(exe.run_all(&[TensorView::new(&[2], &[1.0f32; 2])?, TensorView::new(&[3], &[1.0f32; 3])?])), @r#"
     error: add(f32[n], f32[m]): dimensions must be equal or 1 to broadcast, got 2 and 3 at axis 0 of [2] and [3]
       --> `let sum = x + g.input("y", DType::F32, shape!["m"])?;`
+      operand 0 comes from x at `let x = g.input("x", DType::F32, shape!["n"])?;`
+      operand 1 comes from y at `let sum = x + g.input("y", DType::F32, shape!["m"])?;`
     "#);
     let g = Graph::new();
     let x = g.input("x", DType::F32, shape!["n"])?;
@@ -399,9 +402,11 @@ fn broadcast_errors_are_found_although_a_later_equality_solves_the_size() -> Res
     for m in [1, 3] {
         assert_eq!(run(3, m)?[0].to_vec::<f32>()?, [2.0; 3]);
     }
-    assert_snapshot!(error_text(run(3, 5)), @r"
+    assert_snapshot!(error_text(run(3, 5)), @r#"
     error: add(f32[3], f32[y.0]): dimensions must be equal or 1 to broadcast, got 3 and 5 at axis 0 of [3] and [5]
       --> `let sum = x + y;`
-    ");
+      operand 0 comes from x at `let x = g.input("x", DType::F32, shape!["n"])?;`
+      operand 1 comes from y at `let y = g.input("y", DType::F32, shape![?])?;`
+    "#);
     Ok(())
 }

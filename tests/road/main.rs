@@ -68,6 +68,7 @@ mod refused_runs;
 mod region_dumps;
 mod rng;
 mod run_lines;
+mod run_messages;
 mod runs;
 mod scalar_dims;
 mod scalar_operands;

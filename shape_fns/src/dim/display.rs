@@ -99,6 +99,7 @@ pub(crate) fn write_dim(f: &mut dyn Write, dim: &Dim, names: &Anonymous) -> fmt:
         DimRepr::Invalid(Invalid::Name(name)) => {
             f.write_str(&name.quoted().unwrap_or("<invalid>".to_string()))
         }
+        DimRepr::Invalid(Invalid::TooLarge) => f.write_str("<too many terms>"),
         DimRepr::Invalid(_) => f.write_str("<invalid>"),
     }
 }

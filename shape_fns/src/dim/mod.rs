@@ -76,6 +76,8 @@ use poly::Poly;
 /// the loop body that made it. Outside, it stands for nothing: a graph refuses it with an error of the kind
 /// `ForeignValue`.
 ///
+/// A graph also takes a dimension as an operand, such as `n` in `x / &n`: see `guide::shapes` of `shapeflow`.
+///
 /// Differences from TensorFlow's `Dimension`, which forgets the expression in many cases:
 ///
 /// | | TensorFlow | here |
@@ -123,7 +125,8 @@ impl Invalid {
             Invalid::Overflow => "a dimension must fit in 64 bits, got an overflow",
             Invalid::DivisionByZero => "the divisor of a dimension must not be 0",
             Invalid::TooLarge => {
-                "a dimension may have at most 64 terms, and calls nested at most 16 deep, got more"
+                "a dimension may have at most 64 terms, and calls nested at most 16 deep, got more: a product of sums \
+                 has many terms, such as a*c+a*d+b*c+b*d for (a+b)*(c+d)"
             }
             Invalid::Name(name) => return name.message().into(),
             Invalid::Broadcast => "dimensions must be equal or 1 to broadcast, got other sizes",

@@ -1,5 +1,6 @@
 //! Shape functions that many ops share, and helpers that many shape functions share.
 
+use crate::shape::advice;
 use crate::{DType, Dim, Guard, InferenceContext, Result, ShapeError, TensorShape};
 
 /// Sets output 0 to the shape of operand 0, for elementwise ops of one operand and for ops that only move elements
@@ -87,6 +88,34 @@ pub fn same_shape_but_scalars(cx: &mut InferenceContext<'_>) -> Result<()> {
     let rank_is_unknown = unranked && all.rank() == Some(0);
     cx.set_output(0, if rank_is_unknown { TensorShape::unranked() } else { all });
     Ok(())
+}
+
+/// Requires operand `index` to broadcast to `shape`. Errors call the operand `name`, or by its own name if there is
+/// none.
+///
+/// # Errors
+/// The operand provably does not broadcast to `shape`.
+pub fn require_broadcast(
+    cx: &mut InferenceContext<'_>,
+    index: usize,
+    name: Option<&str>,
+    shape: &TensorShape,
+) -> Result<()> {
+    let given = cx.input(index).clone();
+    let (Some(dims), Some(own)) = (shape.dims(), given.dims()) else { return Ok(()) };
+    let fits = dims.len().checked_sub(own.len()).is_some_and(|offset| {
+        let mut pairs = own.iter().zip(&dims[offset..]);
+        pairs.all(|(own, dim)| cx.require(Guard::OneOrEqual(own.clone(), dim.clone())).is_ok())
+    });
+    if fits {
+        return Ok(());
+    }
+    let requirement = format!("must broadcast to {shape}, got {given}");
+    let error = match name {
+        Some(name) => ShapeError::new(format_args!("{name} {requirement}")).operand(index),
+        None => cx.blame(index, requirement),
+    };
+    Err(error.with_help_if(advice::broadcast_into(&given, shape)))
 }
 
 /// Requires the last dimension `dim` of operand `index` to equal `size`, and returns the merged dimension.

@@ -45,6 +45,23 @@ pub(crate) fn broadcast(a: &TensorShape, b: &TensorShape) -> Option<String> {
     })
 }
 
+/// Proposes axes of size 1 with which `shape` broadcasts to the longer shape `to`.
+pub(crate) fn broadcast_into(shape: &TensorShape, to: &TensorShape) -> Option<String> {
+    let (dims, to) = (shape.dims()?, to.dims()?);
+    let missing = to.len().checked_sub(dims.len())?;
+    let one = Dim::known(1);
+    (1..=dims.len()).rev().flat_map(|axis| (1..=missing).map(move |count| (axis, count))).find_map(
+        |(axis, count)| {
+            let (before, after) = dims.split_at(axis);
+            let dims = [before, &vec![one.clone(); count], after].concat();
+            let fits = |(dim, to): (&Dim, &Dim)| [dim.same(&one), dim.same(to)].contains(&Some(true));
+            let fits = dims.iter().rev().zip(to.iter().rev()).all(fits);
+            let calls = vec![format!(".expand_dims({axis})"); count].join("?");
+            fits.then(|| format!("{shape}{calls} is {}, which broadcasts", TensorShape::from(dims)))
+        },
+    )
+}
+
 /// Proposes a transposition or an exchange of the operands after which `a` and `b` can be multiplied. `a` and `b` are
 /// the last two dimensions of the operands: `[rows, columns]`. `is_plain` says that both operands have rank 2, for
 /// which `.t()` exists.
@@ -121,6 +138,19 @@ mod tests {
         assert_eq!(help("[b, n, 4]", "[b, n]"), "[b, n].expand_dims(2) is [b, n, 1], which broadcasts");
         assert_eq!(help("[3, 8]", "[8, 3]"), "transpose [8, 3] with .t()");
         assert_eq!(help("[5]", "[8, 3]"), "");
+        let into =
+            |shape_of: &str, to: &str| broadcast_into(&shape(shape_of), &shape(to)).unwrap_or_default();
+        let with_axes = "[b, t].expand_dims(1)?.expand_dims(1) is [b, 1, 1, t], which broadcasts";
+        assert_eq!(into("[b, t]", "[b, h, t, t]"), with_axes);
+        assert_eq!(
+            into("[3]", "[n, 3, h, w]"),
+            "[3].expand_dims(1)?.expand_dims(1) is [3, 1, 1], which broadcasts"
+        );
+        assert_eq!(
+            into("[2, 3]", "[2, 1, 3, 3]"),
+            "[2, 3].expand_dims(1)?.expand_dims(1) is [2, 1, 1, 3], which broadcasts"
+        );
+        assert_eq!(into("[5]", "[8, 3]"), "");
         assert_eq!(concat_axis(&shape("[n, 3]"), &shape("[n, 4]")), Some(1));
         assert_eq!(concat_axis(&shape("[n, 3]"), &shape("[m, 4]")), None);
         let dims = [Dim::known(2), Dim::known(5)];

@@ -39,7 +39,7 @@ use std::sync::Arc;
 
 use crate::dim::display::{Anonymous, write_dim};
 use crate::error::bail;
-use crate::{Dim, Result};
+use crate::{Dim, IntoDim, Result};
 
 /// A tensor's shape as far as it is known: unranked, or one [`Dim`] per axis.
 ///
@@ -97,10 +97,9 @@ impl TensorShape {
         TensorShape(ShapeRepr::Inline { len: 0, dims: ZEROS })
     }
 
-    /// Makes a shape with the given dimensions. `TensorShape::from` makes a shape of sizes: of a slice, an array or a
-    /// vector of `usize`.
-    pub fn new(dims: impl IntoIterator<Item = Dim>) -> TensorShape {
-        let mut dims = dims.into_iter();
+    /// Makes a shape with the given dimensions: `Dim`s, integers or names.
+    pub fn new(dims: impl IntoIterator<Item = impl IntoDim>) -> TensorShape {
+        let mut dims = dims.into_iter().map(IntoDim::into_dim);
         let mut inline = ZEROS;
         for len in 0..INLINE {
             match dims.next() {

@@ -15,9 +15,11 @@ impl<'g> Value<'g> {
     /// dimension.
     ///
     /// `[]`, any integer dtype. Each run reads the scalar before it computes the values whose sizes depend on the
-    /// dimension, so one compilation serves all sizes. If an input has a dimension of this name too, or another scalar
-    /// was given this name, a run checks that the sizes are equal: if a parameter of an op has the name, the run needs
-    /// all scalars of this name. TensorFlow needs no such op, because its ops take sizes as tensors. Adds no op.
+    /// dimension, so one compilation serves all sizes. TensorFlow needs no such op, because its ops take sizes as
+    /// tensors. Adds no op.
+    ///
+    /// An input may have a dimension of this name too, and several scalars may be given this name. Each run then checks
+    /// that the sizes are equal. A run of an op that takes the name as a parameter needs every scalar of this name.
     ///
     /// ```
     /// use shapeflow::{shape, DType, Graph, Tensor};

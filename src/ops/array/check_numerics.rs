@@ -8,6 +8,7 @@ use crate::expr::Scalar;
 use crate::graph::Value;
 use crate::op::{HostCx, OpDef, Operand, TfOp};
 use crate::ops::row_major::RowMajor;
+use crate::tensor::place_text;
 
 impl<'g> Value<'g> {
     /// Returns the same elements. The run fails with `message` if an element is NaN or infinite.
@@ -49,18 +50,19 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
     for position in 0..x.len() {
         let element = x.element(position).and_then(|bytes| Scalar::from_bytes(x.dtype(), bytes));
         if let Some(value) = element.map(Scalar::to_f64).filter(|value| !value.is_finite()) {
-            found = Some(if value.is_nan() { "NaN" } else { "an infinity" });
+            found = Some((position, if value.is_nan() { "NaN" } else { "an infinity" }));
             break;
         }
     }
-    let Some(found) = found else {
+    let Some((position, found)) = found else {
         let same = x.to_tensor()?;
         return cx.set_output(0, same);
     };
     let message = String::from_utf8_lossy(cx.attrs().bytes("message"));
     let separator = if message.is_empty() { "" } else { ": " };
+    let place = place_text(position, x.sizes());
     let text = format!("{message}{separator}every element must be finite, got {found}");
-    Err(Error::new(ErrorKind::Guard, Phase::Run, text))
+    Err(Error::new(ErrorKind::Guard, Phase::Run, text).in_element(0, &place).blame_element(0))
 }
 
 #[cfg(test)]
@@ -80,7 +82,7 @@ mod tests {
         assert_eq!(run_one(&DEF, &Attrs::new(), std::slice::from_ref(&x)), x);
         let attrs = Attrs::new().with("message", "loss");
         let error = run(&DEF, &attrs, &[tensor(&[2], &[1.0, f64::NAN])]).unwrap_err();
-        assert_eq!(error.message(), "loss: every element must be finite, got NaN");
+        assert_eq!(error.message(), "loss: every element must be finite, got NaN at [1] in operand 0");
         assert!(run(&DEF, &attrs, &[tensor(&[1], &[f32::INFINITY])]).is_err());
     }
 }

@@ -12,8 +12,10 @@ impl<'g> Value<'g> {
     ///
     /// `[..] -> shape`, any dtype; unknown dimensions of `shape` allow any size. The result has the dimensions of
     /// `shape` also where inference finds others, and the run checks that they are equal: a loop body that ends in
-    /// `ensure_shape` keeps the shape of its state. A name that no earlier value has stands for the dimension that
-    /// inference finds, and shapes print this dimension. As TensorFlow's `EnsureShape`. Fuses into kernels.
+    /// `ensure_shape` keeps the shape of its state. A name that is new to the graph names a dimension that is still
+    /// unknown (`?`), and shapes print the name. If inference knows the dimension already, by a number, a name or an
+    /// expression, the new name stands for it, and shapes print the dimension. As TensorFlow's `EnsureShape`. Fuses
+    /// into kernels.
     ///
     /// ```
     /// use shapeflow::{DType, Graph, shape};

@@ -57,7 +57,7 @@ pub(super) fn triu<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec
     triangle(cx, values, false)
 }
 
-/// `unknown_size`: passes a value on.
+/// `ensure_broadcasts` and `unknown_size`: pass a value on.
 pub(super) fn pass_on<'g>(_: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value<'g>>> {
     let [x] = operands(values)?;
     Ok(vec![x.identity()?])

@@ -27,6 +27,7 @@ pub(crate) mod diag;
 pub(crate) mod dynamic_partition;
 pub(crate) mod dynamic_stitch;
 pub(crate) mod empty;
+pub(crate) mod ensure_broadcasts;
 pub(crate) mod ensure_shape;
 pub(crate) mod expand_dims;
 pub(crate) mod extract_image_patches;

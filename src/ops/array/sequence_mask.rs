@@ -13,7 +13,8 @@ impl<'g> Value<'g> {
     /// Adds a last axis of size `maxlen`: `out[.., j] = j < self[..]`.
     ///
     /// `[d0, …] -> bool[d0, …, maxlen]`; `self` holds integers. As TensorFlow's `tf.sequence_mask`. The op is composed
-    /// of other ops, which fuse into kernels.
+    /// of other ops, which fuse into kernels. As a padding mask of [`Value::attention`] with heads, `[batch, time]`
+    /// needs two more axes: `.expand_dims(1)?.expand_dims(1)?` makes it `[batch, 1, 1, time]`.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor};

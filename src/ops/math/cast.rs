@@ -14,7 +14,8 @@ impl<'g> Value<'g> {
     ///
     /// `[..] -> [..]`, between all dtypes but string. Float to integer truncates toward zero and saturates, and NaN
     /// becomes 0 (in TensorFlow both depend on the processor); integer to integer wraps; a bool is `x != 0`; a
-    /// conversion to a float rounds to nearest even. A complex number loses its imaginary part. A quantized type
+    /// conversion to a float rounds to nearest even, and f64 rounds to f32 before it rounds to f16 or bf16. A complex
+    /// number loses its imaginary part. A quantized type
     /// converts as its integer. As TensorFlow's `Cast`; an imported graph may set `Truncate`, which rounds floats
     /// toward zero. Fuses into kernels.
     ///

@@ -11,8 +11,8 @@ use crate::ops::broadcast::broadcast_operand;
 use crate::shape_fns;
 
 impl<'g> Value<'g> {
-    /// Computes `max(min(x, high), low)` for every element. NaN stays NaN, and a bound of NaN bounds nothing. A complex
-    /// number is clamped part by part.
+    /// Replaces every element above `high` by `high`, then every element below `low` by `low`. NaN stays NaN, and a
+    /// bound of NaN has no effect. A complex number is clamped part by part.
     ///
     /// `[..], low, high -> [..]`, integers, floats and complex numbers of one dtype. The bounds broadcast to the shape
     /// of `self`. If `low` is above `high`, the result is `low`. As TensorFlow's `ClipByValue`. Fuses into kernels.
@@ -42,7 +42,7 @@ impl<'g> Value<'g> {
 }
 
 pub(crate) static DEF: OpDef = OpDef::compute("clip_by_value", lower)
-    .operands(&[Operand::Data("x"), Operand::Data("min"), Operand::Data("max")])
+    .operands(&[Operand::Data("x"), Operand::Data("low"), Operand::Data("high")])
     .shape_fn(shape_fns::math::clip_by_value)
     .dtype_rule(dtype::ternary::numeric)
     .tensorflow(&[TfOp::new("ClipByValue")]);

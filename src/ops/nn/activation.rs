@@ -23,7 +23,7 @@ fn hard_sigmoid(x: Expr) -> Expr {
 }
 
 unary_ops! { rules = unary, result = "":
-    /// `max(x, 0)` for every element. NaN stays NaN.
+    /// `max(x, 0)` for every element. NaN stays NaN, and -0.0 stays -0.0.
     relu, RELU: number, ["Relu"], [-2.0, 3.0] = [0.0, 3.0], math::relu;
 
     /// `min(max(x, 0), 6)` for every element. NaN stays NaN.
@@ -49,7 +49,8 @@ unary_ops! { rules = unary, result = "":
     #[doc(alias = "swish")]
     silu, SILU: float, [; in_tensorflow::silu], [-1.0, 2.0] ~ [-0.2689, 1.762], |x| widened(x, |x| x.clone() * math::sigmoid(x));
 
-    /// `log(sigmoid(x))` for every element, without overflow. As TensorFlow's `tf.math.log_sigmoid`.
+    /// `log(sigmoid(x))` for every element, without overflow; 0.0 for a large element. As TensorFlow's
+    /// `tf.math.log_sigmoid`.
     #[doc(alias = "logsigmoid")]
     log_sigmoid, LOG_SIGMOID: float, [; in_tensorflow::log_sigmoid], [0.0, -100.0] ~ [-0.6931, -100.0], |x| widened(x, |x| {
         let zero = x.like(0.0);
@@ -81,8 +82,11 @@ unary_ops! { rules = unary, result = "":
 
 #[cfg(test)]
 mod tests {
+    use shapeflow_shape_fns::Attrs;
+
     use super::*;
-    use crate::ops::testing::check_function;
+    use crate::op::OpDef;
+    use crate::ops::testing::{check_function, run_one, tensor};
 
     #[test]
     fn values() {
@@ -100,5 +104,14 @@ mod tests {
         check_function(&HARD_SWISH, &x, |x| x * (x + 3.0).clamp(0.0, 6.0) / 6.0);
         check_function(&MISH, &x, |x| x * if x > 40.0 { x } else { x.exp().ln_1p() }.tanh());
         check_function(&SOFTSIGN, &x, |x| x / (1.0 + x.abs()));
+    }
+
+    #[test]
+    fn zeros_have_the_documented_signs() {
+        let of = |def: &OpDef, x: f32| {
+            run_one(def, &Attrs::new(), &[tensor(&[], &[x])]).item::<f32>().unwrap().to_bits()
+        };
+        assert_eq!(of(&RELU, -0.0), (-0.0f32).to_bits());
+        assert_eq!(of(&LOG_SIGMOID, 200.0), 0.0f32.to_bits());
     }
 }

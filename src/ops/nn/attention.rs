@@ -16,8 +16,8 @@ impl<'g> Value<'g> {
     /// where `mask[.., i, j]` is true; a query that reads no value gives zeros.
     ///
     /// `[.., q, d], keys [.., k, d], values [.., k, e] -> [.., q, e]`, floats of one dtype; the leading axes broadcast.
-    /// `mask` is bool and broadcasts to `[.., q, k]`. As torch's `scaled_dot_product_attention`. The op is composed of
-    /// two matrix products and of ops that fuse into one kernel.
+    /// `mask` is bool and broadcasts to `[.., q, k]`. The result is NaN if `d` is 0. As torch's
+    /// `scaled_dot_product_attention`. The op is composed of two matrix products and of ops that fuse into one kernel.
     ///
     /// A causal mask lets a query read the values up to its own position:
     ///
@@ -37,6 +37,25 @@ impl<'g> Value<'g> {
     /// // The first query reads the first value only, or all values.
     /// assert_eq!(causal.to_vec::<f32>()?[0], 1.0);
     /// assert!(full.to_vec::<f32>()?[0] > 2.9);
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
+    /// A padding mask hides the steps after the end of each sequence. [`Value::sequence_mask`] makes it of the lengths,
+    /// as `[batch, time]`. It needs an axis for the heads and one for the queries: `[batch, 1, 1, time]`.
+    ///
+    /// ```
+    /// use shapeflow::{DType, Graph, Tensor, TensorView, shape};
+    ///
+    /// let g = Graph::new();
+    /// let x = g.input("x", DType::F32, shape!["batch", "heads", "time", 8])?;
+    /// let lengths = g.input("lengths", DType::I32, shape!["batch"])?;
+    /// let padding = lengths.sequence_mask(x.dim(2)?)?.expand_dims(1)?.expand_dims(1)?;
+    /// assert_eq!(padding.shape().to_string(), "[batch, 1, 1, time]");
+    /// let exe = g.compile(x.attention(x, x, padding)?)?;
+    /// let steps = [[1.0f32; 8], [2.0; 8], [3.0; 8]].concat();
+    /// let [y] = exe.run(&[TensorView::new(&[1, 1, 3, 8], &steps)?, Tensor::from([1]).view()])?;
+    /// // Every query reads the first value only.
+    /// assert!(y.to_vec::<f32>()?.iter().all(|y| *y == 1.0));
     /// # Ok::<(), shapeflow::Error>(())
     /// ```
     ///
@@ -68,6 +87,7 @@ impl<'g> Value<'g> {
             };
             let products = self.matmul_transposed(keys, false, true)?.mul(scale.cast(self.dtype())?)?;
             let Some(mask) = mask.into() else { return products.softmax(-1)?.matmul(values) };
+            let mask = mask.ensure_broadcasts("mask", products.shape())?;
             let masked = mask.select(products, f64::NEG_INFINITY)?.ensure_shape(products.shape())?;
             mask.select(masked.softmax(-1)?, 0.0)?.matmul(values)
         })
@@ -136,6 +156,18 @@ mod tests {
             full.allclose(&tensor(&[q, e], &expected), 1e-12, 1e-12).unwrap();
             let expected = attended(sizes, &queries, &keys, &values, reads);
             masked.allclose(&tensor(&[q, e], &expected), 1e-12, 1e-12).unwrap();
+        }
+    }
+
+    #[test]
+    fn keys_without_elements_give_nan() {
+        let g = Graph::new();
+        for dims in [shape![2, 0], shape!["q", "d"]] {
+            let x = g.input(&format!("x{dims}"), DType::F32, dims).unwrap();
+            let values = g.constant([[1.0f32], [2.0]]).unwrap();
+            let exe = g.compile(x.attention(x, values, None).unwrap()).unwrap();
+            let [y] = exe.run(&[tensor::<f32>(&[2, 0], &[]).view()]).unwrap();
+            assert!(y.to_vec::<f32>().unwrap().iter().all(|y| y.is_nan()), "{y}");
         }
     }
 

@@ -442,6 +442,8 @@ pub(super) fn convolve_fitting<'g>(
         .attr("strides", DataFormat::ChannelsLast.attr(&geometry.strides))
         .attr("dilations", DataFormat::ChannelsLast.attr(&geometry.dilations));
     if !is_contraction {
+        let axis_1_fits = !geometry.channels_are_first() && dims[1].same(&sizes[spatial]) == Some(true);
+        let call = if axis_1_fits { call.attr("axis_1_fits", true) } else { call };
         let y = call.size("positions", &windows.positions()[1..=spatial]).finish()?;
         if !splits_groups {
             return Ok(y);

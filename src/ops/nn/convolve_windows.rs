@@ -14,6 +14,15 @@ use crate::ops::widen::widen;
 const ATTRS: &[Attribute] =
     &[Attribute::ints("strides"), Attribute::ints("dilations"), Attribute::str_or("padding", "VALID")];
 
+/// `axis_1_fits` says that the channels of the program's images are last, but axis 1 has as many elements as a filter
+/// has channels. Errors then advise to name the axis of the channels.
+const GROUPED_ATTRS: &[Attribute] = &[
+    Attribute::ints("strides"),
+    Attribute::ints("dilations"),
+    Attribute::str_or("padding", "VALID"),
+    Attribute::bool_or("axis_1_fits", false),
+];
+
 /// The op that `conv_2d` applies to its padded images: `[n, h, w, c], [kh, kw, c, m] -> [n, oh, ow, m]`. Attributes:
 /// `strides` and `dilations`, one entry per axis, and `padding`, which is `VALID`. Floats run in matmul kernels that
 /// read the windows where they lie in the images. An export writes `Conv2D`, which an import reads as `conv_2d`.
@@ -40,7 +49,7 @@ pub(crate) static VOLUMES: OpDef = OpDef::contraction("convolve_volume_windows",
 /// filters. `positions` is the number of windows along each spatial axis, or -1 for all that fit.
 pub(crate) static GROUPED: OpDef = OpDef::compute("convolve_grouped_windows", lower_groups)
     .internal()
-    .attrs(ATTRS)
+    .attrs(GROUPED_ATTRS)
     .operands(&[Operand::Data("input"), Operand::Data("filter"), Operand::Size("positions")])
     .shape_fn(|cx| shape(cx, ANY))
     .dtype_rule(dtype::binary::number);
@@ -49,7 +58,7 @@ pub(crate) static GROUPED: OpDef = OpDef::compute("convolve_grouped_windows", lo
 /// the input has no quotient, so vector lanes can run along the groups or along the filters of a group.
 pub(crate) static GROUPS: OpDef = OpDef::compute("convolve_groups", lower_groups)
     .internal()
-    .attrs(ATTRS)
+    .attrs(GROUPED_ATTRS)
     .operands(&[Operand::Data("input"), Operand::Data("filter"), Operand::Size("positions")])
     .shape_fn(|cx| {
         let (mut dims, groups) = windows_shape(cx, ANY)?;
@@ -123,6 +132,18 @@ fn windows_shape(
     Ok((output, [groups, filters]))
 }
 
+/// Adds the advice to name the axis of the channels, if the program said that the channels are last and axis 1 has as
+/// many elements as a filter has channels.
+fn with_format_help(error: ShapeError, cx: &InferenceContext<'_>) -> ShapeError {
+    match cx.bool_or("axis_1_fits", false) {
+        Ok(true) => error.with_help(
+            "axis 1 has as many elements as a filter has channels: if it is the axis of the channels, use \
+             DataFormat::ChannelsFirst",
+        ),
+        _ => error,
+    }
+}
+
 /// Returns the number of groups of `inputs` channels, and the number of filters of each group.
 fn groups_and_filters(
     cx: &mut InferenceContext<'_>,
@@ -133,18 +154,24 @@ fn groups_and_filters(
     let groups = match channels.exact_div(inputs) {
         Some(groups) => groups,
         None => {
-            cx.require(Guard::Divides { divisor: inputs.clone(), dividend: channels.clone() }).map_err(|_| {
-                ShapeError::new(format_args!(
-                    "the number of input channels must be a multiple of the filter's, got {channels} and {inputs}"
-                ))
-            })?;
+            cx.require(Guard::Divides { divisor: inputs.clone(), dividend: channels.clone() }).map_err(
+                |_| {
+                    let requirement = "the number of input channels must be a multiple of the filter's";
+                    with_format_help(
+                        ShapeError::new(format_args!("{requirement}, got {channels} and {inputs}")),
+                        cx,
+                    )
+                },
+            )?;
             cx.floordiv(channels, inputs)?
         }
     };
     cx.require(Guard::Divides { divisor: groups.clone(), dividend: outputs.clone() }).map_err(|_| {
-        ShapeError::new(format_args!(
-            "the number of filters must be a multiple of the number of groups, got {outputs} and {groups}"
-        ))
+        let requirement = "the number of filters must be a multiple of the number of groups";
+        let message = format!(
+            "{requirement}, got {outputs} and {groups}: the input has {channels} channels, and a filter has {inputs}"
+        );
+        with_format_help(ShapeError::new(message), cx)
     })?;
     let filters = match outputs.exact_div(&groups) {
         Some(filters) => filters,

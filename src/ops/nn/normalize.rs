@@ -77,8 +77,11 @@ impl<'g> Value<'g> {
         offset: impl IntoOperand<'g>,
         epsilon: f64,
     ) -> Result<Value<'g>> {
-        self.graph().in_call("layer_norm", || {
+        let location = Location::caller();
+        self.graph().in_call_at("layer_norm", location, || {
             let axes = axes.into_axes().keep_dims();
+            let scale = scale.into_operand(self, location).ensure_broadcasts("scale", self.shape())?;
+            let offset = offset.into_operand(self, location).ensure_broadcasts("offset", self.shape())?;
             let (mean, variance) = (self.reduce_mean(axes.clone())?, self.reduce_variance(axes)?);
             let normal = self.sub(mean)?.mul(variance.add(epsilon)?.rsqrt()?)?;
             normal.mul(scale)?.add(offset)?.ensure_shape(self.shape())
@@ -151,6 +154,8 @@ pub fn clip_by_global_norm<'g>(values: &[Value<'g>], limit: f64) -> Result<(Vec<
 
 #[cfg(test)]
 mod tests {
+    use shapeflow_shape_fns::{DType, shape};
+
     use super::clip_by_global_norm;
     use crate::graph::Graph;
     use crate::ops::testing::{check_tensor, tensor};
@@ -170,6 +175,15 @@ mod tests {
         let whole = x.clip_by_norm(10.0, ..).unwrap();
         let [whole] = g.compile(whole).unwrap().run(&[]).unwrap();
         check_tensor(&whole, &tensor(&[2, 2], &[3.0, 4.0, 0.0, 0.0]), "clip_by_norm");
+    }
+
+    #[test]
+    fn a_layer_norm_is_one_kernel() {
+        let g = Graph::new();
+        let x = g.input("x", DType::F32, shape!["n", "d"]).unwrap();
+        let [scale, offset] = ["scale", "offset"].map(|name| g.input(name, DType::F32, shape!["d"]).unwrap());
+        let exe = g.compile(x.layer_norm(-1, scale, offset, 1e-3).unwrap()).unwrap();
+        assert_eq!(exe.stats().kernels, 1);
     }
 
     /// The expected results come from TensorFlow.

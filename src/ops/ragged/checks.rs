@@ -99,6 +99,7 @@ impl<'g> DenseCheck<'g> {
 /// Passes a part of a ragged value on: `part [..], fits bool[], size i64[] -> [..]`. The run fails unless a dense
 /// operand of rank `rank` fits along axis `axis`, where its size is `size`.
 pub(super) static DENSE_FITS: OpDef = OpDef::host("ragged_broadcast", run_dense_fits)
+    .internal()
     .attrs(&[Attribute::int("axis"), Attribute::int("rank")])
     .in_tensorflow(TfFunction::Composed(in_tensorflow::dense_fits))
     .operands(&[Operand::Data("part"), Operand::Data("fits"), Operand::Data("size")])
@@ -149,6 +150,7 @@ impl<'g> CountCheck<'g> {
 /// Passes a part of a ragged value on: `part [..], count i64[], got i64[] -> [..]`. The run fails unless both numbers
 /// are equal. A compiled graph that knows that they are equal does not have this op.
 pub(super) static EQUAL_COUNTS: OpDef = OpDef::host("ragged_equal_counts", run_equal_counts)
+    .internal()
     .attrs(&[Attribute::str_or("requirement", "the numbers must be equal,")])
     .message_attrs(&["requirement"])
     .in_tensorflow(TfFunction::Composed(in_tensorflow::equal_counts))

@@ -89,8 +89,8 @@ impl<'g> RaggedValue<'g> {
             }
             let indices = indices.ensure_shape(shape![?, 2])?;
             let column = |axis: i64| indices.slice_with(&[SliceItem::All, SliceItem::at(axis)]);
-            let nrows = Param::Value(shape.slice_with(&[SliceItem::at(0)])?);
-            let ragged = RaggedValue::from_value_rowids(values, column(0)?, Some(nrows))?;
+            let nrows = shape.slice_with(&[SliceItem::at(0)])?;
+            let ragged = RaggedValue::from_value_rowids(values, column(0)?, nrows)?;
             let follow = ragged.columns()?.equal(column(1)?)?.reduce_all(0)?;
             let message = "the elements of a row must start at column 0 and follow each other";
             AnyValue::from(ragged).guarded(&|part| part.checked(follow, message))?.ragged()

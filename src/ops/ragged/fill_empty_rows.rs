@@ -48,8 +48,7 @@ impl<'g> RaggedValue<'g> {
             let nrows = dim_value(self.graph(), self.own_nrows()?)?;
             let call = self.graph().op(&DEF).data(rowids).data(flat).size("nrows", nrows).data(default);
             let outputs = call.finish_all()?;
-            let rows = Some(super::numbers::dim_param(self.own_nrows()?));
-            let filled = RaggedValue::from_value_rowids(outputs[1], outputs[0], rows)?;
+            let filled = RaggedValue::from_value_rowids(outputs[1], outputs[0], self.own_nrows()?)?;
             Ok((filled.with_row_splits_dtype(self.row_splits().dtype())?, outputs[2]))
         })
     }

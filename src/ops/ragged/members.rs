@@ -212,14 +212,14 @@ impl<'g> RaggedValue<'g> {
         let sizes = before.dim(0).zip(after.dim(0));
         if sizes.is_none_or(|(given, made)| self.graph().same_dim(given, made) == Some(false)) {
             let message = format!(
-                "f must keep the number of values, got {} from {}",
+                "the closure of map_flat_values must keep the number of values, got {} from {}",
                 type_text(made.dtype(), &after),
                 type_text(given.dtype(), &before)
             );
             return Err(refuse(self.graph(), ErrorKind::Shape, message)
                 .with_help("to drop elements use boolean_mask"));
         }
-        let requirement = "f must keep the number of values,";
+        let requirement = "the closure of map_flat_values must keep the number of values,";
         let made = with_count_of(made.into(), given.into(), requirement)?.flat_values();
         Ok(RaggedValue::new(made, &self.partitions()))
     }

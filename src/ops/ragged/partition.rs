@@ -7,7 +7,7 @@ use super::errors::{check_encoding, refuse};
 use super::numbers::{convert_splits, dim_param, dim_value, number, own_dim};
 use super::splits::{CHECKED, FROM_ROWIDS};
 use crate::error::{ErrorKind, Result};
-use crate::graph::{AnyValue, Graph, Param, RaggedValue, RowPartitionValue, Value};
+use crate::graph::{AnyValue, Graph, IntoOptionalParam, RaggedValue, RowPartitionValue, Value};
 use crate::ops::concat;
 use crate::ragged::{Encoding, Unchecked};
 
@@ -238,7 +238,8 @@ impl<'g> RaggedValue<'g> {
         })
     }
 
-    /// Puts value `i` into row `rowids[i]`. Row ids ascend. Without `nrows`, the last row id gives the number of rows.
+    /// Puts value `i` into row `rowids[i]`. Row ids ascend. `nrows` is the number of rows: an integer, a
+    /// [`Dim`](crate::Dim), a value, or `None` if the last row id gives the number.
     ///
     /// `values [nvals, ..], rowids [nvals] -> [nrows, (r), ..]`. As TensorFlow's `RaggedTensor.from_value_rowids`.
     ///
@@ -251,6 +252,8 @@ impl<'g> RaggedValue<'g> {
     /// let rt = RaggedValue::from_value_rowids(g.constant([1, 2, 3])?, g.constant([0i64, 0, 2])?, None)?;
     /// let rt = g.compile(rt)?.run_named(&[])?.ragged_at(0)?;
     /// assert_eq!(rt, ragged![[1, 2], [], [3]]);
+    /// let four = RaggedValue::from_value_rowids(g.constant([1, 2, 3])?, g.constant([0i64, 0, 2])?, 4)?;
+    /// assert_eq!(g.compile(four)?.run_named(&[])?.ragged_at(0)?, ragged![[1, 2], [], [3], []]);
     /// # Ok::<(), shapeflow::Error>(())
     /// ```
     ///
@@ -262,9 +265,10 @@ impl<'g> RaggedValue<'g> {
     pub fn from_value_rowids(
         values: impl Into<AnyValue<'g>>,
         rowids: impl Into<Encoding<Value<'g>>>,
-        nrows: Option<Param<'g>>,
+        nrows: impl IntoOptionalParam<'g>,
     ) -> Result<RaggedValue<'g>> {
         let (values, rowids) = (values.into(), rowids.into());
+        let nrows = nrows.into_optional_param();
         values.graph().in_call("from_value_rowids", || {
             check_encoding(values.graph(), "value_rowids", rowids.data)?;
             let mut call = values.graph().op(&FROM_ROWIDS).data(rowids.data);

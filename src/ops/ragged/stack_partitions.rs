@@ -46,7 +46,7 @@ impl<'g> RaggedValue<'g> {
             let (data, partitions) = flattened(data, partitions)?;
             let order = partitions.argsort(0, false)?;
             let rowids = partitions.gather(order, 0)?;
-            RaggedValue::from_value_rowids(take(data, order)?, rowids, Some(num_partitions.into_param()))
+            RaggedValue::from_value_rowids(take(data, order)?, rowids, num_partitions)
         })
     }
 

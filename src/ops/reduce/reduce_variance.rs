@@ -19,9 +19,12 @@ impl<'g> Value<'g> {
     /// Returns the variance over the given axes: the mean of `|x - mean|²`.
     ///
     /// `[.., d, ..] -> [.., ..]`, or `[.., 1, ..]` with [`Axes::keep_dims`]; floats and complex numbers, whose variance
-    /// is a float. NaN for no elements. The mean is computed first, so that large means cost no precision. As
-    /// TensorFlow's `tf.math.reduce_variance`, which TensorFlow composes of several ops, and numpy's `var`; torch's
-    /// `var` divides by the number of elements minus 1. Fuses into kernels.
+    /// is a float. NaN for no elements. As TensorFlow's `tf.math.reduce_variance`, which TensorFlow composes of several
+    /// ops, and numpy's `var`; torch's `var` divides by the number of elements minus 1. Fuses into kernels.
+    ///
+    /// The op reads the elements twice: for the mean, and for the squares of the differences from it. The square of the
+    /// rounding error of the mean adds to the result. The error counts if the elements are many and their mean is large
+    /// beside their deviation: cast them to f64 first, or subtract a rough mean.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor};
@@ -45,7 +48,8 @@ impl<'g> Value<'g> {
     ///
     /// `[.., d, ..] -> [.., ..]`, or `[.., 1, ..]` with [`Axes::keep_dims`]; floats and complex numbers, whose
     /// deviation is a float. NaN for no elements. As TensorFlow's `tf.math.reduce_std` and numpy's `std`; torch's `std`
-    /// divides by the number of elements minus 1. Fuses into kernels.
+    /// divides by the number of elements minus 1. [`Value::reduce_variance`] describes the precision. Fuses into
+    /// kernels.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor};
@@ -68,7 +72,8 @@ impl<'g> Value<'g> {
     /// Returns the mean and the variance over the given axes: [`Value::reduce_mean`] and [`Value::reduce_variance`].
     ///
     /// `[.., d, ..] -> [.., ..], [.., ..]`, floats and complex numbers; both results have the dtype of the operand. As
-    /// TensorFlow's `tf.nn.moments`. The op is composed of the two reductions, which fuse into kernels.
+    /// TensorFlow's `tf.nn.moments`. [`Value::reduce_variance`] describes the precision. The op is composed of the two
+    /// reductions, which fuse into kernels.
     ///
     /// ```
     /// use shapeflow::Graph;

@@ -1,11 +1,14 @@
 //! `string_split` and `string_split_chars`: the parts of strings as ragged rows, or as a sparse matrix.
 
+use std::panic::Location;
+
 use shapeflow_shape_fns::{Attribute, Attrs, DType};
 
 use super::case::is_space;
 use super::params::{check_strings, scalar, strings};
+use crate::dtype::type_text;
 use crate::error::Result;
-use crate::graph::{IntoParam, RaggedValue, Value};
+use crate::graph::{RaggedValue, Value};
 use crate::op::{HostCx, OpDef, Operand, TfOp};
 use crate::ops::SliceItem;
 use crate::ops::array::own_size::own_dim;
@@ -37,8 +40,10 @@ impl<'g> Value<'g> {
     /// `self` is not a vector of strings.
     #[track_caller]
     pub fn string_split(self, separator: &str, max_splits: i64) -> Result<RaggedValue<'g>> {
-        self.graph()
-            .in_call("string_split", || rows_of_parts(self, self.string_split_sparse(separator, max_splits)?))
+        let arguments = format!("{separator:?}, {max_splits}");
+        rows_of_parts(self, "string_split", &arguments, Location::caller(), || {
+            self.string_split_sparse(separator, max_splits)
+        })
     }
 
     /// Splits strings as [`Value::string_split`] does, into a sparse matrix with one row of parts for each string.
@@ -88,8 +93,9 @@ impl<'g> Value<'g> {
     #[doc(alias = "bytes_split")]
     #[track_caller]
     pub fn string_split_chars(self, delimiters: &str, skip_empty: bool) -> Result<RaggedValue<'g>> {
-        self.graph().in_call("string_split_chars", || {
-            rows_of_parts(self, self.string_split_chars_sparse(delimiters, skip_empty)?)
+        let arguments = format!("{delimiters:?}, {skip_empty}");
+        rows_of_parts(self, "string_split_chars", &arguments, Location::caller(), || {
+            self.string_split_chars_sparse(delimiters, skip_empty)
         })
     }
 
@@ -119,12 +125,21 @@ impl<'g> Value<'g> {
     }
 }
 
-/// Returns the parts of `strings` as ragged rows. The op gives the indices in row-major order, so that the run need not
-/// check them.
-fn rows_of_parts<'g>(strings: Value<'g>, [indices, parts, _]: [Value<'g>; 3]) -> Result<RaggedValue<'g>> {
-    let rowids = indices.slice_with(&[SliceItem::All, SliceItem::at(0)])?;
-    let nrows = own_dim(strings, 0)?.into_param();
-    RaggedValue::from_value_rowids(parts, Unchecked(rowids), Some(nrows))
+/// Returns the parts that `split` makes of `strings` as ragged rows. `method` and `arguments` are the call that errors
+/// show. The op gives the indices in row-major order, so that the run need not check them.
+fn rows_of_parts<'g>(
+    strings: Value<'g>,
+    method: &'static str,
+    arguments: &str,
+    location: &'static Location<'static>,
+    split: impl FnOnce() -> Result<[Value<'g>; 3]>,
+) -> Result<RaggedValue<'g>> {
+    let text = format!("{method}({}, {arguments})", type_text(strings.dtype(), &strings.shape()));
+    strings.graph().open_written_call(method, text, location).attempt(|| {
+        let [indices, parts, _] = split()?;
+        let rowids = indices.slice_with(&[SliceItem::All, SliceItem::at(0)])?;
+        RaggedValue::from_value_rowids(parts, Unchecked(rowids), own_dim(strings, 0)?)
+    })
 }
 
 pub(crate) static DEF: OpDef = OpDef::host("string_split_sparse", |cx| {

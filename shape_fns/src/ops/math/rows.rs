@@ -39,7 +39,7 @@ pub(crate) static OPS: &[Registered] = &[
     row("Bucketize", &["input"], common::unary),
     row("Cast", &["x"], cast).renamed(&[("DstT", "dtype")]),
     row("Ceil", &["x"], common::unary),
-    row("ClipByValue", &["x", "min", "max"], clip_by_value),
+    row("ClipByValue", &["x", "low", "high"], clip_by_value),
     row("Complex", &["x", "y"], common::broadcast),
     row("ComplexAbs", &["x"], common::unary),
     row("Conj", &["x"], common::unary),

@@ -1,7 +1,8 @@
-//! `select(condition, x, y)` and `clip_by_value(x, min, max)`.
+//! `select(condition, x, y)` and `clip_by_value(x, low, high)`.
 
 use crate::array::propagate::{broadcast_element_at, propagate_elements};
-use crate::{Guard, InferenceContext, Result, ShapeError, common};
+use crate::common::{self, require_broadcast};
+use crate::{InferenceContext, Result, ShapeError};
 
 /// Outputs the shape that the condition and both branches broadcast to.
 ///
@@ -69,30 +70,14 @@ pub fn select_v1(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Keeps the shape of `x`, to which `min` and `max` must broadcast.
+/// Keeps the shape of `x`, to which `low` and `high` must broadcast.
 ///
 /// # Errors
 /// A bound provably does not broadcast to the shape of `x`.
 pub fn clip_by_value(cx: &mut InferenceContext<'_>) -> Result<()> {
     let shape = cx.input(0).clone();
     for index in 1..cx.len() {
-        let bound = cx.input(index).clone();
-        let (Some(dims), Some(limits)) = (shape.dims(), bound.dims()) else { continue };
-        let Some(offset) = dims.len().checked_sub(limits.len()) else {
-            return Err(cx.blame(
-                index,
-                format_args!("must broadcast to the operand's shape, got {bound} for {shape}"),
-            ));
-        };
-        for (axis, (dim, limit)) in dims[offset..].iter().zip(limits).enumerate() {
-            cx.require(Guard::OneOrEqual(limit.clone(), dim.clone())).map_err(|_| {
-                let axis = axis + offset;
-                cx.blame(
-                    index,
-                    format_args!("must have size 1 or {dim} at axis {axis} of {shape}, got {limit}"),
-                )
-            })?;
-        }
+        require_broadcast(cx, index, None, &shape)?;
     }
     cx.set_output(0, shape);
     Ok(())
@@ -121,10 +106,10 @@ mod tests {
         {} "bool [2]; [3]; [4]" => "error both branches must have the same shape";
         {} "bool [2, 2]; [3]; [3]" => "error condition must have the shape of the branches";
     }
-    shape_table! { clipped: clip_by_value, ["x", "min", "max"];
+    shape_table! { clipped: clip_by_value, ["x", "low", "high"];
         {} "[n, 3]; []; [3]" => "[n, 3]";
         {} "[n]; [m]; []" => "[n] if m in {1, n}";
-        {} "[3]; [2]; []" => "error min must have size 1 or 3 at axis 0 of [3], got 2";
-        {} "[3]; []; [1, 3]" => "error max must broadcast to the operand's shape, got [1, 3] for [3]";
+        {} "[3]; [2]; []" => "error low must broadcast to [3], got [2]";
+        {} "[3]; []; [1, 3]" => "error high must broadcast to [3], got [1, 3]";
     }
 }

@@ -9,7 +9,7 @@ use crate::{Dim, InferenceContext, Result, TensorShape};
 /// # Errors
 /// `input` is not a vector, or the delimiter is not a scalar.
 pub fn string_split(cx: &mut InferenceContext<'_>) -> Result<()> {
-    cx.axes::<1>(0)?;
+    cx.axes::<1>(0).map_err(|error| error.with_help("make a vector of the strings with .reshape([-1])"))?;
     cx.scalar(1)?;
     let (parts, two) = (cx.fresh(), Dim::known(2));
     cx.set_output(0, TensorShape::new([parts.clone(), two.clone()]));
