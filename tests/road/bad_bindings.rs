@@ -121,6 +121,7 @@ fn errors_of_weights_are_explained() -> Result<()> {
     assert_snapshot!(error_text(weights.tensor("layer.weights").map(|_| ())), @r#"
     error: there is no tensor "layer.weights"; the tensors are layer.weight
       --> `error_text(weights.tensor("layer.weights").map(|_| ()))`
+      help: is it "layer.weight"?
     "#);
     assert_snapshot!(error_text(weights.tensor("bias").map(|_| ())), @r#"
     error: there is no tensor "bias"; the tensors are layer.weight
