@@ -153,7 +153,13 @@ impl<'t> Bindings<'t> {
 
     /// Binds the symbols that the equalities among guards determine.
     pub(super) fn bind_by_guards<'g>(&mut self, guards: impl Iterator<Item = &'g GuardRecord> + Clone) {
-        while guards.clone().fold(false, |any, record| self.solve(&record.guard) || any) {}
+        // A symbol may determine others, so the guards are read again until none binds a symbol.
+        let mut binds = true;
+        while std::mem::take(&mut binds) {
+            for record in guards.clone() {
+                binds |= self.solve(&record.guard);
+            }
+        }
     }
 
     /// Binds the only unbound symbol of an equality. A broadcast counts as an equality if one of its sizes is bound and

@@ -114,11 +114,12 @@
 //!   intermediate values of a run.
 //! - **Time.** Memory does not bound time: `range(0, k, 1).reduce_sum(0)` stores one number, and takes as long as the fed
 //!   `k` says. A token of [`Runner::cancel`](crate::Runner::cancel) ends any run;
-//! [`Executable::run`](crate::Executable::run) takes no token.   [`LoopOptions::limit`](crate::LoopOptions::limit)
-//! bounds a loop that ends when data say so: NaN may be a state from   which it never does.
-//! - **Programs.** Each new rank of an input of shape `..`, and each new value of a fed axis or permutation, compiles
-//!   a program, of which the executable keeps at most 64. An input has at most 254 axes. Declare the ranks that you
-//! know:   `shape![?, ?]`.
+//!   [`Executable::run`](crate::Executable::run) takes no token.
+//!   [`LoopOptions::limit`](crate::LoopOptions::limit) bounds a loop that ends when data say so. If its state becomes
+//!   NaN, such a loop may never end.
+//! - **Programs.** Each new rank of an input of shape `..`, and each new value of a fed axis or permutation, compiles a
+//!   program, of which the executable keeps at most 64. An input has at most 254 axes. Declare the ranks that you know:
+//!   `shape![?, ?]`.
 //! - **Meaning.** Feed what clients send to ops that check it: `gather` refuses ids outside their table, and
 //!   [`Value::checked`](crate::Value::checked) states a requirement of your own.
 //!
