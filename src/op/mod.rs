@@ -8,11 +8,13 @@
 //! **Absent**: the ops themselves, and evaluation. A definition is data and function pointers.
 
 mod attributes;
+mod body;
 mod cancel;
 mod caught;
 mod control;
 #[cfg(any(feature = "graphdef", feature = "strings"))]
 pub(crate) mod dtype_number;
+mod dtype_rule;
 mod feature;
 mod host;
 mod host_threads;
@@ -31,17 +33,19 @@ use std::sync::Arc;
 use shapeflow_shape_fns::{Attrs, DType, DimTable, OperandInfo, ShapeFn};
 use smallvec::SmallVec;
 
-use crate::error::{Error, ErrorKind, Phase, Result};
-use crate::expr::{Expr, Index, LowerCx};
-use crate::graph::Value;
-use crate::tensor::{TensorView, TensorViewMut};
+use crate::error::Result;
 
+use body::CompositeOnDTypes;
+pub(crate) use body::{Body, ContractionSpec, ForwardsFn, WholeFn};
+pub use body::{CompositeCx, CompositeFn, LowerFn};
 pub(crate) use cancel::Cancel;
 pub(crate) use caught::caught;
 pub(crate) use control::{
     BodyRegion, BranchesForm, CompiledControl, Control, ControlForm, LoopSource, Programs, RowsForm,
     WhileForm,
 };
+pub use dtype_rule::DTypeRule;
+use dtype_rule::{one_float, same_as_first};
 pub(crate) use feature::Feature;
 pub use host::{HostCx, HostKernel};
 pub(crate) use host::{HostOutput, OutputAllocator};
@@ -58,57 +62,6 @@ pub(crate) use strings::StringHandles;
 pub(crate) use tensorflow::PaddedInput;
 pub(crate) use tensorflow::TfFunction;
 pub use tensorflow::{Absent, TfOp};
-
-/// Computes the dtypes of the outputs from the dtypes of the operands and the attributes.
-pub type DTypeRule = fn(&[DType], &Attrs) -> Result<Vec<DType>>;
-
-/// The body of a compute op: the expression of the element of output `output` at `index`, see [`LowerCx`].
-pub type LowerFn = fn(&mut dyn LowerCx, usize, &[Index]) -> Expr;
-
-/// The body of a composite op, which builds the outputs from other ops, see [`OpDef::composite`].
-pub type CompositeFn = for<'g> fn(&CompositeCx<'_>, &[Value<'g>]) -> Result<Vec<Value<'g>>>;
-
-/// Computes the output of a compute op from operand 0: all elements at once, into memory of the inferred sizes.
-pub(crate) type WholeFn = fn(&Attrs, &TensorView<'_>, &mut TensorViewMut<'_>, HostThreads<'_>) -> Result<()>;
-
-/// For some dtypes of the first operand: how a call is made of other ops.
-type CompositeOnDTypes = (fn(DType) -> bool, CompositeFn);
-
-/// Says of a call on these operands whether each output `k` is operand `k`, unchanged.
-pub(crate) type ForwardsFn = fn(&[OperandInfo<'_>], &DimTable) -> bool;
-
-/// How a contraction becomes matrix products.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) enum ContractionSpec {
-    /// The last two axes are matrices, which may be transposed. The other axes are batches.
-    Matrices { transpose_a: bool, transpose_b: bool },
-    /// The rows of the left matrix are the windows of images, `[n, h, w, c], [kh, kw, c, m] -> [n, oh, ow, m]`, or of
-    /// volumes, which have a depth before `h`. There is a stride and a dilation for each spatial axis.
-    Windows { strides: SmallVec<[usize; 3]>, dilations: SmallVec<[usize; 3]> },
-}
-
-/// How the outputs of an op are computed.
-#[derive(Clone)]
-pub(crate) enum Body {
-    /// A graph input: the caller of a run passes its tensor.
-    Input,
-    /// A tensor that the graph holds.
-    Constant,
-    /// A scalar expression for each element.
-    Compute(LowerFn),
-    /// A matrix product. `lower` defines its meaning; `spec` selects the routine that runs it for f32 and f64.
-    Contraction { lower: LowerFn, spec: fn(&Attrs) -> ContractionSpec },
-    /// A Rust function.
-    Host(fn(&mut HostCx<'_>) -> Result<()>),
-    /// A Rust kernel with state.
-    HostWith(Arc<dyn HostKernel>),
-    /// Graphs inside the node. Compiling the graph around the node turns the body into `HostWith`.
-    Control(Arc<dyn Control>),
-    /// Nodes of other ops, which take the place of this op's node.
-    Composite(CompositeFn),
-    /// Nothing: shapes are inferred, but a graph that needs the elements does not compile.
-    ShapeOnly,
-}
 
 /// The definition of an op: name, operands, shape function, dtype rule and body.
 ///
@@ -175,26 +128,6 @@ pub struct OpDef {
 
 fn one_output(_: &Attrs, _: usize) -> usize {
     1
-}
-
-fn same_as_first(dtypes: &[DType], _: &Attrs) -> Result<Vec<DType>> {
-    match dtypes.first() {
-        Some(dtype) => Ok(vec![*dtype]),
-        None => Err(Error::new(ErrorKind::DType, Phase::Build, "an op without operands needs a dtype rule")),
-    }
-}
-
-fn one_float(dtypes: &[DType], attrs: &Attrs) -> Result<Vec<DType>> {
-    match dtypes {
-        [first, others @ ..] if first.is_float() && others.iter().all(|other| other == first) => {
-            same_as_first(dtypes, attrs)
-        }
-        _ => {
-            let got = dtypes.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
-            let message = format!("the operands must have one floating dtype, got {got}");
-            Err(Error::new(ErrorKind::DType, Phase::Build, message))
-        }
-    }
 }
 
 impl OpDef {
@@ -529,17 +462,5 @@ impl OpDef {
 impl fmt::Debug for OpDef {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "OpDef({})", self.name)
-    }
-}
-
-/// What the body of a composite op gets besides its operands.
-pub struct CompositeCx<'a> {
-    pub(crate) attrs: &'a Attrs,
-}
-
-impl CompositeCx<'_> {
-    /// Returns the attributes of the call.
-    pub fn attrs(&self) -> &Attrs {
-        self.attrs
     }
 }
