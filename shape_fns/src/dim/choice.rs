@@ -44,10 +44,11 @@ impl Dim {
         bounds_by_period(self, bounds_of).map_or(bounds, |exact| bounds.intersection(exact))
     }
 
-    /// Returns whether the dimension is a sum with a call of `min` or `max`.
-    pub(super) fn has_choice(&self) -> bool {
+    /// Returns whether the bounds of the dimension come from replacements of calls.
+    pub(super) fn has_replacements(&self) -> bool {
         let DimRepr::Poly(poly) = &self.0 else { return false };
-        poly.terms().iter().any(|(monomial, _)| monomial.0.iter().any(|atom| as_choice(atom).is_some()))
+        let mut atoms = poly.terms().iter().flat_map(|(monomial, _)| &monomial.0);
+        atoms.any(|atom| as_choice(atom).is_some()) || has_quotient(poly)
     }
 }
 

@@ -117,9 +117,9 @@ impl Dim {
             Some(Bounds::exact(0).minus(opposite.bounds()))
         };
         Some(match self.plus_times(other, -1) {
-            // `bounds` replaces a `min` or `max` by each of its arguments. The replacement may overflow in one of
-            // `self - other` and `other - self` only, so the result is the intersection of the bounds of both.
-            Ok(difference) if difference.has_choice() => {
+            // A replacement of a call may overflow in one of `self - other` and `other - self` only, so the result is
+            // the intersection of the bounds of both.
+            Ok(difference) if difference.has_replacements() => {
                 let bounds = difference.bounds();
                 opposite().map_or(bounds, |opposite| bounds.intersection(opposite))
             }
@@ -155,6 +155,15 @@ mod tests {
         assert_eq!((&n + 2).same(&Dim::known(2)), None);
         let least = i64::MIN * &n;
         assert_eq!((least.same(&least), least.same(&Dim::known(1))), (Some(true), Some(false)));
+    }
+
+    #[test]
+    fn quotients_beside_extreme_numbers_compare_in_both_directions() {
+        let (a, b): (Dim, Dim) =
+            ("floordiv(-3*z, 4)".parse().unwrap(), "z + 9223372036854775801".parse().unwrap());
+        assert_eq!((a.lt(&b), a.le(&b)), (b.gt(&a), b.ge(&a)));
+        assert_eq!((a.lt(&b), a.le(&b)), (a.ge(&b).map(|ge| !ge), a.gt(&b).map(|gt| !gt)));
+        assert_eq!(a.lt(&b), Some(true));
     }
 
     #[test]
