@@ -1,11 +1,9 @@
-//! `Body`: how the outputs of an op are computed, and the functions that bodies hold.
-
-use std::sync::Arc;
+//! What the bodies of ops hold: functions, and how a contraction becomes matrix products.
 
 use shapeflow_shape_fns::{Attrs, DType, DimTable, OperandInfo};
 use smallvec::SmallVec;
 
-use super::{Control, HostCx, HostKernel, HostThreads};
+use super::host_threads::HostThreads;
 use crate::error::Result;
 use crate::expr::{Expr, Index, LowerCx};
 use crate::graph::Value;
@@ -34,29 +32,6 @@ pub(crate) enum ContractionSpec {
     /// The rows of the left matrix are the windows of images, `[n, h, w, c], [kh, kw, c, m] -> [n, oh, ow, m]`, or of
     /// volumes, which have a depth before `h`. There is a stride and a dilation for each spatial axis.
     Windows { strides: SmallVec<[usize; 3]>, dilations: SmallVec<[usize; 3]> },
-}
-
-/// How the outputs of an op are computed.
-#[derive(Clone)]
-pub(crate) enum Body {
-    /// A graph input: the caller of a run passes its tensor.
-    Input,
-    /// A tensor that the graph holds.
-    Constant,
-    /// A scalar expression for each element.
-    Compute(LowerFn),
-    /// A matrix product. `lower` defines its meaning; `spec` selects the routine that runs it for f32 and f64.
-    Contraction { lower: LowerFn, spec: fn(&Attrs) -> ContractionSpec },
-    /// A Rust function.
-    Host(fn(&mut HostCx<'_>) -> Result<()>),
-    /// A Rust kernel with state.
-    HostWith(Arc<dyn HostKernel>),
-    /// Graphs inside the node. Compiling the graph around the node turns the body into `HostWith`.
-    Control(Arc<dyn Control>),
-    /// Nodes of other ops, which take the place of this op's node.
-    Composite(CompositeFn),
-    /// Nothing: shapes are inferred, but a graph that needs the elements does not compile.
-    ShapeOnly,
 }
 
 /// What the body of a composite op gets besides its operands.

@@ -36,8 +36,8 @@ use smallvec::SmallVec;
 use crate::error::Result;
 
 use body::CompositeOnDTypes;
-pub(crate) use body::{Body, ContractionSpec, ForwardsFn, WholeFn};
 pub use body::{CompositeCx, CompositeFn, LowerFn};
+pub(crate) use body::{ContractionSpec, ForwardsFn, WholeFn};
 pub(crate) use cancel::Cancel;
 pub(crate) use caught::caught;
 pub(crate) use control::{
@@ -62,6 +62,29 @@ pub(crate) use strings::StringHandles;
 pub(crate) use tensorflow::PaddedInput;
 pub(crate) use tensorflow::TfFunction;
 pub use tensorflow::{Absent, TfOp};
+
+/// How the outputs of an op are computed.
+#[derive(Clone)]
+pub(crate) enum Body {
+    /// A graph input: the caller of a run passes its tensor.
+    Input,
+    /// A tensor that the graph holds.
+    Constant,
+    /// A scalar expression for each element.
+    Compute(LowerFn),
+    /// A matrix product. `lower` defines its meaning; `spec` selects the routine that runs it for f32 and f64.
+    Contraction { lower: LowerFn, spec: fn(&Attrs) -> ContractionSpec },
+    /// A Rust function.
+    Host(fn(&mut HostCx<'_>) -> Result<()>),
+    /// A Rust kernel with state.
+    HostWith(Arc<dyn HostKernel>),
+    /// Graphs inside the node. Compiling the graph around the node turns the body into `HostWith`.
+    Control(Arc<dyn Control>),
+    /// Nodes of other ops, which take the place of this op's node.
+    Composite(CompositeFn),
+    /// Nothing: shapes are inferred, but a graph that needs the elements does not compile.
+    ShapeOnly,
+}
 
 /// The definition of an op: name, operands, shape function, dtype rule and body.
 ///
