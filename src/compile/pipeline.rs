@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use rustc_hash::{FxHashMap, FxHashSet};
 use shapeflow_shape_fns::Dim;
 
-use super::check_support::{check_dtypes, check_features};
+use super::check_support::check_dtypes;
 use super::describe::step_label;
 use super::options::CompileOptions;
 use crate::codegen::{CodeModule, FuncIndex, Jit};
@@ -75,14 +75,13 @@ impl CompiledProgram {
     /// Lowers and compiles `graph`. The graph holds only nodes that `outputs` need.
     ///
     /// # Errors
-    /// The build lacks a feature that an op needs, kernels cannot compute a dtype of the graph, the processor lacks the instructions asked for, or executable
+    /// Kernels cannot compute a dtype of the graph, the processor lacks the instructions asked for, or executable
     /// memory is refused.
     pub(super) fn compile(
         graph: Arc<GraphData>,
         outputs: &[ValueIx],
         options: &CompileOptions,
     ) -> Result<CompiledProgram> {
-        check_features(&graph)?;
         let trace = options.kept_trace();
         let lowered = {
             let _span = span(trace, "compile", "lower");

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use rustc_hash::FxHashMap;
 
+use super::check_support::check_features;
 use super::options::CompileOptions;
 use super::pipeline::CompiledProgram;
 use super::split::{OutputSource, Split, split};
@@ -89,13 +90,15 @@ impl SpecializationCache {
     /// values of `graph`. Every node of `graph` is needed for some output.
     ///
     /// # Errors
-    /// The graph cannot be compiled, or no run could give a value to a symbol.
+    /// The build lacks a feature that an op needs, the graph cannot be compiled, or no run could give a value to a
+    /// symbol.
     pub(crate) fn new(
         graph: GraphData,
         outputs: Vec<ValueIx>,
         options: &CompileOptions,
         threads: &Pool,
     ) -> Result<SpecializationCache> {
+        check_features(&graph)?;
         let key_inputs = key_inputs(&graph);
         let mut cache = SpecializationCache {
             graph: Arc::new(graph),
@@ -347,13 +350,13 @@ impl Drop for SpecializationCache {
     fn drop(&mut self) {
         let mut compiled = self.compiled();
         self.only = None;
-        lock(&self.specializations).clear();
+        self.forget();
         while let Some(specialization) = compiled.pop() {
             if let Some(Specialization { continuation: Some(mut next), .. }) = Arc::into_inner(specialization)
             {
                 compiled.extend(next.cache.compiled());
                 next.cache.only = None;
-                lock(&next.cache.specializations).clear();
+                next.cache.forget();
             }
         }
     }

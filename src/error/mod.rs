@@ -341,8 +341,8 @@ impl Error {
         self.0.node.as_deref()
     }
 
-    /// Returns the name of the input whose feed is at fault: its dtype or its sizes do not fit, it is missing, or there is
-    /// no such input.
+    /// Returns the name of the input whose feed is at fault: its dtype or its sizes do not fit, it is missing, or there
+    /// is no such input.
     ///
     /// ```
     /// use shapeflow::{DType, Graph, Tensor, shape};

@@ -124,7 +124,10 @@ impl Executable {
         cancel: Cancel<'_>,
     ) -> Result<Results> {
         let location = Location::caller();
-        let refuse = |message: String| Err(Error::new(ErrorKind::Feed, Phase::Run, message).at(location));
+        let misfed = |port: &Port, requirement: &str| {
+            let message = format!("input \"{}\" {requirement}", port.name);
+            Error::new(ErrorKind::Feed, Phase::Run, message).at(location).with_input(&port.name)
+        };
         if let Some((name, _)) =
             feeds.iter().find(|(name, _)| !self.inputs().iter().any(|port| port.name == *name))
         {
@@ -139,15 +142,12 @@ impl Executable {
                 (Some(_), None) => {}
                 (None, _) if !port.needed => {}
                 (None, _) => {
-                    return refuse(format!("input \"{}\" {} must be fed", port.name, self.type_text(port)))
-                        .map_err(|error| self.with_use_of_sizes(error, &port.name))
-                        .map_err(|error| with_ragged_help(error, self.inputs(), &port.name))
-                        .map_err(|error| error.with_input(&port.name));
+                    let error = misfed(port, &format!("{} must be fed", self.type_text(port)));
+                    let error = self.with_use_of_sizes(error, &port.name);
+                    return Err(with_ragged_help(error, self.inputs(), &port.name));
                 }
                 (Some(_), Some(_)) => {
-                    let message =
-                        format!("input \"{}\" must be fed once, but is fed several times", port.name);
-                    return refuse(message).map_err(|error| error.with_input(&port.name));
+                    return Err(misfed(port, "must be fed once, but is fed several times"));
                 }
             }
         }

@@ -6,9 +6,9 @@ use shapeflow_shape_fns::DType;
 use super::{BinaryOp, Expr, ExprKind, Scalar, eval_cast, scalar_dtype};
 
 impl Expr {
-    /// Makes a constant from `value`, of the dtype of `self`. The result for an integer dtype that does not hold a finite
-    /// `value`, such as 0.5, is no valid expression: the op is refused when its graph is compiled.
-    /// [`OpDef::floats`](crate::OpDef::floats) refuses integers when the op is added.
+    /// Makes a constant from `value`, of the dtype of `self`. If this dtype is an integer type that does not hold a
+    /// finite `value`, such as 0.5, the graph of the op does not compile. [`OpDef::floats`](crate::OpDef::floats)
+    /// refuses integers when the op is added.
     pub fn like(&self, value: f64) -> Expr {
         Expr::number(self.dtype(), value)
     }

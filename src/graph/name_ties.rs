@@ -111,10 +111,10 @@ impl Graph {
     /// [`Value::ensure_shape`](crate::Value::ensure_shape), to have its ties refused.
     ///
     /// A strict graph accepts a call that makes a name equal to a number: a product with a constant matrix of 784 rows
-    /// fixes `features` to 784, and this is usual too. But it refuses a call that broadcasts a name with a number if the
-    /// operand with the name has fewer axes: `[n, 3] - [n]` lacks an axis of size 1. It also accepts an equation with an expression, such as
-    /// `n == 2*m`, which [`Graph::merges`] lists. [`Graph::guards`] lists the conditions that remain for a run,
-    /// such as `places in {1, 2}`.
+    /// fixes `features` to 784, and this is usual too. It also accepts an equation with an expression, such as
+    /// `n == 2*m`, which [`Graph::merges`] lists. It refuses a call that broadcasts a name with a number if the operand
+    /// with the name has fewer axes: `[n, 3] - [n]` lacks an axis of size 1. [`Graph::guards`] lists the conditions
+    /// that remain for a run, such as `places in {1, 2}`.
     ///
     /// ```
     /// use shapeflow::{shape, DType, Graph};

@@ -106,8 +106,8 @@ impl GraphData {
                     used = Some(symbol);
                 }
             });
-            let (call, location) = self.call_at(number as u32);
             used.map(|symbol| {
+                let (call, location) = self.call_at(number as u32);
                 (format!("{name} determines {}, which {call} needs", Dim::from(symbol)), location)
             })
         })

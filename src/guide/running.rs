@@ -117,9 +117,9 @@
 //!   [`Executable::run`](crate::Executable::run) takes no token.
 //!   [`LoopOptions::limit`](crate::LoopOptions::limit) bounds a loop that ends when data say so. If its state becomes
 //!   NaN, such a loop may never end.
-//! - **Programs.** Each new rank of an input of shape `..`, and each new value of a fed axis or permutation, compiles a
-//!   program, of which the executable keeps at most 64. An input has at most 254 axes. Declare the ranks that you know:
-//!   `shape![?, ?]`.
+//! - **Programs.** A run compiles a program for each new rank of an input of shape `..`, and for each new value of a fed
+//!   axis or permutation. The executable keeps at most 64 of these programs. An input has at most 254 axes. Declare
+//!   the ranks that you know: `shape![?, ?]`.
 //! - **Meaning.** Feed what clients send to ops that check it: `gather` refuses ids outside their table, and
 //!   [`Value::checked`](crate::Value::checked) states a requirement of your own.
 //!

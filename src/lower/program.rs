@@ -249,7 +249,7 @@ impl Program {
         buffers.into()
     }
 
-    /// Returns the symbols on which the plan of these steps depends: those of the shapes, attributes and derived
+    /// Returns the symbols that the plan of these steps depends on: the symbols in the shapes, attributes and derived
     /// parameters of the steps' nodes. The plan of the only segment also holds the sizes of the program's outputs.
     fn symbols_of(&self, graph: &GraphData, steps: Range<usize>, is_only: bool) -> Vec<Symbol> {
         let mut seen = FxHashSet::default();

@@ -181,10 +181,10 @@ mod tests {
                 // Two ops may share a spelling if their dtypes differ: `range` takes integers, `float_range` takes
                 // floats; `matmul_to` takes dtypes that `matmul` refuses, and `bitcast_complex` takes dtypes that
                 // `bitcast` refuses. They may also differ in the values of an attribute: `batch_norm` takes
-                // `is_training = false`, `batch_norm_training` takes `is_training = true`. `conv_2d` imports the op
-                // type that `convolve_windows` exports, and `conv_3d` imports the one that `convolve_volume_windows`
-                // exports, `dilation_2d` the one that `dilation_2d_windows` exports, `einsum` the one that
-                // `sum_of_products` exports, and `bucketize` the one that its two parts export.
+                // `is_training = false`, `batch_norm_training` takes `is_training = true`. A composite op imports the
+                // op type that its internal part exports: `conv_2d` and `convolve_windows`, `conv_3d` and
+                // `convolve_volume_windows`, `dilation_2d` and `dilation_2d_windows`, `einsum` and `sum_of_products`,
+                // `bucketize` and its two parts.
                 let is_new = spellings.insert(spelling.op_type);
                 assert!(is_new || SHARED.contains(&def.name()), "two ops import {}", spelling.op_type);
             }

@@ -110,5 +110,9 @@ fn a_missing_feature_is_found_when_the_graph_is_compiled() -> Result<()> {
     error: rfft(f32[n], fft_length=[8]): Fourier transforms need the feature `fft` of shapeflow, which this build lacks
       --> `let y = g.input("x", DType::F32, shape!["n"])?.rfft([8])?;`
     "#);
+    // Only a run knows the rank, but the feature is missing in any case.
+    let y = g.input("unranked", DType::F32, shape![..])?.rfft([8])?;
+    let error = g.compile(y).unwrap_err();
+    assert!(error.message().contains("need the feature `fft`"), "{error}");
     Ok(())
 }

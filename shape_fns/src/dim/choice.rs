@@ -30,17 +30,18 @@ impl Dim {
     /// Returns the interval in which the value lies, given bounds of the symbols. A call cancels against its arguments:
     /// `x - min(x, y)` and `x - 2*floordiv(x, 2)` are not negative.
     pub(crate) fn bounds_given(&self, bounds_of: SymbolBounds<'_>) -> Bounds {
-        let DimRepr::Poly(poly) = &self.0 else { return self.interval_given(bounds_of) };
-        let by = |quotients| {
+        let interval = self.interval_given(bounds_of);
+        let DimRepr::Poly(poly) = &self.0 else { return interval };
+        let tightened = |bounds, quotients| {
             let mut effort = Effort { replacements: MAX_REPLACEMENTS, quotients };
-            bounds_by_choice(poly, self.interval_given(bounds_of), bounds_of, &mut effort)
+            bounds_by_choice(poly, bounds, bounds_of, &mut effort)
         };
-        // Replacements of quotients must not use up those of `min` and `max`, so each kind has its own computation.
-        let bounds = by(false);
+        let bounds = tightened(interval, false);
         if !has_quotient(poly) {
             return bounds;
         }
-        let bounds = bounds.intersection(by(true));
+        // Quotients have an effort of their own: they would use up the replacements that `min` and `max` need.
+        let bounds = tightened(bounds, true);
         bounds_by_period(self, bounds_of).map_or(bounds, |exact| bounds.intersection(exact))
     }
 

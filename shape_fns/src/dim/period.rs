@@ -5,6 +5,7 @@
 
 use super::bounds::{Bounds, SymbolBounds};
 use super::poly::{Atom, Function};
+use super::quotient::gcd;
 use super::symbol::Symbol;
 use super::{Dim, DimRepr};
 
@@ -22,12 +23,13 @@ pub(super) fn bounds_by_period(dim: &Dim, bounds_of: SymbolBounds<'_>) -> Option
         let value = first.checked_add(offset)?;
         dim.eval(&|_| Some(value)).ok().flatten().map(i128::from)
     };
-    let (mut lowest, mut highest) = (value(0)?, value(0)?);
+    let start = value(0)?;
+    let (mut lowest, mut highest) = (start, start);
     for offset in 1..period {
         let value = value(offset)?;
         (lowest, highest) = (lowest.min(value), highest.max(value));
     }
-    let rise = value(period)? - value(0)?;
+    let rise = value(period)? - start;
     let is_bounded_below = rise == 0 || rise > 0 && least.is_some();
     let is_bounded_above = rise == 0 || rise < 0 && least.is_some();
     Some(Bounds { lower: is_bounded_below.then_some(lowest), upper: is_bounded_above.then_some(highest) })
@@ -53,7 +55,7 @@ fn period(dim: &Dim, symbol: &mut Option<Symbol>) -> Option<i64> {
             }
             _ => return None,
         };
-        common = least_common_multiple(common, of_term);
+        common = common / gcd(common, of_term) * of_term;
         if common > MAX_PERIOD {
             return None;
         }
@@ -64,14 +66,6 @@ fn period(dim: &Dim, symbol: &mut Option<Symbol>) -> Option<i64> {
 /// Returns whether `found` is the only symbol so far.
 fn is_only(symbol: &mut Option<Symbol>, found: Symbol) -> bool {
     *symbol.get_or_insert(found) == found
-}
-
-fn least_common_multiple(a: i64, b: i64) -> i64 {
-    let (mut divisor, mut rest) = (a, b);
-    while rest != 0 {
-        (divisor, rest) = (rest, divisor % rest);
-    }
-    a / divisor * b
 }
 
 #[cfg(test)]

@@ -35,36 +35,26 @@ impl<'g> Value<'g> {
     }
 }
 
-const ATTRIBUTES: &[Attribute] = &[Attribute::floats("boundaries")];
-
 /// The greatest number of boundaries that a kernel compares an element with. It compares with all of them.
 const FEW: usize = 32;
 
-pub(crate) static DEF: OpDef = OpDef::composite("bucketize", |cx, values| {
+pub(crate) static DEF: OpDef = declared(OpDef::composite("bucketize", |cx, values| {
     let boundaries = cx.attrs().floats("boundaries");
     let op = if boundaries.len() <= FEW { &BY_KERNEL } else { &BY_HOST };
     Ok(vec![values[0].graph().op(op).data(values[0]).attr("boundaries", &boundaries[..]).finish()?])
-})
-.attrs(ATTRIBUTES)
-.operands(&[Operand::Data("input")])
-.dtype_rule(dtypes)
-.tensorflow(&[TfOp::new("Bucketize")]);
+}));
 
-pub(crate) static BY_KERNEL: OpDef = OpDef::compute("bucketize_few", lower)
-    .internal()
-    .attrs(ATTRIBUTES)
-    .operands(&[Operand::Data("input")])
-    .shape_fn(shape)
-    .dtype_rule(dtypes)
-    .tensorflow(&[TfOp::new("Bucketize")]);
+pub(crate) static BY_KERNEL: OpDef =
+    declared(OpDef::compute("bucketize_few", lower)).internal().shape_fn(shape);
 
-pub(crate) static BY_HOST: OpDef = OpDef::host("bucketize_many", run)
-    .internal()
-    .attrs(ATTRIBUTES)
-    .operands(&[Operand::Data("input")])
-    .shape_fn(shape)
-    .dtype_rule(dtypes)
-    .tensorflow(&[TfOp::new("Bucketize")]);
+pub(crate) static BY_HOST: OpDef = declared(OpDef::host("bucketize_many", run)).internal().shape_fn(shape);
+
+/// Declares what the three ops share.
+const fn declared(op: OpDef) -> OpDef {
+    const ATTRIBUTES: &[Attribute] = &[Attribute::floats("boundaries")];
+    const TENSORFLOW: &[TfOp] = &[TfOp::new("Bucketize")];
+    op.attrs(ATTRIBUTES).operands(&[Operand::Data("input")]).dtype_rule(dtypes).tensorflow(TENSORFLOW)
+}
 
 fn dtypes(operands: &[DType], _: &Attrs) -> Result<Vec<DType>> {
     match operands {
